@@ -1,0 +1,4 @@
+export { type Backoff, backoffDelay } from "./backoff.js";
+export type { Environment, Timer } from "./environment.js";
+export { sleep } from "./sleep.js";
+export { systemEnvironment } from "./system.js";

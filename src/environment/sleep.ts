@@ -1,0 +1,23 @@
+import type { Environment } from "./environment.js";
+
+/**
+ * Resolves after `delayMs` milliseconds of the environment's time; rejects with the signal's reason at once
+ * when it is aborted, before or meanwhile.
+ */
+export function sleep(environment: Environment, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = environment.setTimer(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, delayMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

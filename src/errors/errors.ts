@@ -1,0 +1,156 @@
+/**
+ * Every error that the package throws, in one place. A program tells them apart by `code`, which is stable, or
+ * by class. The message names the table, row and column concerned, and says what to do.
+ */
+
+/** The codes of all errors; `code` of a {@link PercolatorError} is one of these. */
+export type ErrorCode =
+  | "CONFLICT"
+  | "COMMIT_OUTCOME_UNKNOWN"
+  | "STALE_SNAPSHOT"
+  | "TIMEOUT"
+  | "ABORTED"
+  | "INVALID_VALUE"
+  | "INVALID_KEY"
+  | "INVALID_ARGUMENT"
+  | "LIMIT_EXCEEDED"
+  | "SCHEMA"
+  | "OBSERVER"
+  | "STORE"
+  | "STORE_FULL"
+  | "STORE_DAMAGED"
+  | "STORE_VERSION"
+  | "CLOSED"
+  | "INTERNAL";
+
+export interface ErrorDetails {
+  readonly cause?: unknown;
+}
+
+/** Base of all errors of this package. */
+export abstract class PercolatorError extends Error {
+  /** Stable; programs may switch on it. */
+  abstract readonly code: ErrorCode;
+  /** Whether doing the same again, from the start, may succeed. */
+  readonly retryable: boolean = false;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+  }
+}
+
+/** Where a conflict was met, and with whom. */
+export interface ConflictDetails extends ErrorDetails {
+  readonly table?: string;
+  readonly row?: string;
+  readonly column?: string;
+  /** Start timestamp of the transaction that lost. */
+  readonly startTimestamp?: number;
+  /** Commit timestamp of the transaction that won, or start timestamp where it only holds a lock. */
+  readonly winnerTimestamp?: number;
+}
+
+/**
+ * Another transaction wrote (or, under `serializable`, changed what was read) after this one had started.
+ * Nothing was written. `db.transact` runs the function again by itself; by hand, begin a new transaction.
+ */
+export class ConflictError extends PercolatorError {
+  readonly code = "CONFLICT";
+  override readonly retryable = true;
+  readonly table: string | undefined;
+  readonly row: string | undefined;
+  readonly column: string | undefined;
+  readonly startTimestamp: number | undefined;
+  readonly winnerTimestamp: number | undefined;
+
+  constructor(message: string, details: ConflictDetails = {}) {
+    super(message, details);
+    this.table = details.table;
+    this.row = details.row;
+    this.column = details.column;
+    this.startTimestamp = details.startTimestamp;
+    this.winnerTimestamp = details.winnerTimestamp;
+  }
+}
+
+/** The store did not answer, and whether the transaction committed can no longer be found out. Read, and decide. */
+export class CommitOutcomeUnknownError extends PercolatorError {
+  readonly code = "COMMIT_OUTCOME_UNKNOWN";
+}
+
+/** The snapshot is older than what collection keeps. Take a new one, or open with a longer `retentionMs`. */
+export class StaleSnapshotError extends PercolatorError {
+  readonly code = "STALE_SNAPSHOT";
+  override readonly retryable = true;
+}
+
+/** A deadline passed. Nothing was written, unless the message says otherwise. */
+export class TimeoutError extends PercolatorError {
+  readonly code = "TIMEOUT";
+}
+
+/** The caller's AbortSignal was aborted; `cause` is its reason. */
+export class AbortedError extends PercolatorError {
+  readonly code = "ABORTED";
+}
+
+/** A value that its column's codec or schema refuses, on writing or on reading. */
+export class InvalidValueError extends PercolatorError {
+  readonly code = "INVALID_VALUE";
+}
+
+/** A row key or qualifier that cannot be one: wrong type, a lone surrogate, too long. */
+export class InvalidKeyError extends PercolatorError {
+  readonly code = "INVALID_KEY";
+}
+
+/** An option or argument that cannot be meant. */
+export class InvalidArgumentError extends PercolatorError {
+  readonly code = "INVALID_ARGUMENT";
+}
+
+/** More than a documented limit allows: too many writes in one transaction, for example. */
+export class LimitExceededError extends PercolatorError {
+  readonly code = "LIMIT_EXCEEDED";
+}
+
+/** Tables or columns that contradict what the database has recorded, or that it does not know. */
+export class SchemaError extends PercolatorError {
+  readonly code = "SCHEMA";
+}
+
+/** Observers that contradict each other or the registry, or a run that was fenced. */
+export class ObserverError extends PercolatorError {
+  readonly code = "OBSERVER";
+}
+
+/** The store failed. The transaction did not happen, unless the message says otherwise. */
+export class StoreError extends PercolatorError {
+  readonly code: ErrorCode = "STORE";
+}
+
+/** No space is left. The transaction failed, the database stays usable; free space and try again. */
+export class StoreFullError extends StoreError {
+  override readonly code = "STORE_FULL";
+}
+
+/** What the store holds cannot be read: not a database of this package, or a damaged one. */
+export class StoreDamagedError extends StoreError {
+  override readonly code = "STORE_DAMAGED";
+}
+
+/** Written by a newer version of this package. Upgrade the package. */
+export class StoreVersionError extends StoreError {
+  override readonly code = "STORE_VERSION";
+}
+
+/** The database, transaction, snapshot or worker was closed, committed or rolled back before. */
+export class ClosedError extends PercolatorError {
+  readonly code = "CLOSED";
+}
+
+/** A broken assumption inside this package: please report it. */
+export class InternalError extends PercolatorError {
+  readonly code = "INTERNAL";
+}

@@ -1,0 +1,3 @@
+export { abortError, throwIfAborted } from "./abort.js";
+export { assert } from "./assert.js";
+export * from "./errors.js";

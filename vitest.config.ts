@@ -1,0 +1,21 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^percolatordb$/, replacement: source("index.ts") },
+      { find: /^percolatordb\/(memory|lmdb)$/, replacement: `${source("store")}/$1/index.ts` },
+      { find: /^percolatordb\/testing$/, replacement: source("testing/index.ts") },
+    ],
+  },
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts", "bench/**/*.test.ts"],
+    pool: "forks",
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
+  },
+});
