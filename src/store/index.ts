@@ -1,0 +1,3 @@
+export * from "./cell.js";
+export * from "./mutation.js";
+export * from "./row-store.js";

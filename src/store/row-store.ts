@@ -1,0 +1,131 @@
+import type { Columns, Part, Position, RawRow, RowView } from "./cell.js";
+import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "./mutation.js";
+
+/** An answer that a store may have at once. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** What a store can do, declared. `storeConformance` tests what is claimed, and what is claimed absent. */
+export interface StoreCapabilities {
+  /** Several rows in one atomic batch, and a counter beside them: {@link RowStore.atomic} is there. */
+  readonly atomicBatches: boolean;
+  /** {@link RangeRead.reverse} works. */
+  readonly reverseScans: boolean;
+  /** The most guards and mutations together that one {@link RowMutation} may have. */
+  readonly mutationCells: number;
+  /** Values of at most so many bytes go into lock and write records; longer ones into data cells. */
+  readonly inlineBytes: number;
+  /** What is answered `applied` survives the end of the process. */
+  readonly durable: boolean;
+  /** Several processes may use it at the same time. */
+  readonly shared: boolean;
+}
+
+export interface StoreRequestOptions {
+  /** Gives up waiting when aborted. A mutation already sent then answers `unknown`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RowRead {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly columns: Columns;
+  /** S: shows locks and writes with timestamps in [0, S]. May be Infinity. */
+  readonly at: number;
+  /** The most columns to show. Default: the store's page. */
+  readonly limit?: number | undefined;
+}
+
+/** `next` is the column to go on with where more may follow. */
+export interface RowPage extends RowView {
+  readonly next: Uint8Array | undefined;
+}
+
+export interface RangeRead {
+  readonly table: string;
+  /** First place, inclusive (in ascending order, also when reversed). Default: the table's first. */
+  readonly start?: Position | undefined;
+  /** Place after the last. Default: none. */
+  readonly end?: Position | undefined;
+  readonly columns: Columns;
+  readonly at: number;
+  /** Descending rows; the columns within a row stay ascending, and a row is then never divided over pages. */
+  readonly reverse?: boolean | undefined;
+  /** The most rows of a page. Default: the store's page. */
+  readonly limit?: number | undefined;
+}
+
+/**
+ * Rows in order, each with a cell at least. `next`: where more may follow, the `start` of the next request
+ * (its `end` when reversed). A page is bounded in cells and bytes, so that a wide row may be divided over pages.
+ */
+export interface RangePage {
+  readonly rows: readonly RowView[];
+  readonly next: Position | undefined;
+}
+
+export interface RawRead {
+  readonly table: string;
+  readonly start?: Position | undefined;
+  readonly end?: Position | undefined;
+  readonly columns: Columns;
+  readonly parts: readonly Part[];
+  /** Versions with `from <= timestamp < to`. Default: all. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** All versions of a cell stand in one page. */
+export interface RawPage {
+  readonly rows: readonly RawRow[];
+  readonly next: Position | undefined;
+}
+
+/** What a store offers that can change several rows in one step. Made for the embedded store and the memory store. */
+export interface AtomicStore {
+  /**
+   * The store's counter, as of the snapshot that reads of this moment see: no later read shows less than every
+   * commit at or below it.
+   */
+  counter(): MaybePromise<number>;
+  /** One increment of the counter, the caller's own: max(counter + 1, wall clock in microseconds). */
+  next(options?: StoreRequestOptions): Promise<number>;
+  /**
+   * Checks all guards and applies the whole batch at a commit timestamp C taken from the counter in the same step.
+   * Resolved only when it is durable, unless the store was opened with `durability: "none"`.
+   */
+  commit(batch: AtomicBatch, options?: StoreRequestOptions): Promise<BatchAnswer>;
+}
+
+/**
+ * The seam between the protocol and what keeps the bytes; the whole of it. A store knows nothing of transactions:
+ * it reads rows and ranges of rows at a timestamp, mutates one row under guards, and lists split points.
+ *
+ * Rows and columns are ordered by their bytes. Row and column together have at most 1,800 bytes,
+ * each NUL byte counted twice; a table's name has at most 64.
+ * Reading what is not there, a table included, shows nothing. Failures reject with a `StoreError`; a mutation that
+ * rejects was certainly not applied.
+ */
+export interface RowStore {
+  /** What the store is, for messages: a kind and a place. */
+  readonly description: string;
+  readonly capabilities: StoreCapabilities;
+  /** Present exactly where `capabilities.atomicBatches` is true. */
+  readonly atomic: AtomicStore | undefined;
+  /** Makes tables known before their first use. Harmless to repeat. */
+  prepare(tables: readonly string[]): Promise<void>;
+  /** One row at a timestamp, atomically. */
+  readRow(read: RowRead, options?: StoreRequestOptions): MaybePromise<RowPage>;
+  /** A page of rows at a timestamp; each row atomically. */
+  readRange(read: RangeRead, options?: StoreRequestOptions): MaybePromise<RangePage>;
+  /** A page of rows with every version, for histories, inspection, collection and checks. */
+  readRaw(read: RawRead, options?: StoreRequestOptions): MaybePromise<RawPage>;
+  /** Mutates one row under guards. */
+  mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer>;
+  /** Rows that divide a table into about equal pieces, ascending; empty where it is small. At most `most`. */
+  splitPoints(table: string, most: number): Promise<readonly Uint8Array[]>;
+  /** Figures for people: bytes on disk, entries, and the like. */
+  statistics(): MaybePromise<Readonly<Record<string, number>>>;
+  /** Waits for what is under way, then frees everything. Harmless to repeat. */
+  close(): Promise<void>;
+}
