@@ -14,8 +14,8 @@ export const parts: readonly Part[] = ["lock", "write", "data", "txn"];
 export interface Version {
   readonly timestamp: number;
   /**
-   * The bytes. What a store answers at once (not by a promise) it may only lend: they hold until the caller
-   * yields or calls the store again. Copy to keep.
+   * The bytes. What `readRow` answers at once (not by a promise) may only be lent: it holds until the caller yields
+   * or calls the store again. Copy to keep. The bytes of a range's page are the caller's.
    */
   readonly value: Uint8Array;
 }

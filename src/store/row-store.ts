@@ -1,4 +1,4 @@
-import type { Columns, Part, Position, RawRow, RowView } from "./cell.js";
+import type { Columns, Part, Position, RawRow, RowView, Version } from "./cell.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "./mutation.js";
 
 /** An answer that a store may have at once. */
@@ -69,6 +69,11 @@ export interface RawRead {
   readonly end?: Position | undefined;
   readonly columns: Columns;
   readonly parts: readonly Part[];
+  /**
+   * A cell that holds one write record and nothing else may be left out where this says so of the record; a page
+   * may then be empty with more to follow. Default: nothing is left out.
+   */
+  readonly skip?: ((write: Version) => boolean) | undefined;
   /** Versions with `from <= timestamp < to`. Default: all. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

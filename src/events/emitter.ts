@@ -1,0 +1,37 @@
+import type { EventListener, EventMap, EventName } from "./events.js";
+
+/** Hands events to listeners, at once and in order. A listener that throws is dropped and reported. */
+export class Emitter {
+  readonly #listeners = new Map<EventName, ReadonlySet<(event: never) => void>>();
+
+  /** Listens until the returned function is called. */
+  on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
+    this.#listeners.set(name, new Set([...(this.#listeners.get(name) ?? []), listener]));
+    return () => this.#remove(name, listener);
+  }
+
+  /** Whether anybody listens: spares the making of events that nobody hears. */
+  heard(name: EventName): boolean {
+    return this.#listeners.has(name);
+  }
+
+  emit<N extends EventName>(name: N, event: EventMap[N]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        (listener as EventListener<N>)(event);
+      } catch (error) {
+        this.#remove(name, listener);
+        if (name !== "backgroundFailure") {
+          this.emit("backgroundFailure", { doing: `A listener of the event "${name}"`, error });
+        }
+      }
+    }
+  }
+
+  #remove(name: EventName, listener: (event: never) => void): void {
+    const rest = new Set(this.#listeners.get(name) ?? []);
+    rest.delete(listener);
+    if (rest.size === 0) this.#listeners.delete(name);
+    else this.#listeners.set(name, rest);
+  }
+}

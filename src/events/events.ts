@@ -1,0 +1,53 @@
+/**
+ * Every event of a database, in one typed map: what metrics, logs and dashboards are made from.
+ * All times are milliseconds, all sizes bytes, unless the name says otherwise.
+ */
+export interface EventMap {
+  /** A transaction committed. */
+  commit: {
+    readonly startTimestamp: number;
+    readonly commitTimestamp: number;
+    readonly cells: number;
+    readonly label: string | undefined;
+    readonly phases: 1 | 2;
+  };
+  /** A transaction met another's write or lock and was not committed. */
+  conflict: {
+    readonly startTimestamp: number;
+    readonly table: string | undefined;
+    readonly row: string | undefined;
+    readonly column: string | undefined;
+    readonly label: string | undefined;
+  };
+  /** A transaction was given up: rolled back by its owner, or failed before its commit point. */
+  rollback: { readonly startTimestamp: number; readonly label: string | undefined };
+  /** A lock of another transaction stood in the way and was dealt with. */
+  lockResolved: {
+    readonly startTimestamp: number;
+    readonly outcome: "rolled-forward" | "rolled-back" | "pushed" | "waited";
+  };
+  /** A step of work that nobody waits for failed; it will be done again by whoever meets it. */
+  backgroundFailure: { readonly doing: string; readonly error: unknown };
+  /** Cells on which observers are due were committed by this process. */
+  hints: { readonly count: number; readonly commitTimestamp: number; readonly observers: readonly string[] };
+  /** An observer's run ended. */
+  run: {
+    readonly observer: string;
+    readonly outcome: "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
+    readonly durationMs: number;
+    /** From the change's commit to the run's, where it committed. */
+    readonly delayMs: number | undefined;
+    readonly attempts: number;
+    readonly error: unknown;
+  };
+  /** A pass of garbage collection ended. */
+  collect: {
+    readonly safepoint: number;
+    readonly cellsSeen: number;
+    readonly versionsDropped: number;
+    readonly durationMs: number;
+  };
+}
+
+export type EventName = keyof EventMap;
+export type EventListener<N extends EventName> = (event: EventMap[N]) => void;

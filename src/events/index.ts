@@ -1,0 +1,2 @@
+export { Emitter } from "./emitter.js";
+export type { EventListener, EventMap, EventName } from "./events.js";

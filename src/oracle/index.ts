@@ -1,0 +1,2 @@
+export { counterOracle } from "./counter.js";
+export type { Oracle } from "./oracle.js";

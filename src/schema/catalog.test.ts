@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { SchemaError } from "../errors/index.js";
+import { compareTables, describeTable, type TableDescription, tableFromDescription } from "./catalog.js";
+import type { Column, Family } from "./column.js";
+import { codec } from "./custom.js";
+import { definition } from "./definition.js";
+import { json } from "./json.js";
+import { boolean, bytes, float, int, text } from "./scalars.js";
+import { family, signal, table } from "./table.js";
+import { tuple } from "./tuple.js";
+
+const dates = codec<Date>({
+  encode: (value) => Buffer.from(value.toISOString()),
+  decode: (stored) => new Date(Buffer.from(stored).toString()),
+});
+
+const documents = table(
+  "documents",
+  {
+    contents: text(),
+    digest: bytes(),
+    size: int(),
+    rank: float(),
+    seen: boolean(),
+    meta: json(),
+    at: dates,
+    anchors: family(text()),
+    rescore: signal(),
+  },
+  { key: tuple(text(), int()) },
+);
+
+const described = describeTable(documents[definition]);
+
+function changed(change: Partial<TableDescription>): TableDescription {
+  return { ...described, ...change };
+}
+
+describe("describeTable", () => {
+  it("gives plain JSON", () => {
+    expect(JSON.parse(JSON.stringify(described))).toStrictEqual(described);
+    expect(described).toMatchObject({ name: "documents", key: "tuple(text,int)" });
+    expect(described.columns.map(({ name, kind, codec }) => `${name} ${kind} ${codec}`)).toEqual([
+      "contents column text",
+      "digest column bytes",
+      "size column int",
+      "rank column float",
+      "seen column boolean",
+      "meta column json",
+      "at column custom",
+      "anchors family text",
+      "rescore signal null",
+    ]);
+  });
+});
+
+describe("tableFromDescription", () => {
+  const again = tableFromDescription(described);
+  const column = (name: string) => again[name] as Column<unknown, unknown>;
+
+  it("makes a table that reads and writes the same", () => {
+    expect(describeTable(again[definition])).toStrictEqual(described);
+    expect(column("size").codec.decode(documents.size.codec.encode(-7))).toBe(-7);
+    expect(column("meta").codec.decode(documents.meta.codec.encode({ a: 1 }))).toEqual({ a: 1 });
+    const anchors = again.anchors as Family<unknown, unknown>;
+    expect(anchors.at("q").path).toEqual(documents.anchors.at("q").path);
+    expect(again[definition].key.encode(["a", 1])).toEqual(documents[definition].key.encode(["a", 1]));
+  });
+
+  it("reads custom values as bytes, and refuses to write them", () => {
+    const stored = Buffer.from(dates.encode(new Date(0)));
+    expect(column("at").codec.decode(stored)).toEqual(new Uint8Array(stored));
+    expect(() => column("at").codec.encode(stored)).toThrow(SchemaError);
+    expect(() => column("at").codec.encode(stored)).toThrow(/documents\.at has a codec of its own/);
+  });
+
+  it("refuses what it does not know", () => {
+    const one = (change: object) => changed({ columns: [{ ...described.columns[0]!, ...change }] });
+    const bad = [
+      changed({ key: "tuple(date)" }),
+      changed({ name: "a b" }),
+      changed({ columns: [] }),
+      changed({ columns: undefined as never }),
+      changed({ columns: [described.columns[0]!, described.columns[0]!] }),
+      one({ kind: "index" }),
+      one({ codec: null }),
+      one({ name: "~ack" }),
+    ];
+    for (const description of bad) expect(() => tableFromDescription(description)).toThrow(SchemaError);
+  });
+});
+
+describe("compareTables", () => {
+  const with_ = (columns: TableDescription["columns"]) => changed({ columns });
+  const [contents, digest] = described.columns as [
+    TableDescription["columns"][0],
+    TableDescription["columns"][0],
+  ];
+
+  it("finds nothing between equals, whatever their order", () => {
+    const turned = with_([...described.columns].reverse());
+    expect(compareTables(described, turned)).toEqual({ additions: [], clashes: [] });
+  });
+
+  it("takes new columns as additions, and leaves alone what is not declared", () => {
+    expect(compareTables(with_([contents]), with_([contents, digest])).additions).toEqual(["digest"]);
+    expect(compareTables(with_([contents, digest]), with_([contents]))).toEqual({
+      additions: [],
+      clashes: [],
+    });
+  });
+
+  it("takes another key, kind or codec as a clash, in words", () => {
+    expect(compareTables(described, changed({ key: "text" })).clashes).toEqual([
+      "row keys of table documents are recorded as tuple(text,int), but declared as text",
+    ]);
+    expect(compareTables(with_([contents]), with_([{ ...contents, codec: "int" }])).clashes).toEqual([
+      "column documents.contents is recorded as column of text, but declared as column of int",
+    ]);
+    const asSignal = with_([{ ...contents, kind: "signal", codec: null }]);
+    expect(compareTables(with_([contents]), asSignal).clashes).toEqual([
+      "column documents.contents is recorded as column of text, but declared as signal",
+    ]);
+    expect(compareTables(with_([contents]), with_([{ ...contents, kind: "family" }])).clashes).toHaveLength(
+      1,
+    );
+    expect(compareTables(described, changed({ name: "other" })).clashes).toHaveLength(1);
+  });
+});

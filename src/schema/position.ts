@@ -1,0 +1,103 @@
+import { type ErrorCode, InvalidKeyError, InvalidValueError, type PercolatorError } from "../errors/index.js";
+import type { Column } from "./column.js";
+import type { TableDefinition } from "./definition.js";
+import { describeValue } from "./describe.js";
+import { keyCost } from "./key.js";
+import { limits } from "./limits.js";
+import { asBuffer } from "./utf8.js";
+
+const shownParts = 8;
+
+/** A row key for messages: short, and never throwing, whatever it is. */
+export function describeRow(row: unknown): string {
+  if (!Array.isArray(row)) return describeValue(row);
+  const parts = row.slice(0, shownParts).map(describeValue).join(", ");
+  return row.length > shownParts ? `[${parts}, …]` : `[${parts}]`;
+}
+
+/** A column, with its qualifier, for messages: `documents.contents`, `documents.anchors["q"]`. */
+export function describeColumn(column: {
+  readonly table: TableDefinition;
+  readonly name: string;
+  readonly qualifier?: string | undefined;
+}): string {
+  const { table, name, qualifier } = column;
+  return qualifier === undefined
+    ? `${table.name}.${name}`
+    : `${table.name}.${name}[${describeValue(qualifier)}]`;
+}
+
+/** The bytes of a row key. Throws an {@link InvalidKeyError} that names the table and the key. */
+export function encodeRow(table: TableDefinition, row: unknown): Uint8Array {
+  try {
+    return table.key.encode(row);
+  } catch (error) {
+    throw badRow(table, describeRow(row), error);
+  }
+}
+
+/** The key of a row's bytes, which are lent. Throws an {@link InvalidKeyError} that names the table and the bytes. */
+export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
+  try {
+    return table.key.decode(bytes);
+  } catch (error) {
+    throw badRow(table, `0x${asBuffer(bytes.subarray(0, 64)).toString("hex")}`, error);
+  }
+}
+
+/** The bytes with which the keys of a prefix begin. Throws an {@link InvalidKeyError} that names the table and the prefix. */
+export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Array {
+  try {
+    return table.key.prefix(prefix);
+  } catch (error) {
+    throw badRow(table, `prefix ${describeRow(prefix)}`, error);
+  }
+}
+
+/** The bytes of a column's value. Throws an {@link InvalidValueError} that names the column and the row. */
+export function encodeValue<V>(column: Column<V, unknown>, row: unknown, value: V): Uint8Array {
+  try {
+    return column.codec.encode(value);
+  } catch (error) {
+    throw valueErrorAt(column, row, error);
+  }
+}
+
+/** The value of a column's bytes, which are lent. Throws an {@link InvalidValueError} that names the column and the row. */
+export function decodeValue<V>(column: Column<V, unknown>, row: unknown, bytes: Uint8Array): V {
+  try {
+    return column.codec.decode(bytes);
+  } catch (error) {
+    throw valueErrorAt(column, row, error);
+  }
+}
+
+/**
+ * Throws an {@link InvalidKeyError} if row and qualifier together are over `limits.keyBytes`. `where` begins the message;
+ * it is only called for one.
+ */
+export function checkCellKey(row: Uint8Array, qualifier: Uint8Array, where: string | (() => string)): void {
+  if ((row.length + qualifier.length) * 2 <= limits.keyBytes) return;
+  const cost = keyCost(row) + keyCost(qualifier);
+  if (cost <= limits.keyBytes) return;
+  throw new InvalidKeyError(
+    `${typeof where === "string" ? where : where()}: row key and qualifier together take ${cost} bytes, at most ${limits.keyBytes} are allowed (NUL bytes counted twice); use a hash of what is long`,
+  );
+}
+
+function badRow(table: TableDefinition, row: string, error: unknown): unknown {
+  if (!hasCode(error, "INVALID_KEY")) return error;
+  return new InvalidKeyError(`Table ${table.name}, row ${row}: ${error.message}`, { cause: error.cause });
+}
+
+/** A codec's complaint with its place added; any other error as it is. */
+export function valueErrorAt(column: Column<unknown, unknown>, row: unknown, error: unknown): unknown {
+  if (!hasCode(error, "INVALID_VALUE")) return error;
+  const where = `${describeColumn(column)}, row ${describeRow(row)}`;
+  return new InvalidValueError(`${where}: ${error.message}`, { cause: error.cause });
+}
+
+// By code, not by class: the codec may come from another copy of the package.
+function hasCode(error: unknown, code: ErrorCode): error is PercolatorError {
+  return error instanceof Error && (error as Partial<PercolatorError>).code === code;
+}

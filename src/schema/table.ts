@@ -1,0 +1,173 @@
+import { SchemaError } from "../errors/index.js";
+import type { Codec } from "./codec.js";
+import { type AnyColumn, bindColumn, type Column, type Family, type rowKey, type Signal } from "./column.js";
+import { adoptCodec } from "./custom.js";
+import { type ColumnDefinition, definition, type TableDefinition } from "./definition.js";
+import { describeValue } from "./describe.js";
+import { isKeyCodec, type KeyCodec, textKey } from "./key.js";
+import { checkName } from "./names.js";
+
+/** Declares a family in `table`. */
+export interface FamilyDeclaration<V> {
+  readonly kind: "family";
+  readonly codec: Codec<V>;
+}
+
+/** Declares a signal in `table`. */
+export interface SignalDeclaration {
+  readonly kind: "signal";
+}
+
+/** A codec declares a column, `family(codec)` a family, `signal()` a signal. */
+export type ColumnDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | SignalDeclaration;
+
+/** A table's columns by name. */
+export type ColumnDeclarations = Readonly<Record<string, ColumnDeclaration>>;
+
+export interface TableOptions<K> {
+  /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
+  readonly key?: KeyCodec<K> | undefined;
+}
+
+/** A table of any type. */
+export interface AnyTable {
+  readonly [definition]: TableDefinition;
+}
+
+/** A table: its columns, families and signals by name. `C` is what was declared, `K` the row keys' type. */
+export type Table<C extends ColumnDeclarations = ColumnDeclarations, K = string> = AnyTable & {
+  readonly [rowKey]?: K;
+} & { readonly [N in keyof C]: BoundTo<C[N], K> };
+
+type BoundTo<D, K> =
+  D extends FamilyDeclaration<infer V>
+    ? Family<V, K>
+    : D extends SignalDeclaration
+      ? Signal<K>
+      : D extends Codec<infer V>
+        ? Column<V, K>
+        : never;
+
+/**
+ * A row: the columns that hold a value as properties, each family as a map from qualifier to value in the qualifiers'
+ * order (empty where it has no cell). Signals have no values and are left out.
+ */
+export type RowOf<T extends AnyTable> = Flat<
+  {
+    readonly [N in keyof T as T[N] extends Column<unknown, unknown> ? N : never]?: T[N] extends Column<
+      infer V,
+      infer _
+    >
+      ? V
+      : never;
+  } & {
+    readonly [N in keyof T as T[N] extends Family<unknown, unknown> ? N : never]: T[N] extends Family<
+      infer V,
+      infer _
+    >
+      ? ReadonlyMap<string, V>
+      : never;
+  }
+>;
+
+type Flat<R> = { [N in keyof R]: R[N] };
+
+/** The type of a table's row keys. */
+export type KeyOf<T extends AnyTable> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
+
+/**
+ * A table: a name, and its columns. A codec makes a column, `family(codec)` any number of columns under one name,
+ * `signal()` one that can only be notified. Names: letters, digits, `_` and `-`, a letter or `_` first, at most 64.
+ *
+ * Declaring a table touches no database; it may be used with any number of them.
+ *
+ * @throws SchemaError for a bad name, no columns, or what is not a column.
+ *
+ * @example
+ * const documents = table("documents", { contents: text(), anchors: family(text()), rescore: signal() });
+ */
+export function table<C extends ColumnDeclarations, K = string>(
+  name: string,
+  columns: C,
+  options: TableOptions<K> = {},
+): Table<C, K> {
+  checkName("table", name);
+  const key = options.key ?? textKey;
+  if (!isKeyCodec(key)) {
+    throw new SchemaError(
+      `Table ${name}: the key must be made by tuple(...), not ${describeValue(key)}; leave it out for string keys`,
+    );
+  }
+  return bindTable({ name, key, columns: defineColumns(name, columns) }) as unknown as Table<C, K>;
+}
+
+/** Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is one of them. */
+export function family<V>(codec: Codec<V>): FamilyDeclaration<V> {
+  return Object.freeze({ kind: "family", codec });
+}
+
+/** Declares a column that is never written, only notified (the paper's weak notifications, section 2.4). */
+export function signal(): SignalDeclaration {
+  return Object.freeze({ kind: "signal" });
+}
+
+/** Whether this is a table. */
+export function isTable(value: unknown): value is AnyTable {
+  return typeof value === "object" && value !== null && definition in value;
+}
+
+/** A table's columns, families and signals, in the order of the declaration. */
+export function tableColumns(table: AnyTable): readonly AnyColumn[] {
+  return Object.values(table as unknown as Record<string, AnyColumn>);
+}
+
+/** The table of a definition. */
+export function bindTable(defined: TableDefinition): AnyTable {
+  const bound: Record<PropertyKey, unknown> = Object.create(null);
+  Object.defineProperty(bound, definition, { value: Object.freeze(defined) });
+  for (const name of defined.columns.keys()) bound[name] = bindColumn(defined, name);
+  return Object.freeze(bound) as unknown as AnyTable;
+}
+
+function defineColumns(
+  tableName: string,
+  columns: ColumnDeclarations,
+): ReadonlyMap<string, ColumnDefinition> {
+  if (typeof columns !== "object" || columns === null || Array.isArray(columns)) {
+    throw new SchemaError(
+      `Table ${tableName}: the columns must be an object of codecs by name, not ${describeValue(columns)}`,
+    );
+  }
+  const defined = new Map<string, ColumnDefinition>();
+  for (const [name, declared] of Object.entries(columns)) {
+    checkName("column", name);
+    defined.set(name, defineColumn(tableName, name, declared));
+  }
+  if (defined.size === 0) throw new SchemaError(`Table ${tableName} has no columns; it needs at least one`);
+  return defined;
+}
+
+function defineColumn(tableName: string, name: string, declared: ColumnDeclaration): ColumnDefinition {
+  if (isDeclaration(declared, "signal")) return { name, kind: "signal", codec: undefined };
+  const kind = isDeclaration(declared, "family") ? "family" : "column";
+  const codec = isDeclaration(declared, "family") ? declared.codec : declared;
+  if (!isCodecShaped(codec)) {
+    throw new SchemaError(
+      `Table ${tableName}: column ${name} must be a codec such as text(), or family(codec), or signal(), not ${describeValue(codec)}`,
+    );
+  }
+  return { name, kind, codec: adoptCodec(codec) };
+}
+
+function isDeclaration<T extends "family" | "signal">(
+  value: unknown,
+  kind: T,
+): value is T extends "family" ? FamilyDeclaration<unknown> : SignalDeclaration {
+  return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === kind;
+}
+
+function isCodecShaped(value: unknown): value is Codec<unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const { encode, decode } = value as Partial<Codec<unknown>>;
+  return typeof encode === "function" && typeof decode === "function";
+}

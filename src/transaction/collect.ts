@@ -1,0 +1,269 @@
+import { sleep } from "../environment/index.js";
+import { throwIfAborted } from "../errors/index.js";
+import type { Mutation, PartVersion } from "../store/index.js";
+import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
+import { dropGuards } from "./guards.js";
+import { rollbackPrimary } from "./primary.js";
+import { readCells } from "./raw.js";
+import { ofPart, type WalkedCell, walkCells } from "./raw-walk.js";
+import { decodeLock, decodeWrite, writeKind } from "./records.js";
+import { metLock, pushesPerTransaction } from "./resolve.js";
+
+export interface CollectOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds of versions to keep. Default: the database's `retentionMs`. */
+  readonly retentionMs?: number | undefined;
+  /** Told now and then how far it is. */
+  readonly onProgress?: ((progress: CollectReport) => void) | undefined;
+}
+
+/** What a pass of collection came to. */
+export interface CollectReport {
+  readonly safepoint: number;
+  readonly cellsSeen: number;
+  readonly locksResolved: number;
+  readonly versionsDropped: number;
+}
+
+const collectedAtOnce = 128;
+
+/**
+ * Garbage collection (PROTOCOL section 7), in its order: publish the safepoint, wait until nobody reads or commits below
+ * it, resolve every lock below it, and only then drop what no snapshot at or above it can see.
+ *
+ * `tables` are all tables with transactional cells; `oldestActive` the oldest start timestamp that other processes have
+ * published.
+ */
+export async function collect(
+  context: TransactionContext,
+  tables: readonly string[],
+  oldestActive: number,
+  options: CollectOptions = {},
+): Promise<CollectReport> {
+  return new Collection(context, tables, options).run(oldestActive);
+}
+
+class Collection {
+  readonly #context: TransactionContext;
+  readonly #tables: readonly string[];
+  readonly #options: CollectOptions;
+  #safepoint = 0;
+  #cellsSeen = 0;
+  #locksResolved = 0;
+  #versionsDropped = 0;
+
+  constructor(context: TransactionContext, tables: readonly string[], options: CollectOptions) {
+    this.#context = context;
+    this.#tables = tables;
+    this.#options = options;
+  }
+
+  async run(oldestActive: number): Promise<CollectReport> {
+    const { environment, events } = this.#context;
+    const startedAt = environment.monotonic();
+    this.#safepoint = await this.#publish(oldestActive);
+    await this.#quiesce();
+    for (const table of this.#tables) await this.#resolveLocks(table);
+    const view = await this.#context.notifications.fresh();
+    for (const table of this.#tables) await this.#dropVersions(table, view);
+    const report = this.#report();
+    const { safepoint, cellsSeen, versionsDropped } = report;
+    events.emit("collect", {
+      safepoint,
+      cellsSeen,
+      versionsDropped,
+      durationMs: environment.monotonic() - startedAt,
+    });
+    return report;
+  }
+
+  #report(): CollectReport {
+    return {
+      safepoint: this.#safepoint,
+      cellsSeen: this.#cellsSeen,
+      locksResolved: this.#locksResolved,
+      versionsDropped: this.#versionsDropped,
+    };
+  }
+
+  /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads. */
+  async #publish(oldestActive: number): Promise<number> {
+    const { environment, settings, oracle, active, safepoint } = this.#context;
+    const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
+    const latest = await oracle.latest();
+    const wanted = Math.min((environment.now() - retentionMs) * 1_000, latest, oldestActive, active.oldest());
+    return safepoint.publish(Math.max(0, Math.floor(wanted)));
+  }
+
+  /** Step 2. Whoever has cached an older safepoint has forgotten it after this. */
+  async #quiesce(): Promise<void> {
+    const { safepoint, environment } = this.#context;
+    if (safepoint.cacheMs > 0) await sleep(environment, safepoint.cacheMs * 2, this.#options.signal);
+  }
+
+  /** Step 3. */
+  async #resolveLocks(table: string): Promise<void> {
+    const { store, environment } = this.#context;
+    const options = { parts: ["lock"], signal: this.#options.signal } as const;
+    for await (const cells of walkCells(store, environment, table, options)) {
+      for (const cell of cells) {
+        for (const lock of cell.versions)
+          if (lock.timestamp < this.#safepoint) await this.#resolveLock(cell, lock);
+      }
+    }
+  }
+
+  async #resolveLock(cell: WalkedCell, version: PartVersion): Promise<void> {
+    const context = this.#context;
+    // However alive its owner: a transaction that started below the safepoint is over.
+    await rollbackPrimary(context, decodeLock(version.value).primary, version.timestamp);
+    const resolution = {
+      start: this.#safepoint,
+      role: "writer",
+      signal: this.#options.signal,
+      passed: new Set<number>(),
+      pushesLeft: pushesPerTransaction,
+      attempt: 0,
+    } as const;
+    await context.resolver.resolve(context, metLock(cell, version), resolution);
+    this.#locksResolved++;
+  }
+
+  /** Step 4. */
+  async #dropVersions(table: string, view: ObservedColumns): Promise<void> {
+    const { store, environment } = this.#context;
+    const options = {
+      parts: ["write", "data", "txn"],
+      skip: (write: { readonly value: Uint8Array }) => writeKind(write.value) === "put",
+      signal: this.#options.signal,
+    } as const;
+    for await (const cells of walkCells(store, environment, table, options)) {
+      this.#cellsSeen += cells.length;
+      for (let from = 0; from < cells.length; from += collectedAtOnce) {
+        throwIfAborted(this.#options.signal, "Garbage collection");
+        const some = cells.slice(from, from + collectedAtOnce);
+        await Promise.all(some.map((cell) => this.#dropFrom(cell, view)));
+      }
+      this.#options.onProgress?.(this.#report());
+    }
+  }
+
+  async #dropFrom(cell: WalkedCell, view: ObservedColumns): Promise<void> {
+    const writes = ofPart(cell.versions, "write");
+    const newest = writes.find((write) => write.timestamp <= this.#safepoint);
+    const observers = view.observersOf(cell.table, cell.column);
+    const isMarker = newest !== undefined && writeKind(newest.value) === "delete";
+    const candidates =
+      newest === undefined ? [] : writes.filter((write) => write.timestamp < newest.timestamp);
+    const acknowledged =
+      observers.length > 0 && (candidates.length > 0 || isMarker)
+        ? await this.#acknowledgments(cell, observers)
+        : new Map<ColumnObserver, number>();
+    const needed = neededByPrevious(writes, acknowledged);
+    const dropped = candidates.filter((write) => !needed.has(write.timestamp));
+    const kept = writes.filter((write) => !dropped.includes(write));
+    await this.#dropBelow(cell, dropped, kept);
+    if (!isMarker || writes[0] !== newest || kept.length !== 1) return;
+    if (
+      observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))
+    ) {
+      await this.#dropMarker(cell, newest.timestamp, observers);
+    }
+  }
+
+  async #dropBelow(
+    cell: WalkedCell,
+    dropped: readonly PartVersion[],
+    kept: readonly PartVersion[],
+  ): Promise<void> {
+    const { column } = cell;
+    const named = new Set(kept.map((write) => decodeWrite(write.value).start));
+    const data = ofPart(cell.versions, "data").filter(
+      (version) => version.timestamp < this.#safepoint && !named.has(version.timestamp),
+    );
+    const statuses = ofPart(cell.versions, "txn").filter((version) => version.timestamp < this.#safepoint);
+    const gone = [...dropped, ...data, ...statuses];
+    if (gone.length === 0) return;
+    const mutations = gone.map(
+      ({ part, timestamp }): Mutation => ({
+        type: "delete",
+        column,
+        part,
+        from: timestamp,
+        to: timestamp + 1,
+      }),
+    );
+    const most = this.#context.store.capabilities.mutationCells;
+    for (let from = 0; from < mutations.length; from += most) {
+      await this.#context.store.mutate({
+        table: cell.table,
+        row: cell.row,
+        guards: [],
+        mutations: mutations.slice(from, from + most),
+      });
+    }
+    this.#versionsDropped += gone.length;
+  }
+
+  /** A delete marker goes only if nothing has come since, and takes the cell's acknowledgments with it. */
+  async #dropMarker(cell: WalkedCell, marker: number, observers: readonly ColumnObserver[]): Promise<void> {
+    const { table, row, column } = cell;
+    const answer = await this.#context.store.mutate({
+      table,
+      row,
+      guards: dropGuards(column, marker),
+      mutations: [
+        { type: "delete", column, part: "write", from: marker, to: marker + 1 },
+        ...observers.map(
+          ({ acknowledgment }): Mutation => ({
+            type: "delete",
+            column: acknowledgment,
+            part: "write",
+            from: 0,
+            to: this.#safepoint + 1,
+          }),
+        ),
+      ],
+    });
+    if (answer === "applied") this.#versionsDropped++;
+  }
+
+  async #acknowledgments(
+    cell: WalkedCell,
+    observers: readonly ColumnObserver[],
+  ): Promise<Map<ColumnObserver, number>> {
+    const found = new Map<ColumnObserver, number>();
+    for (const observer of observers) {
+      const address = { table: cell.table, row: cell.row, column: observer.acknowledgment };
+      const versions = await readCells(this.#context.store, address, ["write"], 0, Number.POSITIVE_INFINITY);
+      const newest = versions[0];
+      if (newest === undefined) continue;
+      const { kind, value } = decodeWrite(newest.value);
+      if (kind === "put" && value !== undefined) found.set(observer, observer.acknowledged(value));
+    }
+    return found;
+  }
+}
+
+/** For each observer, the version that was the newest at its last run: it will be its `previous`. */
+function neededByPrevious(
+  writes: readonly PartVersion[],
+  acknowledged: ReadonlyMap<ColumnObserver, number>,
+): ReadonlySet<number> {
+  const needed = new Set<number>();
+  for (const start of acknowledged.values()) {
+    const previous = writes.find((write) => write.timestamp <= start);
+    if (previous !== undefined) needed.add(previous.timestamp);
+  }
+  return needed;
+}
+
+/** Whether an observer has handled the deletion at `marker`. */
+function covers(
+  observer: ColumnObserver,
+  acknowledged: number | undefined,
+  marker: number,
+  row: Uint8Array,
+): boolean {
+  return acknowledged === undefined ? observer.passed(row) : acknowledged >= marker;
+}

@@ -1,0 +1,262 @@
+import { abortError, ClosedError, InternalError, LimitExceededError } from "../errors/index.js";
+import type { RowMutation } from "../store/index.js";
+import type { CellAddress } from "./address.js";
+import { type BufferedWrite, WriteBuffer } from "./buffer.js";
+import type { TransactionContext } from "./context.js";
+import { commitOnePhase } from "./one-phase.js";
+import type { CommitOutcome } from "./outcome.js";
+import { ReadSet } from "./read-set.js";
+import { type ReaderOptions, SnapshotReader } from "./reader.js";
+import type { CommitRequest } from "./request.js";
+import { commitTwoPhase, findHints, putHints } from "./two-phase.js";
+
+export type Isolation = "snapshot" | "serializable";
+
+export interface CoreOptions {
+  readonly isolation?: Isolation | undefined;
+  /** Ends waiting, and with it the transaction, before its commit point. */
+  readonly signal?: AbortSignal | undefined;
+  readonly label?: string | undefined;
+  /** Writes the registry itself: is not held to the registry's generation, and writes no hints. */
+  readonly system?: boolean | undefined;
+}
+
+type State = "open" | "committing" | "committed" | "failed" | "rolled back" | "fenced";
+
+/** A transaction on bytes: what the typed one, the observers and the registry are made of. */
+export class CoreTransaction {
+  readonly startTimestamp: number;
+  readonly context: TransactionContext;
+  readonly reader: SnapshotReader;
+  readonly buffer: WriteBuffer;
+  readonly #options: CoreOptions;
+  readonly #reads: ReadSet | undefined;
+  readonly #unregister: () => void;
+  readonly #afterCommit: ((commitTimestamp: number) => void)[] = [];
+  readonly #extras: RowMutation[] = [];
+  #primary: CellAddress | undefined;
+  #state: State = "open";
+  #commitTimestamp: number | undefined;
+  #background: Promise<void> | undefined;
+  #fence: Error | undefined;
+
+  private constructor(
+    context: TransactionContext,
+    start: number,
+    unregister: () => void,
+    options: CoreOptions,
+  ) {
+    this.context = context;
+    this.startTimestamp = start;
+    this.#options = options;
+    this.#unregister = unregister;
+    this.#reads = options.isolation === "serializable" ? new ReadSet() : undefined;
+    const readerOptions: ReaderOptions = { signal: options.signal, recorder: this.#reads };
+    this.reader = new SnapshotReader(context, start, readerOptions);
+    this.buffer = new WriteBuffer(context.settings.transactionBytes);
+  }
+
+  /**
+   * Takes a start timestamp. One-phase: the store's counter, which the reads of this moment contain whole. Two-phase:
+   * one of its own from the oracle; until it is known, the transaction is registered at a floor below it.
+   */
+  static async begin(context: TransactionContext, options: CoreOptions = {}): Promise<CoreTransaction> {
+    if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
+    const floor = await context.oracle.latest();
+    if (context.settings.commit === "one-phase") {
+      return new CoreTransaction(context, floor, context.active.register(floor), options);
+    }
+    const unregisterFloor = context.active.register(floor);
+    try {
+      const start = await context.oracle.next({ signal: options.signal });
+      return new CoreTransaction(context, start, context.active.register(start), options);
+    } finally {
+      unregisterFloor();
+    }
+  }
+
+  /** What was read, under `serializable`. */
+  get reads(): ReadSet | undefined {
+    return this.#reads;
+  }
+
+  get label(): string | undefined {
+    return this.#options.label;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
+  }
+
+  /** Known after a commit that wrote something. */
+  get commitTimestamp(): number | undefined {
+    return this.#commitTimestamp;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Throws unless the transaction may still be used. */
+  assertOpen(): void {
+    if (this.#state === "open" && !this.#options.signal?.aborted) return;
+    if (this.#state === "fenced") throw this.#fence!;
+    if (this.#state !== "open") {
+      const ended = this.#state === "committing" ? "is being committed" : `was ${this.#state}`;
+      throw new ClosedError(
+        `The transaction that started at ${this.startTimestamp} ${ended}: begin a new one for further work.`,
+      );
+    }
+    throw abortError(this.#options.signal!, `The transaction that started at ${this.startTimestamp}`);
+  }
+
+  /** Buffers a write; an undefined value deletes. */
+  write(write: BufferedWrite): void {
+    this.assertOpen();
+    this.buffer.set(write);
+  }
+
+  /** Buffers a notification of a signal. */
+  notify(signal: CellAddress): void {
+    this.assertOpen();
+    this.buffer.notify(signal);
+  }
+
+  /** Makes one of the cells that are written the primary. */
+  setPrimary(cell: CellAddress): void {
+    this.#primary = cell;
+  }
+
+  /** Whether {@link alsoMutate} may be used. */
+  get commitsInOneBatch(): boolean {
+    return this.context.settings.commit === "one-phase";
+  }
+
+  /** Adds an unguarded mutation to the batch of a one-phase commit: it happens with the commit or not at all. */
+  alsoMutate(mutation: RowMutation): void {
+    this.assertOpen();
+    if (!this.commitsInOneBatch) throw new InternalError("Only a one-phase commit has a batch to add to.");
+    this.#extras.push(mutation);
+  }
+
+  /** Calls `run` after the commit point, once, with the commit timestamp (the start where nothing was written). */
+  onCommit(run: (commitTimestamp: number) => void): void {
+    this.assertOpen();
+    this.#afterCommit.push(run);
+  }
+
+  /** Commits. Rejects with a `ConflictError` where another transaction was faster; the transaction is then over. */
+  async commit(): Promise<void> {
+    this.assertOpen();
+    if (this.#reads?.isTooLarge) {
+      throw new LimitExceededError(
+        `The serializable transaction that started at ${this.startTimestamp} read more rows and ranges than can be ` +
+          "validated. Read ranges instead of single rows, or divide the work.",
+      );
+    }
+    this.#state = "committing";
+    try {
+      const cells = this.buffer.size;
+      const outcome = await this.#commitBuffered();
+      this.#state = "committed";
+      this.#finish(outcome, cells);
+    } catch (error) {
+      this.#state = "failed";
+      this.#report(error);
+      throw error;
+    } finally {
+      this.#unregister();
+      this.buffer.clear();
+    }
+  }
+
+  async #commitBuffered(): Promise<CommitOutcome> {
+    if (this.buffer.isEmpty && this.#extras.length === 0) return { commitTimestamp: undefined, hints: [] };
+    const request: CommitRequest = {
+      start: this.startTimestamp,
+      writes: this.buffer.all(),
+      signals: this.buffer.signals,
+      primary: this.#primary,
+      reads: this.#reads,
+      system: this.#options.system ?? false,
+      extras: this.#extras,
+      label: this.#options.label,
+      signal: this.#options.signal,
+    };
+    const { context } = this;
+    const atomic = context.store.atomic;
+    if (context.settings.commit === "one-phase" || (request.system && atomic !== undefined)) {
+      if (atomic === undefined)
+        throw new InternalError("One-phase commits need a store with atomic batches.");
+      return commitOnePhase(context, atomic, request);
+    }
+    if (request.writes.length > 0) return commitTwoPhase(context, request);
+    const commitTimestamp = await context.oracle.next({ signal: request.signal });
+    const hints = await findHints(context, request);
+    await putHints(context, request, hints, commitTimestamp);
+    return { commitTimestamp, hints };
+  }
+
+  #finish(outcome: CommitOutcome, cells: number): void {
+    const { context, startTimestamp } = this;
+    this.#commitTimestamp = outcome.commitTimestamp;
+    this.#background = outcome.background;
+    if (outcome.commitTimestamp !== undefined) {
+      if (context.events.heard("commit")) {
+        context.events.emit("commit", {
+          startTimestamp,
+          commitTimestamp: outcome.commitTimestamp,
+          cells,
+          label: this.label,
+          phases: context.settings.commit === "one-phase" ? 1 : 2,
+        });
+      }
+      if (outcome.hints.length > 0) context.notifications.committed(outcome.hints, outcome.commitTimestamp);
+    }
+    for (const run of this.#afterCommit) {
+      try {
+        run(outcome.commitTimestamp ?? startTimestamp);
+      } catch (error) {
+        context.events.emit("backgroundFailure", { doing: "An onCommit function", error });
+      }
+    }
+  }
+
+  #report(error: unknown): void {
+    const { events } = this.context;
+    const conflict = error as { code?: unknown; table?: string; row?: string; column?: string };
+    if (conflict?.code === "CONFLICT") {
+      events.emit("conflict", {
+        startTimestamp: this.startTimestamp,
+        table: conflict.table,
+        row: conflict.row,
+        column: conflict.column,
+        label: this.label,
+      });
+    } else {
+      events.emit("rollback", { startTimestamp: this.startTimestamp, label: this.label });
+    }
+  }
+
+  /** Gives the transaction up; nothing of it was or will be written. Harmless to repeat. */
+  rollback(): void {
+    if (this.#state !== "open") return;
+    this.#state = "rolled back";
+    this.#unregister();
+    this.buffer.clear();
+    this.context.events.emit("rollback", { startTimestamp: this.startTimestamp, label: this.label });
+  }
+
+  /** Gives the transaction up from outside: whatever its function still calls throws `error`. */
+  fence(error: Error): void {
+    if (this.#state !== "open") return;
+    this.rollback();
+    this.#state = "fenced";
+    this.#fence = error;
+  }
+
+  /** Resolves when the locks of a two-phase commit have been rolled forward. */
+  async settled(): Promise<void> {
+    await this.#background;
+  }
+}

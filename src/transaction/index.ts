@@ -1,0 +1,47 @@
+export { ActiveTransactions } from "./active.js";
+export {
+  addressKey,
+  byteString,
+  type CellAddress,
+  rowKey,
+  showCell,
+  showColumn,
+  showRow,
+} from "./address.js";
+export type { BufferedWrite } from "./buffer.js";
+export type {
+  ColumnObserver,
+  Hint,
+  Liveness,
+  Notifications,
+  ObservedColumns,
+  Schemas,
+  TransactionContext,
+  TransactionSettings,
+} from "./context.js";
+export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
+export { type Deadline, deadline } from "./deadline.js";
+export { putHint } from "./one-phase.js";
+export { after, readCells } from "./raw.js";
+export { type CommittedCell, type CommittedRow, SnapshotReader } from "./reader.js";
+export {
+  asBuffer,
+  decodeLock,
+  decodeStatus,
+  decodeWrite,
+  encodeTimestamp,
+  encodeWrite,
+  type LockRecord,
+  readTimestamp,
+  type StatusRecord,
+  type WriteKind,
+  type WriteRecord,
+} from "./records.js";
+export { LockResolver } from "./resolve.js";
+export { Safepoint } from "./safepoint.js";
+export { Snapshot } from "./snapshot.js";
+export { type CommitHooks, noHooks, type StepInfo, type StepName } from "./steps.js";
+export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./system.js";
+export { checkTimeout, type TransactionOptions, type TransactOptions, transact } from "./transact.js";
+export { Transaction } from "./transaction.js";
+export type { EntriesOptions, Entry, ScanItem, ScanOptions } from "./view.js";

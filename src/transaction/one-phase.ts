@@ -1,0 +1,208 @@
+import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../errors/index.js";
+import {
+  type AtomicBatch,
+  type AtomicStore,
+  type BatchAnswer,
+  commitTimestamp,
+  type Guard,
+  type Mutation,
+  type RangeGuard,
+  type RowMutation,
+} from "../store/index.js";
+import { type CellAddress, rowKey } from "./address.js";
+import { conflict, explainConflict } from "./conflict.js";
+import type { Hint, ObservedColumns, TransactionContext } from "./context.js";
+import { onePhaseGuards } from "./guards.js";
+import type { CommitOutcome } from "./outcome.js";
+import type { ReadRow } from "./read-set.js";
+import { encodeWrite } from "./records.js";
+import type { CommitRequest } from "./request.js";
+
+/** How often a commit is offered again because the registry had changed meanwhile. */
+const mostRegistryChanges = 100;
+
+const noValue = new Uint8Array(0);
+
+/** A batch, and what its guards are about. */
+interface Built {
+  readonly batch: AtomicBatch;
+  readonly hints: readonly Hint[];
+  /** Rows of the batch from here on are the safepoint's and the registry's. */
+  readonly cells: readonly (readonly CellAddress[])[];
+  readonly safepointRow: number;
+  readonly registryRow: number;
+}
+
+/**
+ * Commits in one atomic batch of the store: guards, write records and hints together, at a commit timestamp that the
+ * store takes from its counter in the same step (PROTOCOL section 3, "one-phase commit"). No lock is ever written.
+ */
+export async function commitOnePhase(
+  context: TransactionContext,
+  atomic: AtomicStore,
+  request: CommitRequest,
+): Promise<CommitOutcome> {
+  let view = request.system ? undefined : await context.notifications.current();
+  for (let attempt = 0; attempt < mostRegistryChanges; attempt++) {
+    const built = buildBatch(context, request, view);
+    const info = { startTimestamp: request.start, label: request.label };
+    const answer = await context.hooks.step("one-phase-commit", info, () => atomic.commit(built.batch));
+    if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
+    if (answer.answer === "unknown") throw outcomeUnknown(request);
+    if (!isRow(answer) || answer.row !== built.registryRow)
+      throw await refusal(context, request, built, answer);
+    view = await context.notifications.fresh();
+  }
+  throw new StoreError(
+    `The registry of observers changed ${mostRegistryChanges} times while the transaction at ${request.start} was to ` +
+      "be committed. Nothing was written.",
+  );
+}
+
+type Rejected = Extract<BatchAnswer, { answer: "rejected" }>;
+type RejectedRow = Extract<Rejected, { row: number }>;
+
+function isRow(answer: Rejected): answer is RejectedRow {
+  return "row" in answer;
+}
+
+async function refusal(
+  context: TransactionContext,
+  request: CommitRequest,
+  built: Built,
+  answer: Rejected,
+): Promise<Error> {
+  if (!isRow(answer)) {
+    const range = built.batch.ranges?.[answer.range];
+    return new ConflictError(
+      `The serializable transaction that started at ${request.start} read a range of "${range?.table}" in which ` +
+        "another transaction has written since. Nothing was written; run it again from the start.",
+      { startTimestamp: request.start, ...(range === undefined ? {} : { table: range.table }) },
+    );
+  }
+  if (answer.row === built.safepointRow) {
+    try {
+      await context.safepoint.check(request.start);
+    } catch (error) {
+      if (error instanceof Error) return error;
+    }
+    return conflict(request, { table: "", row: noValue, column: noValue }, undefined, "moved the safepoint");
+  }
+  const cell = built.cells[answer.row]?.[answer.guard];
+  if (cell === undefined) {
+    return new StoreError(`The store rejected a guard that the transaction at ${request.start} did not set.`);
+  }
+  return explainConflict(context, request, cell);
+}
+
+function outcomeUnknown(request: CommitRequest): CommitOutcomeUnknownError {
+  return new CommitOutcomeUnknownError(
+    `The store did not say whether the transaction that started at ${request.start} committed. Read what it would ` +
+      "have written before doing it again.",
+  );
+}
+
+function buildBatch(
+  context: TransactionContext,
+  request: CommitRequest,
+  view: ObservedColumns | undefined,
+): Built {
+  const rows = new RowBuilder();
+  const hints: Hint[] = [];
+  for (const write of request.writes) {
+    const guards = onePhaseGuards(write.column, request.start);
+    const value = encodeWrite({
+      start: request.start,
+      kind: write.value === undefined ? "delete" : "put",
+      onePhase: true,
+      value: write.value,
+    });
+    rows.add(write, guards, [
+      { type: "put", column: write.column, part: "write", timestamp: commitTimestamp, value },
+    ]);
+    if (view?.observed(write.table, write.column)) hints.push(...view.hints(write));
+  }
+  for (const signal of request.signals) hints.push(...(view?.hints(signal) ?? []));
+  for (const hint of hints) rows.add(hint.address, [], [putHint(hint.address.column, commitTimestamp)]);
+  const reads = request.reads;
+  if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
+  const { mutations, cells } = rows.build();
+  mutations.push(...request.extras);
+  const safepointRow = mutations.length;
+  mutations.push(context.safepoint.guard(request.start));
+  const registryRow = view === undefined ? -1 : mutations.length;
+  if (view !== undefined) mutations.push(view.guards);
+  const ranges = reads === undefined ? undefined : rangeGuards(request);
+  return { batch: { rows: mutations, ranges }, hints, cells, safepointRow, registryRow };
+}
+
+/** The record of a hint: it stands as a write record of nobody. */
+export function putHint(column: Uint8Array, timestamp: number, value: Uint8Array = noValue): Mutation {
+  return {
+    type: "put",
+    column,
+    part: "write",
+    timestamp,
+    value: encodeWrite({ start: 0, kind: "put", onePhase: true, value }),
+  };
+}
+
+/** Point reads become guards on their row; what was read by a range of columns becomes a range guard. */
+function addReadRow(rows: RowBuilder, read: ReadRow, start: number): void {
+  for (const column of read.columns) {
+    if ("exact" in column) {
+      const cell = { table: read.table, row: read.row, column: column.exact };
+      rows.add(cell, onePhaseGuards(column.exact, start), []);
+    }
+  }
+}
+
+function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
+  const absent = [
+    { part: "lock", from: 0, to: Number.POSITIVE_INFINITY },
+    { part: "write", from: request.start + 1, to: Number.POSITIVE_INFINITY },
+  ] as const;
+  const ranges: RangeGuard[] = request.reads!.ranges.map((range) => ({ ...range, absent }));
+  for (const read of request.reads!.rows()) {
+    const columns = read.columns.filter((column) => !("exact" in column));
+    if (columns.length === 0) continue;
+    ranges.push({
+      table: read.table,
+      start: read.row,
+      end: Buffer.concat([read.row, Buffer.of(0)]),
+      columns,
+      absent,
+    });
+  }
+  return ranges;
+}
+
+/** Gathers what concerns one row into one mutation. */
+class RowBuilder {
+  readonly #rows = new Map<
+    string,
+    { table: string; row: Uint8Array; guards: Guard[]; mutations: Mutation[]; cells: CellAddress[] }
+  >();
+
+  add(cell: CellAddress, guards: readonly Guard[], mutations: readonly Mutation[]): void {
+    const key = rowKey(cell.table, cell.row);
+    let entry = this.#rows.get(key);
+    if (entry === undefined) {
+      entry = { table: cell.table, row: cell.row, guards: [], mutations: [], cells: [] };
+      this.#rows.set(key, entry);
+    }
+    for (const guard of guards) {
+      entry.guards.push(guard);
+      entry.cells.push(cell);
+    }
+    entry.mutations.push(...mutations);
+  }
+
+  build(): { mutations: RowMutation[]; cells: (readonly CellAddress[])[] } {
+    const entries = [...this.#rows.values()];
+    return {
+      mutations: entries.map(({ table, row, guards, mutations }) => ({ table, row, guards, mutations })),
+      cells: entries.map((entry) => entry.cells),
+    };
+  }
+}

@@ -1,0 +1,55 @@
+import type { Columns } from "../store/index.js";
+import { rowKey } from "./address.js";
+import type { ReadRange, ReadRecorder } from "./reader.js";
+
+/** One row of which columns were read. */
+export interface ReadRow {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly columns: Columns;
+}
+
+/** Ranges and rows beyond which a serializable transaction is refused: its validation must stay bounded. */
+const mostReads = 100_000;
+
+/** What a serializable transaction read: rows and ranges, an absent row as well as one that is there. */
+export class ReadSet implements ReadRecorder {
+  readonly #rows = new Map<string, ReadRow[]>();
+  readonly #ranges: ReadRange[] = [];
+  #count = 0;
+
+  row(table: string, row: Uint8Array, columns: Columns): void {
+    const key = rowKey(table, row);
+    const known = this.#rows.get(key);
+    if (known?.some((read) => sameColumns(read.columns, columns))) return;
+    this.#count++;
+    if (known === undefined) this.#rows.set(key, [{ table, row, columns }]);
+    else known.push({ table, row, columns });
+  }
+
+  range(range: ReadRange): void {
+    this.#count++;
+    this.#ranges.push(range);
+  }
+
+  get isTooLarge(): boolean {
+    return this.#count > mostReads;
+  }
+
+  rows(): readonly ReadRow[] {
+    return [...this.#rows.values()].flat();
+  }
+
+  get ranges(): readonly ReadRange[] {
+    return this.#ranges;
+  }
+}
+
+function sameColumns(a: Columns, b: Columns): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every((column, index) => {
+    const other = b[index]!;
+    return "exact" in column && "exact" in other && Buffer.compare(column.exact, other.exact) === 0;
+  });
+}

@@ -1,0 +1,297 @@
+import { StoreDamagedError } from "../errors/index.js";
+import type {
+  CellView,
+  Columns,
+  MaybePromise,
+  Position,
+  RangePage,
+  RangeRead,
+  RowPage,
+  RowView,
+  StoreRequestOptions,
+} from "../store/index.js";
+import { type CellAddress, showCell } from "./address.js";
+import type { TransactionContext } from "./context.js";
+import { readCells } from "./raw.js";
+import { asBuffer, isExternal, readTimestamp, writeHeaderBytes, writeKind } from "./records.js";
+import { metLock, pushesPerTransaction, type Resolution } from "./resolve.js";
+
+/** A committed cell as a snapshot shows it; deleted cells are not shown. */
+export interface CommittedCell {
+  readonly column: Uint8Array;
+  /** Timestamp of the commit that wrote it. */
+  readonly commit: number;
+  /** Undefined where the newest write is a delete. */
+  readonly value: Buffer | undefined;
+}
+
+export interface CommittedRow {
+  readonly row: Uint8Array;
+  readonly cells: readonly CommittedCell[];
+}
+
+/** What a serializable transaction must see unchanged when it commits. */
+export interface ReadRange {
+  readonly table: string;
+  readonly start: Uint8Array | undefined;
+  readonly end: Uint8Array | undefined;
+  readonly columns: Columns;
+}
+
+/** Told of everything that is read, where somebody needs to know. */
+export interface ReadRecorder {
+  row(table: string, row: Uint8Array, columns: Columns): void;
+  range(range: ReadRange): void;
+}
+
+export interface ReaderOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly recorder?: ReadRecorder | undefined;
+  /** Reads below the safepoint what collection keeps on purpose: `previous` of an observer. */
+  readonly exempt?: boolean | undefined;
+}
+
+/** How often locks of one row are resolved before the read is a failure; each time either waits or makes progress. */
+const mostResolutions = 1_000;
+
+/**
+ * Reads committed cells as of one start timestamp, below any buffer (the paper's `Get`, figure 6). Resolves the locks
+ * that it meets and checks the safepoint after it has read.
+ */
+export class SnapshotReader {
+  readonly timestamp: number;
+  readonly #context: TransactionContext;
+  readonly #options: ReaderOptions;
+  readonly #resolution: Resolution;
+  readonly #request: StoreRequestOptions | undefined;
+
+  constructor(context: TransactionContext, timestamp: number, options: ReaderOptions = {}) {
+    this.#context = context;
+    this.timestamp = timestamp;
+    this.#options = options;
+    this.#request = options.signal === undefined ? undefined : { signal: options.signal };
+    this.#resolution = {
+      start: timestamp,
+      role: "reader",
+      signal: options.signal,
+      passed: new Set(),
+      pushesLeft: pushesPerTransaction,
+      attempt: 0,
+    };
+  }
+
+  /**
+   * The bytes of one cell, by the shortest way: where the store answers at once and nothing stands in the way, `decode`
+   * is called with lent bytes before anything else happens. Undefined where the cell is not, or was deleted.
+   */
+  value<V>(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    decode: (bytes: Buffer, start: number, end: number) => V,
+  ): MaybePromise<V | undefined> {
+    this.#options.recorder?.row(table, row, columns);
+    const page = this.#context.store.readRow({ table, row, columns, at: this.timestamp }, this.#request);
+    if (!(page instanceof Promise)) {
+      const cell = page.cells[0];
+      const write = cell?.write;
+      if (cell !== undefined && write !== undefined && cell.latest && cell.lock === undefined) {
+        const bytes = asBuffer(write.value);
+        if (writeKind(bytes) === "delete") return undefined;
+        if (!isExternal(bytes)) return decode(bytes, writeHeaderBytes, bytes.length);
+      }
+    }
+    return this.#slowValue(table, row, columns, page, decode);
+  }
+
+  async #slowValue<V>(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    page: MaybePromise<RowPage>,
+    decode: (bytes: Buffer, start: number, end: number) => V,
+  ): Promise<V | undefined> {
+    // The page of a store that answers at once may be lent: it is used up before this function first yields.
+    const found = page instanceof Promise ? await page : page;
+    const [cell] = await this.#settleRow(table, row, columns, found);
+    return cell?.value === undefined ? undefined : decode(cell.value, 0, cell.value.length);
+  }
+
+  /** Cells of one row, deleted ones included (`value` undefined); a page of them. Bytes are the caller's to keep. */
+  async row(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    limit?: number,
+  ): Promise<{ readonly cells: readonly CommittedCell[]; readonly next: Uint8Array | undefined }> {
+    this.#options.recorder?.row(table, row, columns);
+    const read = { table, row, columns, at: this.timestamp, limit };
+    const answer = this.#context.store.readRow(read, this.#request);
+    const page = answer instanceof Promise ? await answer : answer;
+    const next = page.next;
+    return { cells: await this.#settleRow(table, row, columns, page), next };
+  }
+
+  /** A page of rows; the locks on it are resolved together, and only the rows that had one are read again. */
+  async range(
+    read: Omit<RangeRead, "at">,
+  ): Promise<{ readonly rows: readonly CommittedRow[]; readonly next: Position | undefined }> {
+    const answer = this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
+    const page: RangePage = answer instanceof Promise ? await answer : answer;
+    const rows = this.#settleAtOnce(page.rows) ?? (await this.#settleRange(read, page));
+    // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
+    await this.#checkSafepoint();
+    return { rows, next: page.next };
+  }
+
+  /** The rows decoded, if no lock stands on any and no value stands elsewhere; without yielding. */
+  #settleAtOnce(rows: readonly RowView[]): readonly CommittedRow[] | undefined {
+    const settled: CommittedRow[] = [];
+    for (const row of rows) {
+      const cells = this.#decodeAtOnce(row.cells);
+      if (cells === undefined) return undefined;
+      settled.push({ row: row.row, cells });
+    }
+    return settled;
+  }
+
+  async #settleRange(read: Omit<RangeRead, "at">, page: RangePage): Promise<readonly CommittedRow[]> {
+    const rows: CommittedRow[] = [];
+    for (const [index, row] of page.rows.entries()) {
+      const cells = this.#decodeAtOnce(row.cells);
+      if (cells !== undefined) {
+        rows.push({ row: row.row, cells });
+        continue;
+      }
+      const columns = this.#columnsOfPage(read, page, index);
+      const again = await this.#readRow(read.table, row.row, columns);
+      rows.push({ row: row.row, cells: await this.#settleRow(read.table, row.row, columns, again) });
+    }
+    return rows;
+  }
+
+  /** The columns that the page showed of its row at `index`: a wide row may be divided over pages. */
+  #columnsOfPage(read: Omit<RangeRead, "at">, page: RangePage, index: number): Columns {
+    if (read.columns.length === 1 && "exact" in read.columns[0]!) return read.columns;
+    return page.rows[index]!.cells.map((cell) => ({ exact: cell.column }));
+  }
+
+  async #readRow(table: string, row: Uint8Array, columns: Columns): Promise<RowPage> {
+    return this.#context.store.readRow(
+      { table, row, columns, at: this.timestamp, limit: 100_000 },
+      this.#request,
+    );
+  }
+
+  async #settleRow(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    first: RowPage,
+  ): Promise<readonly CommittedCell[]> {
+    let page = first;
+    let columnsLeft = columns;
+    for (let attempt = 0; attempt < mostResolutions; attempt++) {
+      const settled = this.#decodeAtOnce(page.cells);
+      if (settled !== undefined) {
+        const kept = settled.map(keep);
+        if (attempt > 0 || !isWhole(page, columnsLeft)) await this.#checkSafepoint();
+        return kept;
+      }
+      const complete = await this.#settleSlowly(table, row, page.cells);
+      if (complete !== undefined) {
+        await this.#checkSafepoint();
+        return complete;
+      }
+      if (page.next !== undefined) columnsLeft = page.cells.map((cell) => ({ exact: cell.column }));
+      page = await this.#readRow(table, row, columnsLeft);
+    }
+    throw new StoreDamagedError(`The locks on a row of "${table}" could not be resolved; run \`check\`.`);
+  }
+
+  /** Cells without anything in the way; `undefined` if a lock that counts or a value elsewhere was met. */
+  #decodeAtOnce(views: readonly CellView[]): readonly CommittedCell[] | undefined {
+    const cells: CommittedCell[] = [];
+    for (const view of views) {
+      if (view.lock !== undefined && !this.#resolution.passed.has(view.lock.timestamp)) return undefined;
+      const write = view.write;
+      if (write === undefined) continue;
+      const bytes = asBuffer(write.value);
+      if (writeKind(bytes) === "delete") {
+        cells.push({ column: view.column, commit: write.timestamp, value: undefined });
+        continue;
+      }
+      if (isExternal(bytes)) return undefined;
+      cells.push({ column: view.column, commit: write.timestamp, value: bytes.subarray(writeHeaderBytes) });
+    }
+    return cells;
+  }
+
+  /** Resolves locks (then `undefined`: read again), or fetches the values that stand in data cells. */
+  async #settleSlowly(
+    table: string,
+    row: Uint8Array,
+    views: readonly CellView[],
+  ): Promise<readonly CommittedCell[] | undefined> {
+    const locks = views.flatMap((view) =>
+      view.lock === undefined || this.#resolution.passed.has(view.lock.timestamp)
+        ? []
+        : [metLock({ table, row, column: view.column }, view.lock)],
+    );
+    if (locks.length > 0) {
+      for (const lock of locks)
+        await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
+      return undefined;
+    }
+    const owned = views.flatMap((view) => {
+      if (view.write === undefined) return [];
+      const bytes = Buffer.from(view.write.value);
+      return [{ column: view.column, commit: view.write.timestamp, bytes, data: ownData(view) }];
+    });
+    const cells: CommittedCell[] = [];
+    for (const { column, commit, bytes, data } of owned) {
+      if (writeKind(bytes) === "delete") cells.push({ column, commit, value: undefined });
+      else if (!isExternal(bytes)) cells.push({ column, commit, value: bytes.subarray(writeHeaderBytes) });
+      else cells.push({ column, commit, value: await this.#external({ table, row, column }, bytes, data) });
+    }
+    return cells;
+  }
+
+  async #external(
+    cell: CellAddress,
+    write: Buffer,
+    data: readonly { readonly timestamp: number; readonly value: Buffer }[],
+  ): Promise<Buffer> {
+    const start = readTimestamp(write, 1);
+    const atHand = data.find((version) => version.timestamp === start);
+    if (atHand !== undefined) return atHand.value;
+    const [found] = await readCells(this.#context.store, cell, ["data"], start, start + 1);
+    if (found !== undefined) return asBuffer(found.value);
+    // Either collection took it, which the safepoint then says, or the store is damaged.
+    await this.#checkSafepoint();
+    throw new StoreDamagedError(
+      `The value of ${showCell(cell)} written at ${start} is missing from the store; run \`check\`.`,
+    );
+  }
+
+  #checkSafepoint(): MaybePromise<void> {
+    if (this.#options.exempt) return;
+    return this.#context.safepoint.check(this.timestamp);
+  }
+}
+
+function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {
+  return view.data.map((version) => ({ timestamp: version.timestamp, value: Buffer.from(version.value) }));
+}
+
+/** A copy of what may be lent. */
+function keep(cell: CommittedCell): CommittedCell {
+  if (cell.value === undefined) return cell;
+  return { column: cell.column, commit: cell.commit, value: Buffer.from(cell.value) };
+}
+
+/** Whether every column that was asked for shows its newest write: then no collection can have touched the answer. */
+function isWhole(page: RowPage, columns: Columns): boolean {
+  if (page.cells.length !== columns.length || !columns.every((column) => "exact" in column)) return false;
+  return page.cells.every((cell) => cell.latest && cell.write !== undefined);
+}

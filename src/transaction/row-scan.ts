@@ -1,0 +1,148 @@
+import type { Columns, Position } from "../store/index.js";
+import type { BufferedWrite, WriteBuffer } from "./buffer.js";
+import { isSelected, mergeRows } from "./merge.js";
+import type { CommittedCell, CommittedRow, ReadRange, ReadRecorder, SnapshotReader } from "./reader.js";
+
+export interface RowScanRequest {
+  readonly table: string;
+  readonly start: Uint8Array | undefined;
+  /** Exclusive. */
+  readonly end: Uint8Array | undefined;
+  readonly columns: Columns;
+  readonly reverse: boolean;
+}
+
+const firstPage = 32;
+const largestPage = 1_000;
+
+/**
+ * Pages of rows of a snapshot in order, own writes laid over, deleted cells left out and rows without cells with them.
+ * Pages grow, so that a scan that is left early has not read much.
+ */
+export class RowScan {
+  readonly #request: RowScanRequest;
+  readonly #reader: SnapshotReader;
+  readonly #buffer: WriteBuffer | undefined;
+  readonly #recorded: { -readonly [K in keyof ReadRange]: ReadRange[K] };
+  /** A row whose cells are still coming: it was divided over pages. */
+  #partial: CommittedRow | undefined;
+  #start: Position | undefined;
+  #end: Position | undefined;
+  #limit = firstPage;
+  #finished = false;
+
+  constructor(
+    reader: SnapshotReader,
+    buffer: WriteBuffer | undefined,
+    recorder: ReadRecorder | undefined,
+    request: RowScanRequest,
+  ) {
+    this.#reader = reader;
+    this.#buffer = buffer;
+    this.#request = request;
+    this.#start = request.start === undefined ? undefined : { row: request.start };
+    this.#end = request.end === undefined ? undefined : { row: request.end };
+    const { table, start, end, columns } = request;
+    // Nothing is read yet: the range grows with the pages.
+    this.#recorded = {
+      table,
+      start: request.reverse ? end : start,
+      end: request.reverse ? end : start,
+      columns,
+    };
+    recorder?.range(this.#recorded);
+  }
+
+  /** The next rows, in order; undefined at the end. May be empty before it. */
+  async next(): Promise<readonly CommittedRow[] | undefined> {
+    if (this.#finished) return undefined;
+    const { table, columns, reverse } = this.#request;
+    const read = { table, start: this.#start, end: this.#end, columns, reverse, limit: this.#limit };
+    this.#limit = Math.min(largestPage, this.#limit * 4);
+    const page = await this.#reader.range(read);
+    const whole = this.#joinDivided(page.rows, page.next);
+    const merged = this.#overlay(whole, page.next);
+    this.#advance(page.next);
+    return withoutDeleted(merged);
+  }
+
+  /** Holds a row back while more of its cells may follow. */
+  #joinDivided(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
+    let joined = rows;
+    if (this.#partial !== undefined) {
+      const held = this.#partial;
+      const first = rows[0];
+      this.#partial = undefined;
+      if (first !== undefined && Buffer.compare(first.row, held.row) === 0) {
+        joined = [{ row: held.row, cells: [...held.cells, ...first.cells] }, ...rows.slice(1)];
+      } else {
+        joined = [held, ...rows];
+      }
+    }
+    const last = joined.at(-1);
+    if (next?.column !== undefined && last !== undefined && Buffer.compare(last.row, next.row) === 0) {
+      this.#partial = last;
+      return joined.slice(0, -1);
+    }
+    return joined;
+  }
+
+  /** Own writes among the rows that this page has decided. */
+  #overlay(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
+    if (this.#buffer === undefined || !this.#buffer.hasWrites) return rows;
+    const { reverse, columns } = this.#request;
+    const from = reverse
+      ? next === undefined
+        ? this.#request.start
+        : this.#boundary(next)
+      : this.#covered();
+    const to = reverse ? this.#covered() : next === undefined ? this.#request.end : this.#boundary(next);
+    const writes = between(this.#buffer.ofTable(this.#request.table), from, to).filter((write) =>
+      isSelected(columns, write.column),
+    );
+    return mergeRows(rows, writes, reverse);
+  }
+
+  /** The row up to which everything before this page was answered. */
+  #covered(): Uint8Array | undefined {
+    return this.#request.reverse ? this.#recorded.start : this.#recorded.end;
+  }
+
+  /** The row at which the next page goes on. */
+  #boundary(next: Position): Uint8Array {
+    return next.row;
+  }
+
+  #advance(next: Position | undefined): void {
+    const { reverse, start, end } = this.#request;
+    if (reverse) {
+      this.#end = next;
+      this.#recorded.start = next === undefined ? start : next.row;
+    } else {
+      this.#start = next;
+      this.#recorded.end = next === undefined ? end : next.row;
+    }
+    if (next === undefined) this.#finished = true;
+  }
+}
+
+/** Writes, ascending, with rows from `from` (inclusive) to `to` (exclusive). */
+function between(
+  writes: readonly BufferedWrite[],
+  from: Uint8Array | undefined,
+  to: Uint8Array | undefined,
+): readonly BufferedWrite[] {
+  return writes.filter(
+    (write) =>
+      (from === undefined || Buffer.compare(write.row, from) >= 0) &&
+      (to === undefined || Buffer.compare(write.row, to) < 0),
+  );
+}
+
+function withoutDeleted(rows: readonly CommittedRow[]): readonly CommittedRow[] {
+  const isDeleted = (cell: CommittedCell) => cell.value === undefined;
+  if (!rows.some((row) => row.cells.length === 0 || row.cells.some(isDeleted))) return rows;
+  return rows
+    .map((row) => ({ row: row.row, cells: row.cells.filter((cell) => !isDeleted(cell)) }))
+    .filter((row) => row.cells.length > 0);
+}

@@ -1,0 +1,99 @@
+import type { Environment } from "../environment/index.js";
+import { StaleSnapshotError } from "../errors/index.js";
+import type { MaybePromise, RowMutation, RowPage, RowStore } from "../store/index.js";
+import { encodeWrite } from "./records.js";
+import { safepointCell } from "./system.js";
+
+const safepointColumns = [{ exact: safepointCell.column }];
+const readSafepoint = {
+  table: safepointCell.table,
+  row: safepointCell.row,
+  columns: safepointColumns,
+  at: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * The timestamp below which collection may have dropped versions (PROTOCOL section 7). It only moves forward.
+ * On a store with atomic batches it is read afresh each time; elsewhere it is cached for `cacheMs`, which
+ * collection waits out before it drops anything.
+ */
+export class Safepoint {
+  readonly #store: RowStore;
+  readonly #environment: Environment;
+  readonly cacheMs: number;
+  #known = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: RowStore, environment: Environment, cacheMs: number) {
+    this.#store = store;
+    this.#environment = environment;
+    this.cacheMs = store.capabilities.atomicBatches ? 0 : cacheMs;
+  }
+
+  /** Throws a {@link StaleSnapshotError} unless versions at `timestamp` are still whole. To be called after the read. */
+  check(timestamp: number): MaybePromise<void> {
+    if (this.cacheMs > 0 && this.#environment.monotonic() - this.#readAt < this.cacheMs) {
+      return assertFresh(timestamp, this.#known);
+    }
+    const current = this.current();
+    if (current instanceof Promise) return current.then((safepoint) => assertFresh(timestamp, safepoint));
+    return assertFresh(timestamp, current);
+  }
+
+  /** The safepoint as it stands in the store. */
+  current(): MaybePromise<number> {
+    const readAt = this.#environment.monotonic();
+    const page = this.#store.readRow(readSafepoint);
+    if (page instanceof Promise) return page.then((answer) => this.#learn(answer, readAt));
+    return this.#learn(page, readAt);
+  }
+
+  #learn(page: RowPage, readAt: number): number {
+    const found = page.cells[0]?.write?.timestamp ?? 0;
+    if (found >= this.#known) this.#known = found;
+    if (readAt > this.#readAt) this.#readAt = readAt;
+    return this.#known;
+  }
+
+  /** What a one-phase commit at `start` asks of the safepoint: it has not passed. */
+  guard(start: number): RowMutation {
+    return {
+      table: safepointCell.table,
+      row: safepointCell.row,
+      guards: [
+        {
+          type: "absent",
+          column: safepointCell.column,
+          part: "write",
+          from: start + 1,
+          to: Number.POSITIVE_INFINITY,
+        },
+      ],
+      mutations: [],
+    };
+  }
+
+  /** Moves the safepoint to `timestamp`, unless it stands there or beyond; answers where it stands. */
+  async publish(timestamp: number): Promise<number> {
+    const { table, row, column } = safepointCell;
+    const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: new Uint8Array(0) });
+    await this.#store.mutate({
+      table,
+      row,
+      guards: [{ type: "absent", column, part: "write", from: timestamp, to: Number.POSITIVE_INFINITY }],
+      mutations: [
+        { type: "put", column, part: "write", timestamp, value },
+        { type: "delete", column, part: "write", from: 0, to: timestamp },
+      ],
+    });
+    return this.current();
+  }
+}
+
+function assertFresh(timestamp: number, safepoint: number): void {
+  if (timestamp >= safepoint) return;
+  throw new StaleSnapshotError(
+    `The snapshot at ${timestamp} is older than the safepoint ${safepoint}: versions that it needs may have been ` +
+      "collected. Take a new snapshot, or open the database with a longer `retentionMs`.",
+  );
+}

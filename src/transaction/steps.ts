@@ -1,0 +1,39 @@
+/**
+ * The steps of a commit and of the resolution of locks, by name. Each runs through {@link CommitHooks.step}, so
+ * that a test can stop before or after it, make it fail, or make it answer `unknown`.
+ */
+export type StepName =
+  | "one-phase-commit"
+  | "prewrite"
+  | "commit-timestamp"
+  | "validate"
+  | "hints"
+  | "commit-primary"
+  | "commit-secondary"
+  | "rollback-primary"
+  | "fence-primary"
+  | "rollback-secondary"
+  | "roll-forward"
+  | "push"
+  | "refresh";
+
+/** What a step is about. */
+export interface StepInfo {
+  readonly startTimestamp: number;
+  readonly commitTimestamp?: number | undefined;
+  /** The place that is mutated, where there is one. */
+  readonly cell?: string | undefined;
+  readonly label?: string | undefined;
+}
+
+export interface CommitHooks {
+  /** Runs `run` and answers what it answered. */
+  step<T>(name: StepName, info: StepInfo, run: () => Promise<T>): Promise<T>;
+}
+
+/** Hooks that only run. */
+export const noHooks: CommitHooks = Object.freeze({
+  step<T>(_name: StepName, _info: StepInfo, run: () => Promise<T>): Promise<T> {
+    return run();
+  },
+});

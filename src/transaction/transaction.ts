@@ -1,0 +1,136 @@
+import { SchemaError } from "../errors/index.js";
+import {
+  type AnyTable,
+  type Column,
+  definition,
+  encodeRow,
+  encodeValue,
+  isColumn,
+  isSignal,
+  isTable,
+  type KeyOf,
+  type Signal,
+  type TableDefinition,
+} from "../schema/index.js";
+import type { CoreTransaction } from "./core.js";
+import { encodeCellRow, notAColumn, View } from "./view.js";
+
+/**
+ * A transaction under snapshot isolation (the paper, section 2.2): reads the database as of its start timestamp, its own
+ * writes included, and writes everything at its commit timestamp or nothing. Two that write the same cell and overlap
+ * do not both commit. Not to be used after it was committed or rolled back.
+ *
+ * @example
+ * await db.transact(async (tx) => {
+ *   const balance = (await tx.get(accounts.balance, "alice")) ?? 0;
+ *   tx.set(accounts.balance, "alice", balance - 10);
+ * });
+ */
+export class Transaction extends View {
+  readonly #core: CoreTransaction;
+  readonly #unrecorded = new Set<TableDefinition>();
+
+  /** @internal */
+  constructor(core: CoreTransaction) {
+    super(core.context, core.reader, core.buffer, core.reads);
+    this.#core = core;
+  }
+
+  /** What the transaction reads: every commit at or below it. Microseconds since 1970, about. */
+  get startTimestamp(): number {
+    return this.#core.startTimestamp;
+  }
+
+  /** Where what it wrote stands; `undefined` before the commit, and after one that wrote nothing. */
+  get commitTimestamp(): number | undefined {
+    return this.#core.commitTimestamp;
+  }
+
+  protected override assertReadable(): void {
+    this.#core.assertOpen();
+  }
+
+  /**
+   * Sets a cell, when the transaction commits.
+   *
+   * @throws InvalidValueError for a value that the column's codec or schema refuses; InvalidKeyError for a row that cannot
+   * be one; LimitExceededError when the transaction holds too much.
+   */
+  set<V, K>(column: Column<V, K>, row: NoInfer<K>, value: NoInfer<V>): void {
+    this.#core.assertOpen();
+    if (!isColumn(column)) throw notAColumn("set", column);
+    const rowBytes = encodeCellRow(column, row);
+    const valueBytes = encodeValue(column, row, value);
+    this.#use(column.table);
+    this.#core.write({ table: column.table.name, row: rowBytes, column: column.path, value: valueBytes });
+  }
+
+  /** Deletes a cell, when the transaction commits. That is a change as any other, for observers too. */
+  delete<V, K>(column: Column<V, K>, row: NoInfer<K>): void {
+    this.#core.assertOpen();
+    if (!isColumn(column)) throw notAColumn("delete", column);
+    const rowBytes = encodeCellRow(column, row);
+    this.#use(column.table);
+    this.#core.write({ table: column.table.name, row: rowBytes, column: column.path, value: undefined });
+  }
+
+  /** Deletes every cell that the transaction sees in a row. Under `serializable` this counts as a read of the whole row. */
+  async deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
+    this.#core.assertOpen();
+    if (!isTable(table)) throw new SchemaError("`deleteRow` takes a table made with `table(name, columns)`.");
+    const defined = table[definition];
+    const rowBytes = encodeRow(defined, row);
+    for (const cell of await this.userCells(defined.name, rowBytes)) {
+      this.#core.write({ table: defined.name, row: rowBytes, column: cell.column, value: undefined });
+    }
+    this.#use(defined);
+  }
+
+  /** Notifies a signal, when the transaction commits: its observers run at least once after. Never conflicts. */
+  notify<K>(signal: Signal<K>, row: NoInfer<K>): void {
+    this.#core.assertOpen();
+    if (!isSignal(signal))
+      throw new SchemaError("`notify` takes a signal, declared with `signal()` in its table.");
+    const rowBytes = encodeRow(signal.table, row);
+    this.#use(signal.table);
+    this.#core.notify({ table: signal.table.name, row: rowBytes, column: signal.path });
+  }
+
+  /** Calls `run` once after the commit, with the commit timestamp; not at all if there is none. Must not throw. */
+  onCommit(run: (commitTimestamp: number) => void): void {
+    this.#core.onCommit(run);
+  }
+
+  /**
+   * Commits; for transactions from `db.begin()` only. After it the transaction is over, however it ended.
+   *
+   * @throws ConflictError where another transaction was faster: nothing was written. SchemaError where a table
+   * contradicts what is recorded. CommitOutcomeUnknownError where the store no longer tells.
+   */
+  async commit(): Promise<void> {
+    this.#core.assertOpen();
+    if (this.#unrecorded.size > 0) {
+      try {
+        await this.#core.context.schemas.record([...this.#unrecorded]);
+      } catch (error) {
+        this.#core.rollback();
+        throw error;
+      }
+    }
+    await this.#core.commit();
+  }
+
+  /** Gives the transaction up; nothing of it is written. Harmless after it has ended. */
+  async rollback(): Promise<void> {
+    this.#core.rollback();
+  }
+
+  /** Rolls back what was not committed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#core.rollback();
+  }
+
+  #use(table: TableDefinition): void {
+    if (!this.#core.context.schemas.known(table)) this.#unrecorded.add(table);
+  }
+}

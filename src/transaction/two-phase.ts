@@ -1,0 +1,431 @@
+import { backoffDelay, sleep } from "../environment/index.js";
+import { CommitOutcomeUnknownError, StoreError } from "../errors/index.js";
+import type { Mutation, MutationAnswer } from "../store/index.js";
+import { type CellAddress, showCell } from "./address.js";
+import type { BufferedWrite } from "./buffer.js";
+import { type Chunk, divideIntoChunks } from "./chunks.js";
+import { conflict, explainConflict } from "./conflict.js";
+import type { Hint, TransactionContext } from "./context.js";
+import { commitGuard, lockedGuard, lockValueGuard, prewriteGuards } from "./guards.js";
+import { putHint } from "./one-phase.js";
+import type { CommitOutcome } from "./outcome.js";
+import { deleteLockAndData, readPrimary, rollbackPrimary } from "./primary.js";
+import { decodeLock, encodeLock, encodeStatus, encodeWrite } from "./records.js";
+import type { CommitRequest } from "./request.js";
+import type { StepName } from "./steps.js";
+import { validateReads } from "./validate.js";
+
+/** How often a step whose answer was `unknown` is sent again before the transaction is decided at its primary. */
+const mostRepeats = 5;
+/** How often a transaction that readers push takes a new commit timestamp. */
+const mostPushes = 1_000;
+const repeating = { initialMs: 5, maximumMs: 200 };
+
+/** Commits by the full protocol of the paper (figure 6) with the additions of PROTOCOL section 3, step by step. */
+export async function commitTwoPhase(
+  context: TransactionContext,
+  request: CommitRequest,
+): Promise<CommitOutcome> {
+  return new TwoPhaseCommit(context, request).run();
+}
+
+class TwoPhaseCommit {
+  readonly #context: TransactionContext;
+  readonly #request: CommitRequest;
+  readonly #chunks: readonly [Chunk, ...Chunk[]];
+  readonly #primary: CellAddress;
+  /** Chunks whose prewrite was applied, or may have been. */
+  readonly #locked = new Set<Chunk>();
+
+  constructor(context: TransactionContext, request: CommitRequest) {
+    this.#context = context;
+    this.#request = request;
+    this.#chunks = divideIntoChunks(request, context.store.capabilities.mutationCells);
+    const { table, row, column } = this.#chunks[0].writes[0]!;
+    this.#primary = { table, row, column };
+  }
+
+  async run(): Promise<CommitOutcome> {
+    const refreshing = this.#refreshWhileCommitting();
+    try {
+      await this.#prewriteAll();
+      return await this.#commitAtTimestamps();
+    } finally {
+      refreshing.stop();
+    }
+  }
+
+  /** Step 1. All rows in parallel; goes on only when all have settled. */
+  async #prewriteAll(): Promise<void> {
+    const answers = await Promise.allSettled(this.#chunks.map((chunk) => this.#prewrite(chunk)));
+    const failed = answers.find((answer) => answer.status === "rejected");
+    if (failed !== undefined) return this.#abandon(failed.reason);
+    const rejected = answers.findIndex(
+      (answer) => answer.status === "fulfilled" && answer.value === "rejected",
+    );
+    if (rejected < 0) {
+      if (answers.every((answer) => answer.status === "fulfilled" && answer.value === "applied")) return;
+      return this.#abandon(
+        new StoreError(
+          `The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`,
+        ),
+      );
+    }
+    const chunk = this.#chunks[rejected]!;
+    this.#locked.delete(chunk);
+    const error = await this.#explain(chunk);
+    // Where the primary was refused nothing can have committed: no tombstone is needed.
+    if (rejected === 0) {
+      await this.#rollbackSecondaries();
+      throw error;
+    }
+    return this.#abandon(error);
+  }
+
+  async #prewrite(chunk: Chunk): Promise<MutationAnswer> {
+    this.#locked.add(chunk);
+    for (let repeat = 1; ; repeat++) {
+      const answer = await this.#step("prewrite", chunk.writes[0]!, () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: chunk.writes.flatMap((write) => prewriteGuards(write.column, this.#request.start)),
+          mutations: chunk.writes.flatMap((write, index) => this.#prewriteMutations(chunk, write, index)),
+        }),
+      );
+      if (answer === "applied") return answer;
+      // A repeated request meets its own lock where the first one was applied after all.
+      if (answer === "rejected") return (await this.#ownLockStands(chunk)) ? "applied" : "rejected";
+      if (repeat >= mostRepeats) return answer;
+      await this.#pause(repeat);
+    }
+  }
+
+  #prewriteMutations(chunk: Chunk, write: BufferedWrite, index: number): readonly Mutation[] {
+    const { start } = this.#request;
+    const { liveness, environment, settings, store } = this.#context;
+    const inline = write.value === undefined || write.value.length <= store.capabilities.inlineBytes;
+    const lock = encodeLock({
+      minCommit: start + 1,
+      kind: write.value === undefined ? "delete" : "put",
+      primary: this.#primary,
+      session: liveness.session,
+      refreshedAt: environment.now(),
+      ttlMs: settings.lockTtlMs,
+      value: inline ? write.value : undefined,
+      others: index === 0 ? chunk.writes.slice(1).map((other) => other.column) : [],
+    });
+    const { column } = write;
+    const mutations: Mutation[] = [{ type: "put", column, part: "lock", timestamp: start, value: lock }];
+    if (!inline) mutations.push({ type: "put", column, part: "data", timestamp: start, value: write.value! });
+    return mutations;
+  }
+
+  async #ownLockStands(chunk: Chunk): Promise<boolean> {
+    const cell = chunk.writes[0]!;
+    const found = await readPrimary(this.#context.store, cell, this.#request.start);
+    return found.state === "locked";
+  }
+
+  /** Finds the cell of a refused chunk at which somebody stands. */
+  async #explain(chunk: Chunk): Promise<Error> {
+    let last: Error | undefined;
+    for (const write of chunk.writes) {
+      const error = await explainConflict(this.#context, this.#request, write);
+      if (error.winnerTimestamp !== undefined) return error;
+      last = error;
+    }
+    return last!;
+  }
+
+  /** Steps 2 to 4, once for each commit timestamp: a reader that pushed the transaction beyond one makes it take the next. */
+  async #commitAtTimestamps(): Promise<CommitOutcome> {
+    for (let push = 0; push < mostPushes; push++) {
+      const commit = await this.#orAbandon(() => this.#takeTimestamp());
+      await this.#orAbandon(() => this.#validate(commit));
+      const hints = await this.#orAbandon(() => this.#putHints(commit));
+      const answer = await this.#commitPrimary(commit);
+      if (answer === "applied") return this.#committed(commit, hints);
+      const decided = answer === "rejected" ? await this.#wasPushed(commit) : "decide";
+      if (decided === "pushed") continue;
+      const outcome = await this.#decide();
+      if (outcome !== undefined) return this.#committed(outcome, hints);
+      throw conflict(this.#request, this.#primary, undefined, "rolled it back while it was committing");
+    }
+    return this.#abandon(
+      new StoreError(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),
+    ) as Promise<never>;
+  }
+
+  /** Step 2. Asked for only after the last prewrite was acknowledged. */
+  #takeTimestamp(): Promise<number> {
+    const { signal } = this.#request;
+    const info = { startTimestamp: this.#request.start, label: this.#request.label };
+    return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
+  }
+
+  async #validate(commit: number): Promise<void> {
+    const { reads, start, label } = this.#request;
+    if (reads === undefined) return;
+    const info = { startTimestamp: start, commitTimestamp: commit, label };
+    await this.#context.hooks.step("validate", info, () =>
+      validateReads(this.#context, this.#request, commit),
+    );
+  }
+
+  /** Step 3. For every observer that the registry names now; all acknowledged before the commit point. */
+  async #putHints(commit: number): Promise<readonly Hint[]> {
+    const hints = await findHints(this.#context, this.#request);
+    await putHints(this.#context, this.#request, hints, commit);
+    return hints;
+  }
+
+  /** Step 4, the commit point. */
+  #commitPrimary(commit: number): Promise<MutationAnswer> {
+    const chunk = this.#chunks[0];
+    const { start } = this.#request;
+    return this.#step(
+      "commit-primary",
+      this.#primary,
+      () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: [commitGuard(this.#primary.column, start, commit)],
+          mutations: [
+            ...chunk.writes.flatMap((write) => this.#commitMutations(write, commit)),
+            {
+              type: "put",
+              column: this.#primary.column,
+              part: "txn",
+              timestamp: start,
+              value: encodeStatus({ outcome: "committed", commit }),
+            },
+          ],
+        }),
+      commit,
+    );
+  }
+
+  #commitMutations(write: BufferedWrite, commit: number): readonly Mutation[] {
+    const { start } = this.#request;
+    const { column, value } = write;
+    const inline = value !== undefined && value.length <= this.#context.store.capabilities.inlineBytes;
+    const record = encodeWrite({
+      start,
+      kind: value === undefined ? "delete" : "put",
+      onePhase: false,
+      value: inline ? value : undefined,
+    });
+    return [
+      { type: "put", column, part: "write", timestamp: commit, value: record },
+      { type: "delete", column, part: "lock", from: start, to: start + 1 },
+    ];
+  }
+
+  async #wasPushed(commit: number): Promise<"pushed" | "decide"> {
+    const found = await readPrimary(this.#context.store, this.#primary, this.#request.start);
+    return found.state === "locked" && found.lock.minCommit > commit ? "pushed" : "decide";
+  }
+
+  /**
+   * The transaction's fate where an answer is missing: rolls the primary back, and takes its final word. The commit
+   * timestamp, or undefined for rolled back.
+   */
+  async #decide(): Promise<number | undefined> {
+    const { start } = this.#request;
+    const status = await rollbackPrimary(this.#context, this.#primary, start);
+    if (status.outcome === "committed") return status.commit;
+    if ((await this.#context.safepoint.current()) > start) {
+      throw new CommitOutcomeUnknownError(
+        `Whether the transaction that started at ${start} committed can no longer be found out: collection has passed ` +
+          "its start. Read what it would have written before doing it again.",
+      );
+    }
+    await this.#rollbackSecondaries();
+    return undefined;
+  }
+
+  /** Rolls everything back after a failure before the commit point, and throws the failure. */
+  async #abandon(failure: unknown): Promise<never> {
+    const commit = await this.#decide();
+    if (commit !== undefined) {
+      throw new StoreError(`The transaction at ${this.#request.start} committed before it was sent to.`, {
+        cause: failure,
+      });
+    }
+    throw failure;
+  }
+
+  async #orAbandon<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (failure) {
+      return this.#abandon(failure);
+    }
+  }
+
+  /** Takes the locks of every chunk but the primary's away; they are rolled back already by the primary's word. */
+  async #rollbackSecondaries(): Promise<void> {
+    const { start } = this.#request;
+    const locked = this.#chunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
+    await this.#inBackground("rolling locks back", locked, (chunk) => {
+      const first = chunk.writes[0]!;
+      return this.#step("rollback-secondary", first, () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: [lockedGuard(first.column, start)],
+          mutations: chunk.writes.flatMap((write) => deleteLockAndData(write.column, start)),
+        }),
+      );
+    });
+  }
+
+  /** Step 5. The caller is answered; the secondaries follow. */
+  #committed(commit: number, hints: readonly Hint[]): CommitOutcome {
+    const rest = this.#chunks.slice(1);
+    const background = this.#inBackground("rolling locks forward", rest, (chunk) =>
+      this.#commitSecondary(chunk, commit),
+    );
+    return { commitTimestamp: commit, hints, background };
+  }
+
+  async #commitSecondary(chunk: Chunk, commit: number): Promise<void> {
+    const answer = await this.#commitCells(chunk, chunk.writes, commit);
+    if (answer !== "rejected" || chunk.writes.length === 1) return;
+    // A reader rolled the first cell forward before us: each of the others then stands for itself.
+    for (const write of chunk.writes.slice(1)) await this.#commitCells(chunk, [write], commit);
+  }
+
+  #commitCells(chunk: Chunk, writes: readonly BufferedWrite[], commit: number): Promise<MutationAnswer> {
+    const first = writes[0]!;
+    return this.#step(
+      "commit-secondary",
+      first,
+      () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: [lockedGuard(first.column, this.#request.start)],
+          mutations: writes.flatMap((write) => this.#commitMutations(write, commit)),
+        }),
+      commit,
+    );
+  }
+
+  /** Nobody depends on these: whoever meets a lock that is left finds the primary's word. */
+  async #inBackground(
+    doing: string,
+    chunks: readonly Chunk[],
+    run: (chunk: Chunk) => Promise<unknown>,
+  ): Promise<void> {
+    const answers = await Promise.allSettled(chunks.map(run));
+    for (const answer of answers) {
+      if (answer.status === "rejected") {
+        this.#context.events.emit("backgroundFailure", { doing, error: answer.reason });
+      }
+    }
+  }
+
+  /** Keeps the primary's lock young while the commit lasts; keeps what readers have pushed (PROTOCOL section 4). */
+  #refreshWhileCommitting(): { stop(): void } {
+    const { environment, settings } = this.#context;
+    let stopped = false;
+    let timer = environment.setTimer(() => void refresh(), settings.lockTtlMs / 3, { background: true });
+    const refresh = async () => {
+      try {
+        await this.#refresh();
+      } catch (error) {
+        this.#context.events.emit("backgroundFailure", { doing: "refreshing a lock", error });
+      }
+      if (!stopped)
+        timer = environment.setTimer(() => void refresh(), settings.lockTtlMs / 3, { background: true });
+    };
+    return {
+      stop() {
+        stopped = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  async #refresh(): Promise<void> {
+    const { store, environment } = this.#context;
+    const { start } = this.#request;
+    const found = await readPrimary(store, this.#primary, start);
+    if (found.state !== "locked") return;
+    const lock = decodeLock(found.value);
+    const { table, row, column } = this.#primary;
+    await this.#step("refresh", this.#primary, () =>
+      store.mutate({
+        table,
+        row,
+        guards: [lockValueGuard(column, start, found.value)],
+        mutations: [
+          {
+            type: "put",
+            column,
+            part: "lock",
+            timestamp: start,
+            value: encodeLock({ ...lock, refreshedAt: environment.now() }),
+          },
+        ],
+      }),
+    );
+  }
+
+  #step<T>(name: StepName, cell: CellAddress, run: () => Promise<T>, commit?: number): Promise<T> {
+    const { start, label } = this.#request;
+    const info = { startTimestamp: start, commitTimestamp: commit, cell: showCell(cell), label };
+    return this.#context.hooks.step(name, info, run);
+  }
+
+  #pause(attempt: number): Promise<void> {
+    const { environment } = this.#context;
+    return sleep(environment, backoffDelay(environment, repeating, attempt));
+  }
+}
+
+/** The hints of all cells written and signals set, by the registry's word of this moment. */
+export async function findHints(
+  context: TransactionContext,
+  request: CommitRequest,
+): Promise<readonly Hint[]> {
+  if (request.system) return [];
+  const view = await context.notifications.fresh();
+  return [...request.writes, ...request.signals].flatMap((cell) =>
+    view.observed(cell.table, cell.column) ? [...view.hints(cell)] : [],
+  );
+}
+
+/** Puts hints at a commit timestamp, all acknowledged; repeating one is harmless. */
+export async function putHints(
+  context: TransactionContext,
+  request: CommitRequest,
+  hints: readonly Hint[],
+  commit: number,
+): Promise<void> {
+  await Promise.all(hints.map((hint) => putOneHint(context, request, hint, commit)));
+}
+
+async function putOneHint(
+  context: TransactionContext,
+  request: CommitRequest,
+  hint: Hint,
+  commit: number,
+): Promise<void> {
+  const { table, row, column } = hint.address;
+  const info = { startTimestamp: request.start, commitTimestamp: commit, label: request.label };
+  for (let repeat = 1; repeat <= mostRepeats; repeat++) {
+    const answer = await context.hooks.step("hints", info, () =>
+      context.store.mutate({ table, row, guards: [], mutations: [putHint(column, commit)] }),
+    );
+    if (answer === "applied") return;
+    await sleep(context.environment, backoffDelay(context.environment, repeating, repeat));
+  }
+  throw new StoreError(
+    `The store did not acknowledge a hint for the observer "${hint.observer}"; the transaction at ${request.start} is ` +
+      "rolled back.",
+  );
+}
