@@ -5,6 +5,7 @@ import type { TableDefinition } from "../schema/index.js";
 import type { MaybePromise, RowMutation, RowStore } from "../store/index.js";
 import type { ActiveTransactions } from "./active.js";
 import type { CellAddress } from "./address.js";
+import type { BackgroundWork } from "./background.js";
 import type { LockResolver } from "./resolve.js";
 import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
@@ -45,6 +46,8 @@ export interface ColumnObserver {
   readonly acknowledgment: Uint8Array;
   /** Where its parked record of the cell stands, in the cell's row. */
   readonly parked: Uint8Array;
+  /** Only commits above this timestamp are due by themselves: it was registered then. */
+  readonly since: number;
   /** The start timestamp that an acknowledgment (or parked record) holds. */
   acknowledged(value: Uint8Array): number;
   /** Whether a row without an acknowledgment counts as handled: it stands where the backfill has passed. */
@@ -94,4 +97,5 @@ export interface TransactionContext {
   readonly active: ActiveTransactions;
   readonly resolver: LockResolver;
   readonly hooks: CommitHooks;
+  readonly background: BackgroundWork;
 }

@@ -200,7 +200,10 @@ export class CoreTransaction {
   #finish(outcome: CommitOutcome, cells: number): void {
     const { context, startTimestamp } = this;
     this.#commitTimestamp = outcome.commitTimestamp;
-    this.#background = outcome.background;
+    if (outcome.background !== undefined) {
+      this.#background = outcome.background;
+      context.background.track(outcome.background);
+    }
     if (outcome.commitTimestamp !== undefined) {
       if (context.events.heard("commit")) {
         context.events.emit("commit", {

@@ -8,7 +8,10 @@ export {
   showColumn,
   showRow,
 } from "./address.js";
+export { BackgroundWork } from "./background.js";
 export type { BufferedWrite } from "./buffer.js";
+export { type CheckOptions, check, type Problem } from "./check.js";
+export { type CollectOptions, type CollectReport, collect } from "./collect.js";
 export type {
   ColumnObserver,
   Hint,
@@ -21,6 +24,8 @@ export type {
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
 export { type Deadline, deadline } from "./deadline.js";
+export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
+export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { putHint } from "./one-phase.js";
 export { after, readCells } from "./raw.js";
 export { type CommittedCell, type CommittedRow, SnapshotReader } from "./reader.js";

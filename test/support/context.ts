@@ -4,6 +4,7 @@ import { counterOracle } from "../../src/oracle/index.js";
 import type { RowStore } from "../../src/store/index.js";
 import {
   ActiveTransactions,
+  BackgroundWork,
   type CommitHooks,
   LockResolver,
   noHooks,
@@ -47,5 +48,6 @@ export function bareContext(
     active: new ActiveTransactions(),
     resolver: new LockResolver(),
     hooks,
+    background: new BackgroundWork(),
   };
 }

@@ -1,0 +1,96 @@
+/** What every source yields: one shape for archives, folders and packages. */
+
+/** How far a source has been read. */
+export interface Progress {
+  /** The file this came from, as a path. */
+  readonly file: string;
+  /** Where in `file` it begins, in bytes of the file as stored; 0 for a file that is one page. */
+  readonly offset: number;
+  /** Bytes of the whole source read so far; never decreases. */
+  readonly position: number;
+  /** Bytes of the whole source. */
+  readonly total: number;
+}
+
+/** A page as it is now: an HTTP 200 response, a resource record, or a file. */
+export interface Page extends Progress {
+  readonly kind: "page";
+  /** Normalised: no fragment, no default port. */
+  readonly url: string;
+  /** As the server sent it, parameters included, or by the file's name. HTML, Markdown or plain text, nothing else. */
+  readonly contentType: string;
+  /** Without transfer and content encoding; at most {@link longestBodyBytes}. Owns its memory. */
+  readonly body: Uint8Array;
+  /** The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has one. */
+  readonly digest: string | undefined;
+  /** When it was fetched or written, milliseconds since the epoch; 0 where that is not known. */
+  readonly at: number;
+}
+
+/** A revisit record: the page was fetched again and its body was the one recorded before. */
+export interface Unchanged extends Progress {
+  readonly kind: "unchanged";
+  readonly url: string;
+  /** The payload digest that the archive recorded, if it did. */
+  readonly digest: string | undefined;
+  /** The URL whose body it equals: `url` itself, unless the crawler recognised another page's body. */
+  readonly refersTo: string;
+  readonly at: number;
+}
+
+/** The server said that the page is no more. */
+export interface Gone extends Progress {
+  readonly kind: "gone";
+  readonly url: string;
+  readonly status: 404 | 410;
+  readonly at: number;
+}
+
+/** Read well, and of no use here: not a text, a redirect, a server's failure. Says nothing about an earlier version. */
+export interface Skipped extends Progress {
+  readonly kind: "skipped";
+  readonly url: string;
+  readonly reason: string;
+}
+
+/** Something that could not be read. Everything readable before and after it is yielded all the same. */
+export interface Problem extends Progress {
+  readonly kind: "problem";
+  /**
+   * The page concerned, where that is known, so that a load does not take it for gone. One that ends in `/` stands
+   * for everything under it: a folder that could not be listed.
+   */
+  readonly url: string | undefined;
+  /** What is wrong, in one sentence, without file and offset. */
+  readonly message: string;
+}
+
+export type SourceItem = Page | Unchanged | Gone | Skipped | Problem;
+
+/** Something to load pages from. */
+export interface Source {
+  readonly kind: "archive" | "folder" | "modules";
+  /** The path that it reads. */
+  readonly path: string;
+  /**
+   * Where one reading lists every page there is, the prefix of their URLs: a page of the index under it that a
+   * complete reading did not list is gone. `undefined` for an archive, which holds what one crawl fetched.
+   */
+  readonly scope: string | undefined;
+  /** Reads it from the beginning. Throws the signal's reason once it is aborted, and nothing else. */
+  items(signal?: AbortSignal): AsyncIterable<SourceItem>;
+}
+
+/** The longest body a page may have, in bytes, decoded. A longer page is a problem, and is not loaded. */
+export const longestBodyBytes = 9_500_000;
+
+/** What was given as a source is none. The message says what to do. */
+export class SourceError extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "SourceError";
+    this.path = path;
+  }
+}

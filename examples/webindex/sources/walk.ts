@@ -1,0 +1,137 @@
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** A file below a folder. */
+export interface Listed {
+  /** From the folder, parts joined by `/`. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedAt: number;
+}
+
+/** A folder or file below that could not be looked at. A folder's path ends in `/`; the whole folder's is `""`. */
+export interface Unlisted {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Listing {
+  /** Ordered by path, by UTF-16 units. */
+  readonly files: readonly Listed[];
+  readonly unlisted: readonly Unlisted[];
+}
+
+export interface WalkOptions {
+  /** Whether to list a file, by its name. */
+  file(name: string): boolean;
+  /** Whether to go into a folder, by its name. */
+  folder(name: string): boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The most files of one folder. What is beyond is reported. */
+export const mostFiles = 1_000_000;
+
+/**
+ * Lists the files below `root`. Links to files are files. A link to a folder is followed after all real folders, and
+ * only where it leads to one that was not visited yet: so no loop is, and a page keeps the path of its real folder.
+ */
+export async function walk(root: string, options: WalkOptions): Promise<Listing> {
+  const walker = new Walker(root, options);
+  await walker.run();
+  const files = walker.files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files, unlisted: walker.unlisted };
+}
+
+class Walker {
+  readonly files: Listed[] = [];
+  readonly unlisted: Unlisted[] = [];
+  readonly #root: string;
+  readonly #options: WalkOptions;
+  readonly #visited = new Set<string>();
+  #links: string[] = [];
+
+  constructor(root: string, options: WalkOptions) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    await this.#folders([""]);
+    // Following links may bring up further links.
+    while (this.#links.length > 0) {
+      const links = this.#links.sort((a, b) => (a.slice(0, -1) < b.slice(0, -1) ? -1 : 1));
+      this.#links = [];
+      for (const link of links) await this.#folders([link]);
+    }
+  }
+
+  /** Visits these folders and the real ones below, without recursion: depth costs no stack. */
+  async #folders(pending: string[]): Promise<void> {
+    for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+      this.#options.signal?.throwIfAborted();
+      if (this.files.length >= mostFiles) {
+        this.unlisted.push({
+          path,
+          message: `The folder holds more than ${mostFiles} files; load its parts`,
+        });
+        return;
+      }
+      await this.#visit(path, pending);
+    }
+  }
+
+  async #visit(path: string, pending: string[]): Promise<void> {
+    try {
+      const real = await realpath(join(this.#root, path));
+      if (this.#visited.has(real)) return;
+      this.#visited.add(real);
+      for (const entry of await readdir(real, { withFileTypes: true }))
+        await this.#entry(path, entry, pending);
+    } catch (error) {
+      this.#fail(path, error);
+    }
+  }
+
+  async #entry(parent: string, entry: Dirent, pending: string[]): Promise<void> {
+    const path = parent + entry.name;
+    if (entry.isDirectory()) {
+      if (this.#options.folder(entry.name)) pending.push(`${path}/`);
+    } else if (entry.isFile()) {
+      if (this.#options.file(entry.name)) await this.#file(path);
+    } else if (
+      entry.isSymbolicLink() &&
+      (this.#options.file(entry.name) || this.#options.folder(entry.name))
+    ) {
+      await this.#link(path, entry.name);
+    }
+  }
+
+  async #link(path: string, name: string): Promise<void> {
+    const target = await stat(join(this.#root, path)).catch((error: NodeJS.ErrnoException) => error);
+    if (target instanceof Error) {
+      // A link to nothing is no file; trees of documentation are full of them.
+      const dangling = target.code === "ENOENT" || target.code === "ELOOP";
+      if (!dangling && this.#options.file(name)) this.#fail(path, target);
+    } else if (target.isDirectory()) {
+      if (this.#options.folder(name)) this.#links.push(`${path}/`);
+    } else if (target.isFile() && this.#options.file(name)) {
+      this.files.push({ path, bytes: target.size, modifiedAt: target.mtimeMs });
+    }
+  }
+
+  async #file(path: string): Promise<void> {
+    try {
+      const { size, mtimeMs } = await stat(join(this.#root, path));
+      this.files.push({ path, bytes: size, modifiedAt: mtimeMs });
+    } catch (error) {
+      this.#fail(path, error);
+    }
+  }
+
+  #fail(path: string, error: unknown): void {
+    if (!(error instanceof Error) || (error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    this.unlisted.push({ path, message: `It cannot be read (${error.message})` });
+  }
+}

@@ -1,0 +1,120 @@
+import { Damage } from "./member.js";
+import type { Chunk, Stretches } from "./stretches.js";
+
+const empty = Buffer.alloc(0);
+
+/** The bytes of one stretch, read forward. Holds what was looked at and not yet taken, no more. */
+export class ByteReader {
+  readonly #stretches: Stretches;
+  #held: Buffer = empty;
+  /** Of the first held byte. */
+  #offset = 0;
+  /** Where in `#held` a later gzip member begins, so that `offset` names the right one. */
+  #seams: { at: number; offset: number }[] = [];
+  #ended = false;
+  #damage: Damage | undefined;
+
+  constructor(stretches: Stretches) {
+    this.#stretches = stretches;
+  }
+
+  /** Whether offsets count on byte by byte, and going back is possible. */
+  get plain(): boolean {
+    return this.#stretches.plain;
+  }
+
+  /** File offset of the next byte (plain), or of the member that it is in. Right after `peek(1)`. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** What ends the stretch, if that is damage, and it was met. The bytes before it can be read all the same. */
+  get damage(): Damage | undefined {
+    return this.#damage;
+  }
+
+  /** All that is held at the moment: nothing, only at the end of the stretch or before the first `peek`. */
+  get held(): Buffer {
+    return this.#held;
+  }
+
+  /** The next `count` bytes, fewer only at the end of the stretch. They are not taken. */
+  async peek(count: number): Promise<Buffer> {
+    if (this.#held.length < count) await this.#hold(count);
+    return this.#held.subarray(0, count);
+  }
+
+  /** Takes `count` bytes, fewer only at the end of the stretch. */
+  async take(count: number): Promise<Buffer> {
+    const taken = await this.peek(count);
+    this.drop(taken.length);
+    return taken;
+  }
+
+  /** Takes `count` bytes without keeping them; answers how many there were. */
+  async pass(count: number, see: (bytes: Buffer) => void): Promise<number> {
+    let passed = 0;
+    while (passed < count) {
+      if ((await this.peek(1)).length === 0) break;
+      const bytes = this.#held.subarray(0, count - passed);
+      see(bytes);
+      passed += bytes.length;
+      this.drop(bytes.length);
+    }
+    return passed;
+  }
+
+  /** Takes `count` of the bytes that are held. */
+  drop(count: number): void {
+    this.#held = this.#held.subarray(count);
+    if (this.#stretches.plain) this.#offset += count;
+    for (const seam of this.#seams) seam.at -= count;
+    while (this.#seams[0] && this.#seams[0].at <= 0) this.#offset = this.#seams.shift()!.offset;
+  }
+
+  /** Goes back to `offset`, which was {@link offset} when `bytes` (all that were taken since) began, if it can. */
+  restore(offset: number, bytes: Buffer | undefined): void {
+    if (this.#stretches.plain) {
+      this.#stretches.seek(offset);
+      this.#held = empty;
+      this.#offset = offset;
+      this.#ended = false;
+    } else if (bytes) {
+      for (const seam of this.#seams) seam.at += bytes.length;
+      this.#held = Buffer.concat([bytes, this.#held]);
+    }
+  }
+
+  /** No more bytes than this can still follow. */
+  most(): number {
+    return this.#held.length + this.#stretches.most();
+  }
+
+  async #hold(count: number): Promise<void> {
+    const parts = [this.#held];
+    let length = this.#held.length;
+    while (length < count && !this.#ended) {
+      const chunk = await this.#next();
+      if (!chunk) {
+        this.#ended = true;
+        break;
+      }
+      if (length === 0) this.#offset = chunk.offset;
+      else if (!this.#stretches.plain) this.#seams.push({ at: length, offset: chunk.offset });
+      parts.push(chunk.bytes);
+      length += chunk.bytes.length;
+    }
+    if (parts.length > 1)
+      this.#held = this.#held.length === 0 && parts.length === 2 ? parts[1]! : Buffer.concat(parts, length);
+  }
+
+  async #next(): Promise<Chunk | undefined> {
+    try {
+      return await this.#stretches.next();
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error;
+      this.#damage = error;
+      return undefined;
+    }
+  }
+}

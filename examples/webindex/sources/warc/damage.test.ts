@@ -1,0 +1,325 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import {
+  gzipBlocks,
+  gzipEach,
+  gzipWhole,
+  http,
+  noise,
+  page,
+  pages,
+  pageUrl,
+  sha1,
+  warcRecord,
+} from "../testing/archive.js";
+import { all, line, only, Scratch } from "../testing/files.js";
+import { readArchive } from "./index.js";
+
+async function read(bytes: Uint8Array, name = "a.warc") {
+  await using scratch = await Scratch.make();
+  return all(readArchive(await scratch.write(name, bytes)));
+}
+
+/** The numbers of the pages that were read, and where problems were seen. */
+async function summary(bytes: Uint8Array, name?: string) {
+  const items = await read(bytes, name);
+  for (const { body, url } of only(items, "page")) {
+    expect(Buffer.from(body).toString()).toContain(`<title>${url.split("/").at(-1)}</title>`);
+  }
+  return {
+    pages: only(items, "page").map(({ url }) => Number(url.split("/").at(-1))),
+    problems: only(items, "problem").map(({ offset }) => offset),
+    messages: only(items, "problem").map(({ message }) => message),
+  };
+}
+
+function startsOf(parts: readonly Buffer[]): number[] {
+  let at = 0;
+  return parts.map((part) => {
+    at += part.length;
+    return at - part.length;
+  });
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = copy[at]! ^ 0x55;
+  return copy;
+}
+
+describe("a compressed archive with a damaged member", () => {
+  const members = pages(5, 3000).map((record) => gzipSync(record));
+  const starts = startsOf(members);
+  const archive = Buffer.concat(members);
+
+  test.each([
+    ["at its magic", 0],
+    ["at its compression method", 2],
+    ["in its flags", 3],
+    ["in its data", 700],
+    ["in its check sum", members[2]!.length - 7],
+    ["in its length", members[2]!.length - 2],
+  ])("%s: that page is missing and reported, all others are read", async (_, inside) => {
+    const { pages, problems } = await summary(flipped(archive, starts[2]! + inside), "a.warc.gz");
+    expect(pages).toEqual([0, 1, 3, 4]);
+    expect(problems).toEqual([starts[2]]);
+  });
+
+  test("wherever one byte is another, no other page is lost, and no damage goes unseen", async () => {
+    const step = 131;
+    for (let at = starts[1]!; at < starts[3]!; at += step) {
+      const found = await summary(flipped(archive, at), "a.warc.gz");
+      const inside = at - (at < starts[2]! ? starts[1]! : starts[2]!);
+      // A gzip header says when and where it was made: this is not covered by its check sum, and changes nothing.
+      if (inside >= 4 && inside < 10) continue;
+      expect(found.problems, `byte ${at}`).toEqual([at < starts[2]! ? starts[1] : starts[2]]);
+      expect(found.pages, `byte ${at}`).toEqual(at < starts[2]! ? [0, 2, 3, 4] : [0, 1, 3, 4]);
+    }
+  });
+
+  test("at the first byte of the file", async () => {
+    const { pages, problems } = await summary(flipped(archive, 0), "a.warc.gz");
+    expect(pages).toEqual([1, 2, 3, 4]);
+    expect(problems).toEqual([0]);
+  });
+
+  test("two in a row, and one apart", async () => {
+    const damaged = flipped(flipped(flipped(archive, starts[0]! + 800), starts[1]! + 800), starts[3]! + 800);
+    const { pages, problems, messages } = await summary(damaged, "a.warc.gz");
+    expect(pages).toEqual([2, 4]);
+    expect(problems).toEqual([starts[0], starts[1], starts[3]]);
+    expect(messages[0]).toMatch(new RegExp(`gzip member is damaged .*reading goes on at byte ${starts[1]}$`));
+  });
+
+  test("bytes between members that belong to none", async () => {
+    const junk = Buffer.from("between \x1f\x8b\x08\x00 members", "latin1");
+    const { pages, problems } = await summary(Buffer.concat([members[0]!, junk, members[1]!]), "a.warc.gz");
+    expect(pages).toEqual([0, 1]);
+    expect(problems).toEqual([members[0]!.length]);
+  });
+
+  test("large members, which are inflated piece by piece", async () => {
+    const large = pages(3, 900_000).map((record) => gzipSync(record));
+    const offsets = startsOf(large);
+    const sound = Buffer.concat(large);
+    expect(await summary(sound, "a.warc.gz")).toMatchObject({ pages: [0, 1, 2], problems: [] });
+    for (const inside of [300_000, large[1]!.length - 6]) {
+      const { pages, problems } = await summary(flipped(sound, offsets[1]! + inside), "a.warc.gz");
+      expect(pages).toEqual([0, 2]);
+      expect(problems).toEqual([offsets[1]]);
+    }
+  });
+});
+
+describe("a truncated archive", () => {
+  test.each([1, 5, 8, 9, 500, 1200])(
+    "compressed, %i bytes short: the last page is missing and reported",
+    async (short) => {
+      const members = pages(4, 3000).map((record) => gzipSync(record));
+      const archive = Buffer.concat(members);
+      const {
+        pages: read,
+        problems,
+        messages,
+      } = await summary(archive.subarray(0, archive.length - short), "a.warc.gz");
+      expect(read).toEqual([0, 1, 2]);
+      expect(problems).toEqual([startsOf(members)[3]]);
+      expect(messages[0]).toMatch(/truncated/);
+    },
+  );
+
+  test("of one member: all whole records before the end are read", async () => {
+    const records = pages(200, 3000);
+    const archive = gzipWhole(records);
+    const { pages: read, problems } = await summary(archive.subarray(0, archive.length >> 1), "a.warc.gz");
+    expect(read.length).toBeGreaterThan(95);
+    expect(read).toEqual(range(0, read.length));
+    expect(problems).toEqual([0]);
+  });
+
+  test("plain, at any byte: what is whole is read, and the rest reported", async () => {
+    const records = pages(3, 300);
+    const archive = Buffer.concat(records);
+    const starts = [...startsOf(records), archive.length];
+    for (let size = 1; size < archive.length; size += 7) {
+      if (starts.includes(size)) continue;
+      const { pages: read, problems } = await summary(archive.subarray(0, size));
+      const whole = records.filter((_, index) => starts[index + 1]! - 4 <= size).length;
+      expect(read, `${size} bytes`).toEqual(range(0, whole));
+      const cut = starts.findLastIndex((start) => start < size);
+      expect(problems, `${size} bytes`).toEqual([starts[cut]]);
+    }
+  });
+
+  test("to nothing", async () => {
+    expect((await read(Buffer.alloc(0))).map(line)).toEqual(["problem @0 The file is empty"]);
+  });
+});
+
+describe("one gzip member for the whole archive", () => {
+  test("damaged in the middle: everything before it is read, and after it what has its digest", async () => {
+    const archive = gzipWhole(pages(300, 3000));
+    const { pages: read, problems } = await summary(flipped(archive, archive.length >> 1), "a.warc.gz");
+    expect(read.slice(0, 140)).toEqual(range(0, 140));
+    expect(read.length).toBeLessThan(300);
+    expect(new Set(problems)).toEqual(new Set([0]));
+  });
+
+  test("damaged members that were cut anywhere: reading goes on with the next whole one", async () => {
+    const archive = gzipBlocks(pages(40, 3000), 10_000);
+    const { pages: read, problems } = await summary(flipped(archive, archive.length >> 1), "a.warc.gz");
+    expect(read.slice(0, 15)).toEqual(range(0, 15));
+    expect(read.slice(-15)).toEqual(range(25, 40));
+    expect(read.length).toBeGreaterThan(33);
+    expect(problems.length).toBeGreaterThan(0);
+  });
+});
+
+describe("a wrong digest", () => {
+  const good = pages(3);
+  const forms = { plain: (records: Buffer[]) => Buffer.concat(records), gzip: gzipEach, whole: gzipWhole };
+
+  test.each(Object.entries(forms))(
+    "of the block (%s): that page is missing and reported",
+    async (form, join) => {
+      const wrong = page(pageUrl(9), "body", { fields: { "WARC-Block-Digest": sha1("another") } });
+      const { pages, problems, messages } = await summary(
+        join([good[0]!, wrong, good[1]!]),
+        `a.${form}.warc`,
+      );
+      expect(pages).toEqual([0, 1]);
+      expect(problems).toEqual([{ plain: good[0]!.length, gzip: gzipSync(good[0]!).length, whole: 0 }[form]]);
+      expect(messages[0]).toMatch(/WARC-Block-Digest/);
+    },
+  );
+
+  test("of the payload", async () => {
+    const wrong = page(pageUrl(9), "body", { fields: { "WARC-Payload-Digest": sha1("another") } });
+    const items = await read(Buffer.concat([good[0]!, wrong, good[1]!]));
+    const [problem] = only(items, "problem");
+    expect(problem).toMatchObject({ offset: good[0]!.length, url: pageUrl(9) });
+    expect(problem?.message).toMatch(/WARC-Payload-Digest/);
+    expect(only(items, "page")).toHaveLength(2);
+  });
+
+  test("one changed byte in the body of a plain archive", async () => {
+    const at = good[0]!.length + good[1]!.length - 40;
+    const { pages, problems } = await summary(flipped(Buffer.concat(good), at));
+    expect(pages).toEqual([0, 2]);
+    expect(problems).toEqual([good[0]!.length]);
+  });
+});
+
+describe("an impossible length", () => {
+  const [first, second] = pages(2) as [Buffer, Buffer];
+  const forms = { plain: (records: Buffer[]) => Buffer.concat(records), gzip: gzipEach, whole: gzipWhole };
+  const lengths = [
+    "-1",
+    "many",
+    "1e3",
+    "",
+    "99999999999999999999",
+    "999999999",
+    "20000000",
+    "400",
+    "3",
+    "0x10",
+  ];
+
+  describe.each(Object.entries(forms))("%s", (form, join) => {
+    test.each(lengths)("Content-Length: %s", async (length) => {
+      const wrong = page(pageUrl(9), "body", { fields: { "Content-Length": length } });
+      const { pages, problems } = await summary(join([first, wrong, second]), `${form}.warc`);
+      expect(pages).toEqual([0, 1]);
+      expect(problems).toEqual([{ plain: first.length, gzip: gzipSync(first).length, whole: 0 }[form]]);
+    });
+
+    test("none at all, and two that differ", async () => {
+      const none = page(pageUrl(8), "body", { fields: { "Content-Length": undefined } });
+      const two = page(pageUrl(9), "body", { fields: { "content-length": "77" } });
+      const found = await summary(join([first, none, second, two]), `${form}.warc`);
+      expect(found.pages).toEqual([0, 1]);
+      expect(found.problems).toHaveLength(2);
+    });
+  });
+});
+
+describe("records that are none", () => {
+  test("text between records of a plain archive is reported once", async () => {
+    const [first, second] = pages(2) as [Buffer, Buffer];
+    const found = await summary(Buffer.concat([first, Buffer.from("no record\r\nat all\r\n\r\n"), second]));
+    expect(found).toMatchObject({ pages: [0, 1], problems: [first.length] });
+  });
+
+  test("without a digest nobody can tell where a record ends that none follows", async () => {
+    const [, second] = pages(2) as [Buffer, Buffer];
+    const first = page(pageUrl(0), "<title>0</title>", { fields: { "WARC-Block-Digest": undefined } });
+    const found = await summary(Buffer.concat([first, Buffer.from("no record\r\nat all\r\n\r\n"), second]));
+    expect(found).toMatchObject({ pages: [1], problems: [0] });
+  });
+
+  test("a header that is damaged or does not end", async () => {
+    const [first, second, third] = pages(3) as [Buffer, Buffer, Buffer];
+    const odd = Buffer.from(second.toString("latin1").replace("WARC-Date: ", "WARC-Date  "), "latin1");
+    expect(await summary(gzipEach([first, odd, third]))).toMatchObject({
+      pages: [0, 2],
+      messages: [/cannot be read/],
+    });
+    const endless = gzipEach([first, Buffer.from(`WARC/1.1\r\n${"a: b\r\n".repeat(100_000)}`), third]);
+    expect(await summary(endless)).toMatchObject({ pages: [0, 2], messages: [/does not end/] });
+  });
+
+  test("a page that shows a record is not taken for one where its own record is damaged", async () => {
+    const shown = page("https://example.org/fake", "<p>fake").toString().replaceAll("<", "&lt;");
+    const [first, second] = pages(2) as [Buffer, Buffer];
+    const wrong = page(pageUrl(9), `<pre>\n\n${shown}</pre>`, { fields: { "Content-Length": "7" } });
+    expect(await summary(Buffer.concat([first, wrong, second]))).toMatchObject({
+      pages: [0, 1],
+      problems: [first.length],
+    });
+  });
+
+  test("a file of something else", async () => {
+    const { pages, problems } = await summary(Buffer.from(noise(1, 300_000)));
+    expect(pages).toEqual([]);
+    expect(problems).toEqual([0]);
+    expect(await summary(gzipSync("something else"))).toMatchObject({ pages: [], problems: [0] });
+  });
+});
+
+describe("more than is good for memory", () => {
+  test("a page of 100 MB is reported and streamed past, its neighbours are read", async () => {
+    const huge = warcRecord({ url: pageUrl(9), block: http(Buffer.alloc(100_000_000, "<p>word ")) });
+    const [first, second] = pages(2) as [Buffer, Buffer];
+    for (const archive of [Buffer.concat([first, huge, second]), gzipEach([first, huge, second])]) {
+      const { pages, messages } = await summary(archive);
+      expect(pages).toEqual([0, 1]);
+      expect(messages).toEqual([expect.stringMatching(/has 100\d{6} bytes; at most 9500000/)]);
+    }
+  });
+
+  test("a long record that is no page is passed over, its digest checked all the same", async () => {
+    const block = http(Buffer.alloc(20_000_000, 7), { "Content-Type": "video/mp4" });
+    const film = warcRecord({ url: pageUrl(8), block });
+    const wrong = warcRecord({ url: pageUrl(9), block, fields: { "WARC-Block-Digest": sha1("x") } });
+    expect((await read(Buffer.concat([film, wrong]))).map(line)).toEqual([
+      `skipped ${pageUrl(8)}`,
+      `problem @${film.length} The record's block does not have its WARC-Block-Digest`,
+    ]);
+  });
+
+  test("a body that would inflate without end is reported", async () => {
+    const bomb = gzipSync(Buffer.alloc(12_000_000));
+    const record = warcRecord({ url: pageUrl(9), block: http(bomb, { "Content-Encoding": "gzip" }) });
+    const { pages: read, messages } = await summary(gzipEach([record, ...pages(1)]));
+    expect(read).toEqual([0]);
+    expect(messages[0]).toMatch(/inflates to more than 9500000 bytes/);
+  });
+});
+
+test("what this writes is what others read", () => {
+  const record = pages(1)[0]!;
+  expect(gunzipSync(gzipEach([record, record])).toString()).toBe(record.toString().repeat(2));
+});

@@ -1,0 +1,75 @@
+import { ByteReader } from "./bytes.js";
+import type { ArchiveFile } from "./file.js";
+import { Damage, memberMagic } from "./member.js";
+import { findRecord, readRecord, skipLineEnds, type WarcRecord } from "./record.js";
+import { GzipStretches, PlainStretches, type Stretches } from "./stretches.js";
+
+/** A record, or what kept one from being read. */
+export type Entry =
+  | { readonly kind: "record"; readonly record: WarcRecord }
+  | { readonly kind: "fault"; readonly offset: number; readonly message: string; readonly url?: string };
+
+type Fault = Extract<Entry, { kind: "fault" }>;
+
+/** Every record of an archive that can be read, in order, and every place where one cannot. */
+export async function* readRecords(file: ArchiveFile): AsyncGenerator<Entry, void> {
+  const stretches = await stretchesOf(file);
+  let lost = false;
+  // The latest fault waits for what follows: damage to its member is the better account of it.
+  let waiting: Fault | undefined;
+  for (;;) {
+    try {
+      if (!(await stretches.advance())) break;
+      for await (const entry of recordsOf(stretches, lost)) {
+        if (waiting) yield waiting;
+        waiting = entry.kind === "fault" ? entry : undefined;
+        if (entry.kind === "record") yield entry;
+      }
+      lost = false;
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error;
+      const { offset } = error;
+      if (waiting && waiting.offset !== offset) yield waiting;
+      const url = waiting?.offset === offset ? waiting.url : undefined;
+      const more = await stretches.recover(error);
+      const after = more ? `reading goes on at byte ${file.position}` : "no record follows";
+      const message = `${error.message}; ${after}`;
+      waiting = { kind: "fault", offset, message, ...(url === undefined ? {} : { url }) };
+      lost = true;
+    }
+  }
+  if (waiting) yield waiting;
+}
+
+async function stretchesOf(file: ArchiveFile): Promise<Stretches> {
+  const beginning = (await file.peek(8)).subarray(0, 8);
+  const plain = beginning.subarray(0, 5).toString("latin1") === "WARC/";
+  const gzip = beginning.subarray(0, 2).equals(memberMagic.subarray(0, 2)) || file.path.endsWith(".gz");
+  return !plain && gzip ? new GzipStretches(file) : new PlainStretches(file);
+}
+
+/** `lost`: this may begin in the middle of something, so that what precedes the first record is no surprise. */
+async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<Entry, void> {
+  const reader = new ByteReader(stretches);
+  if (lost && (await reader.peek(5)).toString("latin1") === "WARC/") lost = false;
+  for (;;) {
+    await skipLineEnds(reader);
+    if (reader.held.length === 0) break;
+    const offset = reader.offset;
+    const found = await readRecord(reader, lost);
+    // What directly precedes damage is not to be trusted: the damage was noticed later than it happened.
+    if (reader.damage && (await reader.peek(1)).length === 0) break;
+    if (found.kind === "record") {
+      lost = false;
+      yield { kind: "record", record: { ...found.record, offset } };
+      if (found.warning) yield { kind: "fault", offset, message: found.warning };
+      continue;
+    }
+    const { at, message, url } = found;
+    const explained = at === "digest" ? false : reader.damage !== undefined || (lost && at === "head");
+    if (!explained) yield { kind: "fault", offset, message, ...(url === undefined ? {} : { url }) };
+    lost = at !== "digest";
+    if (lost && !(await findRecord(reader))) break;
+  }
+  if (reader.damage) throw reader.damage;
+}

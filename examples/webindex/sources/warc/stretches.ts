@@ -1,0 +1,155 @@
+import type { ArchiveFile } from "./file.js";
+import { Damage, inflateMember, looksLikeMember, memberMagic } from "./member.js";
+
+/** Bytes of records, and where in the file they come from. */
+export interface Chunk {
+  readonly bytes: Buffer;
+  /** Of the first byte in a plain file; of the gzip member in a compressed one. */
+  readonly offset: number;
+}
+
+/**
+ * The contents of an archive as stretches: no record reaches from one into the next. In a compressed archive a
+ * stretch begins with each gzip member that begins with a record; in a plain one, all is one stretch.
+ */
+export interface Stretches {
+  /** Whether the offsets of chunks count on byte by byte. */
+  readonly plain: boolean;
+  /** Moves to the next stretch; `false` at the end. Throws {@link Damage}. */
+  advance(): Promise<boolean>;
+  /** The next chunk of the stretch, `undefined` at its end. Throws {@link Damage}, which ends the stretch. */
+  next(): Promise<Chunk | undefined>;
+  /** After {@link Damage}: moves to where reading can go on. `false` if that is nowhere. */
+  recover(damage: Damage): Promise<boolean>;
+  /** No more bytes than this can still follow in the stretch. */
+  most(): number;
+  /** In a plain file, goes on from here. */
+  seek(offset: number): void;
+}
+
+/** A plain archive. What is damaged in it is found by the records themselves. */
+export class PlainStretches implements Stretches {
+  readonly plain = true;
+  readonly #file: ArchiveFile;
+  #begun = false;
+
+  constructor(file: ArchiveFile) {
+    this.#file = file;
+  }
+
+  async advance(): Promise<boolean> {
+    const first = !this.#begun;
+    this.#begun = true;
+    return first && !this.#file.ended;
+  }
+
+  async next(): Promise<Chunk | undefined> {
+    const offset = this.#file.position;
+    const bytes = await this.#file.peek(1);
+    if (bytes.length === 0) return undefined;
+    this.#file.skip(bytes.length);
+    return { bytes, offset };
+  }
+
+  async recover(): Promise<boolean> {
+    return false;
+  }
+
+  most(): number {
+    return Math.max(0, this.#file.size - this.#file.position);
+  }
+
+  seek(offset: number): void {
+    this.#file.seek(offset);
+  }
+}
+
+/** Deflate makes at most 1032 bytes of one. */
+const largestRatio = 1032;
+
+/** A gzip archive: a member for each record as the standard wants it, or fewer, or more. */
+export class GzipStretches implements Stretches {
+  readonly plain = false;
+  readonly #file: ArchiveFile;
+  #member: AsyncGenerator<Buffer, void> | undefined;
+  #memberOffset = 0;
+  #within = false;
+  /** The first chunk of a stretch, or what befell it: seen when the stretch before came to its end. */
+  #first: Chunk | Damage | undefined;
+
+  constructor(file: ArchiveFile) {
+    this.#file = file;
+  }
+
+  async advance(): Promise<boolean> {
+    this.#first ??= await this.#begin();
+    if (this.#first instanceof Damage) throw this.#first;
+    this.#within = this.#first !== undefined;
+    return this.#within;
+  }
+
+  async next(): Promise<Chunk | undefined> {
+    if (!this.#within) return undefined;
+    if (this.#first && !(this.#first instanceof Damage)) {
+      const first = this.#first;
+      this.#first = undefined;
+      return first;
+    }
+    const piece = await this.#member?.next();
+    if (piece && !piece.done) return { bytes: piece.value, offset: this.#memberOffset };
+    const first = await this.#begin();
+    // A record may go on in the next member (some tools cut where they like), but not in one that begins a record.
+    if (first && !(first instanceof Damage) && !beginsRecord(first.bytes)) return first;
+    this.#first = first;
+    this.#within = false;
+    return undefined;
+  }
+
+  async recover(damage: Damage): Promise<boolean> {
+    this.#member = undefined;
+    this.#first = undefined;
+    this.#within = false;
+    const file = this.#file;
+    file.seek(damage.offset + 1);
+    for (;;) {
+      const view = await file.peek(memberMagic.length);
+      if (view.length < memberMagic.length) break;
+      const at = view.indexOf(memberMagic);
+      file.skip(at < 0 ? view.length - memberMagic.length + 1 : at);
+      if (at < 0) continue;
+      if (looksLikeMember(await file.peek(64 * 1024))) return true;
+      file.skip(1);
+    }
+    file.seek(file.size);
+    return false;
+  }
+
+  most(): number {
+    return (this.#file.size - this.#memberOffset) * largestRatio;
+  }
+
+  seek(): void {
+    throw new Error("A compressed archive is read forward only");
+  }
+
+  /** Opens the next member that holds anything, and reads its first piece. */
+  async #begin(): Promise<Chunk | Damage | undefined> {
+    while (!this.#file.ended) {
+      this.#memberOffset = this.#file.position;
+      this.#member = inflateMember(this.#file);
+      try {
+        const piece = await this.#member.next();
+        if (!piece.done) return { bytes: piece.value, offset: this.#memberOffset };
+      } catch (error) {
+        if (error instanceof Damage) return error;
+        throw error;
+      }
+    }
+    this.#member = undefined;
+    return undefined;
+  }
+}
+
+function beginsRecord(bytes: Buffer): boolean {
+  return "WARC/".startsWith(bytes.subarray(0, 5).toString("latin1"));
+}

@@ -1,0 +1,209 @@
+import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
+import { cut, wellFormed } from "./charset.js";
+import { type Content, collapse, limits } from "./document.js";
+import { LinkResolver } from "./links.js";
+
+/** Elements whose contents nobody sees. */
+const unseen = new Set(["script", "style", "noscript", "template", "svg", "iframe", "noembed", "noframes"]);
+
+/** Elements that do not part words; every other tag does. */
+const inline = new Set(
+  (
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp " +
+    "small span strike strong sub sup time tt u var wbr"
+  ).split(" "),
+);
+
+/** HTML elements that end a drawing which nobody closed, as browsers have it. */
+const breakout = new Set("body div dl h1 h2 h3 h4 h5 h6 head img li ol p pre table ul".split(" "));
+
+const attributesOf = new Map([
+  ["a", "href"],
+  ["area", "href"],
+  ["base", "href"],
+  ["img", "alt"],
+]);
+
+/**
+ * Title, text and links of an HTML page. One pass over the tokens without a tree, so that neither depth nor number
+ * of elements costs more than their bytes.
+ */
+export function readHtml(html: string, url: string): Content {
+  const reader = new HtmlReader(html);
+  const tokenizer = new Tokenizer({}, reader);
+  tokenizer.write(html);
+  tokenizer.end();
+  return reader.content(url);
+}
+
+class HtmlReader implements TokenizerCallbacks {
+  readonly #html: string;
+  #tag = "";
+  /** The attribute of `#tag` that matters, and its value so far. */
+  #wanted: string | undefined;
+  #reading = false;
+  #value: string | undefined;
+  /** The unseen element that this is in, and how many of its name are open. */
+  #unseen = "";
+  #unseenDepth = 0;
+  #title: string | undefined;
+  #inTitle = false;
+  #heading: string | undefined;
+  #inHeading = false;
+  #text = "";
+  #truncatedText = false;
+  #base: string | undefined;
+  readonly #links: { href: string; text: string }[] = [];
+  #anchor: { href: string; text: string } | undefined;
+  #truncatedLinks = false;
+
+  constructor(html: string) {
+    this.#html = html;
+  }
+
+  content(url: string): Content {
+    const resolver = new LinkResolver(url, this.#base);
+    const links = this.#links.flatMap(({ href, text }) => {
+      const to = resolver.resolve(href);
+      return to === undefined ? [] : [{ url: to, text: tidy(text, limits.anchor) }];
+    });
+    const text = collapse(this.#text);
+    return {
+      title: tidy(this.#title ?? "", limits.title) || tidy(this.#heading ?? "", limits.title),
+      text: wellFormed(cut(text, limits.text).trimEnd()),
+      links,
+      base: resolver.base,
+      truncatedText: this.#truncatedText || text.length > limits.text,
+      truncatedLinks: this.#truncatedLinks,
+    };
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.#tag = this.#html.slice(start, end).toLowerCase();
+    this.#wanted = attributesOf.get(this.#tag);
+    this.#value = undefined;
+  }
+
+  onattribname(start: number, end: number): void {
+    // The first of several attributes of one name counts.
+    this.#reading =
+      this.#wanted !== undefined && this.#value === undefined && this.#names(start, end, this.#wanted);
+    if (this.#reading) this.#value = "";
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.#reading && this.#value!.length < limits.href) this.#value += this.#html.slice(start, end);
+  }
+
+  onattribentity(codepoint: number): void {
+    if (this.#reading && this.#value!.length < limits.href) this.#value += String.fromCodePoint(codepoint);
+  }
+
+  onattribend(): void {
+    this.#reading = false;
+  }
+
+  onopentagend(): void {
+    const tag = this.#tag;
+    if (this.#unseen !== "") {
+      if (this.#unseen === tag) this.#unseenDepth++;
+      if (this.#unseen !== "svg" || !breakout.has(tag)) return;
+      this.#unseen = "";
+    }
+    if (unseen.has(tag)) {
+      this.#unseen = tag;
+      this.#unseenDepth = 1;
+    } else {
+      this.#open(tag);
+    }
+    if (!inline.has(tag)) this.#add(" ");
+  }
+
+  onselfclosingtag(): void {
+    // Only in a drawing does the slash close anything; the drawing itself may be empty in this way.
+    if (this.#unseen === "svg") return;
+    if (this.#unseen === "" && this.#tag === "svg") this.#add(" ");
+    else this.onopentagend();
+  }
+
+  onclosetag(start: number, end: number): void {
+    const tag = this.#html.slice(start, end).toLowerCase();
+    if (this.#unseen !== "") {
+      const leaves = tag === this.#unseen ? --this.#unseenDepth === 0 : tag === "body" || tag === "html";
+      if (leaves) this.#unseen = "";
+      return;
+    }
+    if (tag === "a") this.#anchor = undefined;
+    else if (tag === "title") this.#inTitle = false;
+    else if (tag === "h1") this.#inHeading = false;
+    if (!inline.has(tag)) this.#add(" ");
+  }
+
+  ontext(start: number, end: number): void {
+    if (this.#unseen === "") this.#add(this.#html.slice(start, end));
+  }
+
+  ontextentity(codepoint: number): void {
+    if (this.#unseen === "") this.#add(String.fromCodePoint(codepoint));
+  }
+
+  isInForeignContext(): boolean {
+    return this.#unseen === "svg";
+  }
+
+  oncdata(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onprocessinginstruction(): void {}
+  onend(): void {}
+
+  #open(tag: string): void {
+    if (tag === "a" || tag === "area") this.#openAnchor(tag);
+    else if (tag === "img") this.#addToAnchor(` ${this.#value ?? ""} `);
+    else if (tag === "base") this.#base ??= this.#value;
+    else if (tag === "title") this.#inTitle = this.#title === undefined;
+    else if (tag === "h1") this.#inHeading = this.#heading === undefined;
+    if (this.#inTitle) this.#title ??= "";
+    if (this.#inHeading) this.#heading ??= "";
+  }
+
+  #openAnchor(tag: string): void {
+    this.#anchor = undefined;
+    if (this.#value === undefined || this.#value.length >= limits.href) return;
+    if (this.#links.length >= limits.links) {
+      this.#truncatedLinks = true;
+      return;
+    }
+    const link = { href: this.#value, text: "" };
+    this.#links.push(link);
+    if (tag === "a") this.#anchor = link;
+  }
+
+  #add(text: string): void {
+    if (this.#inTitle) {
+      this.#title = grown(this.#title!, text, limits.title);
+      return;
+    }
+    if (this.#inHeading) this.#heading = grown(this.#heading!, text, limits.title);
+    this.#addToAnchor(text);
+    if (this.#text.length < limits.text * 2) this.#text += text;
+    else if (text !== " ") this.#truncatedText = true;
+  }
+
+  #addToAnchor(text: string): void {
+    if (this.#anchor) this.#anchor.text = grown(this.#anchor.text, text, limits.anchor);
+  }
+
+  #names(start: number, end: number, name: string): boolean {
+    return end - start === name.length && this.#html.slice(start, end).toLowerCase() === name;
+  }
+}
+
+/** Twice the limit, as white space is still to be collapsed. */
+function grown(text: string, more: string, limit: number): string {
+  return text.length < limit * 2 ? text + more.slice(0, limit * 2) : text;
+}
+
+function tidy(text: string, limit: number): string {
+  return wellFormed(cut(collapse(text), limit).trimEnd());
+}

@@ -1,0 +1,32 @@
+import { isFollowed, normalizeUrl, urlFitsKey } from "./url.js";
+
+/** Makes the links of one page absolute. */
+export class LinkResolver {
+  /** What relative links are resolved against. */
+  readonly base: string;
+  readonly #page: string;
+  readonly #seen = new Map<string, string | undefined>();
+
+  /** `base` is what the page names as such; one that is of no use is passed over. */
+  constructor(page: string, base?: string) {
+    this.#page = page;
+    const named = base === undefined ? undefined : normalizeUrl(base.trim(), page);
+    this.base = named !== undefined && isFollowed(named, page) ? named : page;
+  }
+
+  /** The URL that `href` leads to, `undefined` where it does not lead to another page that can be indexed. */
+  resolve(href: string): string | undefined {
+    const known = this.#seen.get(href);
+    if (known !== undefined || this.#seen.has(href)) return known;
+    const url = this.#follow(href);
+    this.#seen.set(href, url);
+    return url;
+  }
+
+  #follow(href: string): string | undefined {
+    const url = normalizeUrl(href, this.base);
+    return url !== undefined && url !== this.#page && isFollowed(url, this.#page) && urlFitsKey(url)
+      ? url
+      : undefined;
+  }
+}

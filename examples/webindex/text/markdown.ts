@@ -1,0 +1,67 @@
+import { Lexer, type MarkedOptions, marked, type Token, type TokensList } from "marked";
+import { type Content, limits } from "./document.js";
+import { readHtml } from "./html.js";
+
+/** Blocks nested deeper, and runs of inline text longer than this, are taken as plain text: parsing them can take long. */
+const deepest = 24;
+const longestRun = 8_000;
+
+/** Title, text and links of a Markdown page (GitHub's dialect). The title of its front matter counts before a heading. */
+export function readMarkdown(markdown: string, url: string): Content {
+  const { title, rest } = splitFrontMatter(markdown);
+  const source = rest.slice(0, limits.text);
+  const content = readHtml(toHtml(source), url);
+  return {
+    ...content,
+    title: title ?? content.title,
+    truncatedText: content.truncatedText || rest.length > source.length,
+  };
+}
+
+function toHtml(markdown: string): string {
+  const lexer = new BoundedLexer({ gfm: true });
+  return marked.parser(lexer.lex(markdown), { gfm: true });
+}
+
+class BoundedLexer extends Lexer {
+  #depth = 0;
+
+  constructor(options: MarkedOptions) {
+    super(options);
+  }
+
+  override blockTokens(src: string, tokens?: Token[], lastParagraphClipped?: boolean): Token[];
+  override blockTokens(src: string, tokens?: TokensList, lastParagraphClipped?: boolean): TokensList;
+  override blockTokens(src: string, tokens: Token[] = [], lastParagraphClipped?: boolean): Token[] {
+    if (this.#depth >= deepest) return plain(src, tokens);
+    this.#depth++;
+    try {
+      return super.blockTokens(src, tokens, lastParagraphClipped);
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    if (this.#depth >= deepest || src.length > longestRun) return plain(src, tokens);
+    this.#depth++;
+    try {
+      return super.inlineTokens(src, tokens);
+    } finally {
+      this.#depth--;
+    }
+  }
+}
+
+function plain(src: string, tokens: Token[]): Token[] {
+  tokens.push({ type: "text", raw: src, text: src, escaped: false });
+  return tokens;
+}
+
+/** The title that YAML front matter names, and what follows it. */
+function splitFrontMatter(markdown: string): { title: string | undefined; rest: string } {
+  const matter = /^---[ \t]*\r?\n([\s\S]{0,20000}?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(markdown.slice(0, 21_000));
+  if (!matter) return { title: undefined, rest: markdown };
+  const named = /^title:[ \t]*(["']?)(.+?)\1[ \t]*$/m.exec(matter[1]!)?.[2];
+  return { title: named?.slice(0, limits.title), rest: markdown.slice(matter[0].length) };
+}

@@ -1,0 +1,61 @@
+/** The kinds of text that can be read. */
+export type Media = "html" | "markdown" | "text";
+
+const byType = new Map<string, Media>([
+  ["text/html", "html"],
+  ["application/xhtml+xml", "html"],
+  ["text/markdown", "markdown"],
+  ["text/x-markdown", "markdown"],
+  ["text/plain", "text"],
+]);
+
+const byExtension = new Map([
+  ["html", "text/html"],
+  ["htm", "text/html"],
+  ["md", "text/markdown"],
+  ["markdown", "text/markdown"],
+]);
+
+/** What a Content-Type names: without parameters, in lower case; `""` for none. */
+export function essence(contentType: string): string {
+  return contentType.split(";", 1)[0]!.trim().toLowerCase();
+}
+
+/** The kind of text that a Content-Type names, `undefined` for everything else. */
+export function mediaOf(contentType: string): Media | undefined {
+  return byType.get(essence(contentType));
+}
+
+/** The Content-Type of a file by its name, `undefined` for one that is not read. */
+export function contentTypeOfFile(name: string): string | undefined {
+  const dot = name.lastIndexOf(".");
+  return dot <= 0 ? undefined : byExtension.get(name.slice(dot + 1).toLowerCase());
+}
+
+/** The charset that a Content-Type names, in lower case. */
+export function charsetOf(contentType: string): string | undefined {
+  return /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase();
+}
+
+const lookAt = 1024;
+
+/** Whether these bytes are no text, whatever their Content-Type says: NUL bytes, or many control characters. */
+export function looksBinary(body: Uint8Array, contentType: string): boolean {
+  const wide = (body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff);
+  if (wide || /^utf-?(16|32)/.test(charsetOf(contentType) ?? "")) return false;
+  const beginning = body.subarray(0, lookAt);
+  let controls = 0;
+  for (const byte of beginning) {
+    if (byte === 0) return true;
+    if (byte < 32 && !(byte >= 9 && byte <= 13) && byte !== 27) controls++;
+  }
+  return controls * 10 > beginning.length;
+}
+
+/** The Content-Type of a body that came without one. */
+export function sniffContentType(body: Uint8Array): string {
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, lookAt)).toString(
+    "latin1",
+  );
+  return /^(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|\?xml|[a-z])/i.test(beginning) ? "text/html" : "text/plain";
+}

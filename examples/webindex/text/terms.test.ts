@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { longestTerm, mostTerms, termCounts } from "./terms.js";
+
+const terms = (text: string) => [...termCounts(text)];
+
+test("words of any script, in lower case, counted in the order of first occurrence", () => {
+  expect(terms("The cat, the DOG; sqlite3_open_v2() x=1.5")).toEqual([
+    ["the", 2],
+    ["cat", 1],
+    ["dog", 1],
+    ["sqlite3", 1],
+    ["open", 1],
+    ["v2", 1],
+    ["x", 1],
+    ["1", 1],
+    ["5", 1],
+  ]);
+  expect([...termCounts("Привет МИР हिन्दी 日本語 naïve").keys()]).toEqual([
+    "привет",
+    "мир",
+    "हिन्दी",
+    "日本語",
+    "naïve",
+  ]);
+});
+
+test("forms that mean the same are one term", () => {
+  expect(terms("caf\u00e9 cafe\u0301 ＣＡＦÉ ﬁn fin")).toEqual([
+    ["café", 3],
+    ["fin", 2],
+  ]);
+});
+
+test("nothing to find", () => {
+  expect(terms("")).toEqual([]);
+  expect(terms("--- … \ud800 \u0301 🙂")).toEqual([]);
+});
+
+test("bounds: long words are left out, and terms beyond the most", () => {
+  const longest = "a".repeat(longestTerm);
+  expect(terms(`${longest} ${longest}a b`)).toEqual([
+    [longest, 1],
+    ["b", 1],
+  ]);
+  const many = Array.from({ length: mostTerms + 10 }, (_, index) => `t${index}`).join(" ");
+  const counts = termCounts(`${many} t0 t${mostTerms + 5}`);
+  expect(counts.size).toBe(mostTerms);
+  expect(counts.get("t0")).toBe(2);
+});
+
+test("constructor and other names of objects are words like all others", () => {
+  expect(terms("constructor __proto__ toString")).toEqual([
+    ["constructor", 1],
+    ["proto", 1],
+    ["tostring", 1],
+  ]);
+});

@@ -1,0 +1,28 @@
+/** The longest URL that is indexed, in bytes of UTF-8: row keys must hold it, two of them in the table of links. */
+export const longestUrlBytes = 1_200;
+
+/** Whether `url` is short enough to be indexed. */
+export function urlFitsKey(url: string): boolean {
+  return url.length <= longestUrlBytes && Buffer.byteLength(url) <= longestUrlBytes;
+}
+
+/**
+ * The one spelling of a URL that the index uses: resolved against `base`, without fragment and default port,
+ * otherwise as WHATWG's URL has it. `undefined` for what is no URL.
+ */
+export function normalizeUrl(href: string, base?: string): string | undefined {
+  // A parser that fails by an answer: pages are full of what is no URL, and an exception each would cost.
+  if (!URL.canParse(href, base)) return undefined;
+  const url = new URL(href, base);
+  if (url.hash !== "" || url.href.endsWith("#")) url.hash = "";
+  return url.href;
+}
+
+/** Whether a page at `from` may link to `to`: the web, or the same kind of place as the page itself. */
+export function isFollowed(to: string, from: string): boolean {
+  return /^https?:/.test(to) || scheme(to) === scheme(from);
+}
+
+function scheme(url: string): string {
+  return url.slice(0, url.indexOf(":") + 1);
+}

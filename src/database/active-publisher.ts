@@ -1,0 +1,125 @@
+import type { Environment, Timer } from "../environment/index.js";
+import type { RowStore } from "../store/index.js";
+import {
+  type CellAddress,
+  decodeWrite,
+  encodeWrite,
+  systemCell,
+  systemTable,
+  type TransactionContext,
+} from "../transaction/index.js";
+
+const rowPrefix = "active/";
+const column = Buffer.from("oldest");
+
+interface Published {
+  readonly oldest: number;
+  /** Wall time in milliseconds after which it no longer counts. */
+  readonly expires: number;
+}
+
+/**
+ * Tells the other processes on a store of the oldest transaction or snapshot that this one holds, so that their
+ * collections leave it what it reads. Only what is old enough to be in danger is published; each entry expires, so that
+ * a process that died holds nothing back for long.
+ */
+export class ActivePublisher {
+  readonly #context: TransactionContext;
+  readonly #cell: CellAddress;
+  readonly #everyMs: number;
+  #timer: Timer | undefined;
+  #published = false;
+  #publishing: Promise<void> = Promise.resolve();
+
+  constructor(context: TransactionContext, process: string) {
+    this.#context = context;
+    this.#cell = systemCell(`${rowPrefix}${process}`, column.toString());
+    this.#everyMs = Math.min(30_000, Math.max(250, context.settings.retentionMs / 8));
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    const run = () => {
+      this.#publishing = this.#publish().catch((error: unknown) => {
+        this.#context.events.emit("backgroundFailure", { doing: "publishing the oldest snapshot", error });
+      });
+      this.#schedule();
+    };
+    this.#timer = this.#context.environment.setTimer(run, this.#everyMs, { background: true });
+  }
+
+  async #publish(): Promise<void> {
+    const { environment, settings, active } = this.#context;
+    const oldest = active.oldest();
+    const ageMs = environment.now() - oldest / 1_000;
+    if (ageMs < settings.retentionMs / 4) {
+      if (this.#published) await this.#withdraw();
+      return;
+    }
+    await this.#put({ oldest, expires: environment.now() + 4 * this.#everyMs });
+    this.#published = true;
+  }
+
+  #put(published: Published): Promise<unknown> {
+    const { table, row } = this.#cell;
+    const timestamp = Math.floor(this.#context.environment.now() * 1_000);
+    const value = encodeWrite({
+      start: 0,
+      kind: "put",
+      onePhase: true,
+      value: Buffer.from(JSON.stringify(published)),
+    });
+    return this.#context.store.mutate({
+      table,
+      row,
+      guards: [],
+      mutations: [
+        { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY },
+        { type: "put", column, part: "write", timestamp, value },
+      ],
+    });
+  }
+
+  async #withdraw(): Promise<void> {
+    this.#published = false;
+    await removeEntry(this.#context.store, this.#cell.row);
+  }
+
+  /** Stops, and takes back what was published. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#publishing;
+    if (this.#published) await this.#withdraw();
+  }
+}
+
+/** The oldest timestamp that any process has published and that still counts; removes what has expired. */
+export async function oldestPublished(store: RowStore, environment: Environment): Promise<number> {
+  let oldest = Number.POSITIVE_INFINITY;
+  const start = Buffer.from(rowPrefix);
+  const end = Buffer.from("active0");
+  const page = await store.readRange({
+    table: systemTable,
+    start: { row: start },
+    end: { row: end },
+    columns: [{ exact: column }],
+    at: Number.POSITIVE_INFINITY,
+  });
+  for (const { row, cells } of page.rows) {
+    const value = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
+    if (value === undefined) continue;
+    const published = JSON.parse(Buffer.from(value).toString()) as Published;
+    if (published.expires < environment.now()) await removeEntry(store, row);
+    else oldest = Math.min(oldest, published.oldest);
+  }
+  return oldest;
+}
+
+async function removeEntry(store: RowStore, row: Uint8Array): Promise<void> {
+  await store.mutate({
+    table: systemTable,
+    row,
+    guards: [],
+    mutations: [{ type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }],
+  });
+}

@@ -1,0 +1,44 @@
+import { fileURLToPath } from "node:url";
+import type { Environment } from "../environment/index.js";
+import { InvalidArgumentError } from "../errors/index.js";
+import type { RowStore } from "../store/index.js";
+import type { OpenOptions } from "./options.js";
+
+/** Where a database is: `memory:`, a folder (also as `file:`), or a store that the program made itself. */
+export type Location = string | URL | RowStore;
+
+/** Opens the store of a location. Each store's code is loaded when it is first used. */
+export async function openStore(
+  location: Location,
+  options: OpenOptions,
+  environment: Environment,
+): Promise<RowStore> {
+  if (typeof location === "object" && !(location instanceof URL)) return checkStore(location);
+  const place = location instanceof URL ? location.href : location;
+  if (typeof place !== "string" || place === "") {
+    throw new InvalidArgumentError('A location is "memory:", a folder such as "./data", or a `RowStore`.');
+  }
+  if (place === "memory:") {
+    const { memoryStore } = await import("../store/memory/index.js");
+    return memoryStore({ environment });
+  }
+  const { openLmdbStore } = await import("../store/lmdb/index.js");
+  const { durability, noReadAhead } = options;
+  return openLmdbStore(folderOf(place), { environment, durability, noReadAhead });
+}
+
+function folderOf(place: string): string {
+  if (place.startsWith("file://")) return fileURLToPath(place);
+  if (place.startsWith("file:")) return place.slice("file:".length);
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1];
+  if (scheme === undefined) return place;
+  throw new InvalidArgumentError(
+    `There is no store for locations that begin with "${scheme}:" (${place}). A location is "memory:", a folder such as ` +
+      '"./data" or "file:./data", or a `RowStore`.',
+  );
+}
+
+function checkStore(store: RowStore): RowStore {
+  if (typeof store?.readRow === "function" && typeof store.mutate === "function") return store;
+  throw new InvalidArgumentError("The location is an object, but not a `RowStore`.");
+}

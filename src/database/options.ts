@@ -1,0 +1,89 @@
+import type { Environment } from "../environment/index.js";
+import { InvalidArgumentError } from "../errors/index.js";
+import type { Observer } from "../observer/index.js";
+import type { Oracle } from "../oracle/index.js";
+import type { AnyTable } from "../schema/index.js";
+import type { CommitHooks } from "../transaction/index.js";
+
+/** Where a database's messages go: `console`, or any logger with these methods. Default: nowhere. */
+export interface Logger {
+  info(message: string, details?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, details?: Readonly<Record<string, unknown>>): void;
+  error(message: string, details?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What `open` takes besides a location. Everything has a default. */
+export interface OpenOptions {
+  /** Tables to record, or to compare with what is recorded. Tables used without being named are recorded then. */
+  readonly tables?: readonly AnyTable[] | undefined;
+  /** Observers that this process hosts: registered on opening, run by `db.work()` and `db.drain()`. */
+  readonly observers?: readonly Observer[] | undefined;
+  /**
+   * `"full"` (default): a transaction is answered when it is on the disk. `"none"`: when it is in the database file, whose
+   * flush follows; a power failure may lose the newest transactions, never an older one without the newer, and never
+   * half of one.
+   */
+  readonly durability?: "full" | "none" | undefined;
+  /** `"auto"` (default): one phase where the store can. `"two-phase"` forces the full protocol. */
+  readonly commit?: "auto" | "two-phase" | undefined;
+  /** How long versions are kept for snapshots of the past, in milliseconds. Default: one hour. */
+  readonly retentionMs?: number | undefined;
+  /** How often collection runs in the background, in milliseconds; 0 never. Default: half of the retention, at least a minute. */
+  readonly collectEveryMs?: number | undefined;
+  /** The most bytes of writes of one transaction. Default: 64 MiB. */
+  readonly transactionBytes?: number | undefined;
+  /** How long the owner of a two-phase lock counts as alive after its last sign, in milliseconds. Default: 5,000. */
+  readonly lockTtlMs?: number | undefined;
+  /** Gets messages on what goes on in the background. Default: none. */
+  readonly logger?: Logger | undefined;
+  /** Time, randomness and timers. Default: the system's. */
+  readonly environment?: Environment | undefined;
+  /** The oracle of a store that has no counter of its own. */
+  readonly oracle?: Oracle | undefined;
+  /** For tests: stops at, fails or answers for the steps of commits. */
+  readonly hooks?: CommitHooks | undefined;
+  /** For databases larger than memory: the embedded store does not read ahead. Default: false. */
+  readonly noReadAhead?: boolean | undefined;
+}
+
+/** The settings of an open database: the options with their defaults, checked. */
+export interface Settings {
+  readonly retentionMs: number;
+  readonly collectEveryMs: number;
+  readonly transactionBytes: number;
+  readonly lockTtlMs: number;
+}
+
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+
+export function checkSettings(options: OpenOptions): Settings {
+  const retentionMs = positive("retentionMs", options.retentionMs ?? hourMs, 0);
+  return {
+    retentionMs,
+    collectEveryMs: positive(
+      "collectEveryMs",
+      options.collectEveryMs ?? Math.max(retentionMs / 2, minuteMs),
+      0,
+    ),
+    transactionBytes: positive("transactionBytes", options.transactionBytes ?? 64 * 1024 * 1024, 1),
+    lockTtlMs: positive("lockTtlMs", options.lockTtlMs ?? 5_000, 1),
+  };
+}
+
+function positive(name: string, value: number, least: number): number {
+  if (Number.isFinite(value) && value >= least) return value;
+  throw new InvalidArgumentError(`\`${name}\` must be a number of at least ${least}, not ${String(value)}.`);
+}
+
+/** Throws for words that are not among those an option takes. */
+export function checkChoices(options: OpenOptions): void {
+  choice("durability", options.durability, ["full", "none"]);
+  choice("commit", options.commit, ["auto", "two-phase"]);
+}
+
+function choice(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  const words = allowed.map((word) => `"${word}"`).join(" or ");
+  throw new InvalidArgumentError(`\`${name}\` must be ${words}, not ${JSON.stringify(value)}.`);
+}

@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const source = fileURLToPath(new URL("../../src/", import.meta.url));
+
+/** A room imports only from rooms before it. The stores' own folders come after the contract that they implement. */
+const rooms = [
+  "environment",
+  "errors",
+  "events",
+  "schema",
+  "store",
+  "store/memory",
+  "store/lmdb",
+  "store/bigtable",
+  "oracle",
+  "transaction",
+  "observer",
+  "coordinator",
+  "database",
+  "recipes",
+  "testing",
+  "cli",
+  "dashboard",
+];
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly isTest: boolean;
+}
+
+const files: readonly SourceFile[] = readdirSync(source, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => ({
+    path,
+    text: readFileSync(join(source, path), "utf8"),
+    isTest: /\.test\.ts$|(^|\/)test-[^/]*\.ts$/.test(path),
+  }));
+
+function roomOf(path: string): string | undefined {
+  const nested = rooms.filter((room) => path.startsWith(`${room}/`));
+  return nested.sort((a, b) => b.length - a.length)[0];
+}
+
+/** Code without comments and without the contents of strings in it that are no imports. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
+
+function imports(file: SourceFile): readonly string[] {
+  const pattern = /(?:from\s+|import\s*\(\s*|^import\s+)"([^"]+)"/gm;
+  return [...withoutComments(file.text).matchAll(pattern)].map((match) => match[1]!);
+}
+
+describe("rooms", () => {
+  test("every file stands in a room, or is the public surface", () => {
+    const outside = files.filter((file) => roomOf(file.path) === undefined && file.path !== "index.ts");
+    expect(outside.map((file) => file.path)).toEqual([]);
+  });
+
+  test("a room imports only from itself and from rooms before it", () => {
+    const wrong: string[] = [];
+    for (const file of files.filter((each) => !each.isTest && each.path !== "index.ts")) {
+      const room = roomOf(file.path)!;
+      for (const target of imports(file).filter((each) => each.startsWith("."))) {
+        const path = relative(source, resolve(source, dirname(file.path), target));
+        const targetRoom = roomOf(path);
+        const allowed = targetRoom !== undefined && rooms.indexOf(targetRoom) <= rooms.indexOf(room);
+        if (!allowed) wrong.push(`${file.path} imports ${target}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("one store does not know another", () => {
+    const stores = rooms.filter((room) => room.startsWith("store/"));
+    const wrong = files
+      .filter((file) => stores.includes(roomOf(file.path) ?? "") && !file.isTest)
+      .flatMap((file) => imports(file).map((target) => [file.path, target] as const))
+      .filter(([path, target]) => {
+        const resolved = relative(source, resolve(source, dirname(path), target));
+        const targetRoom = target.startsWith(".") ? roomOf(resolved) : undefined;
+        return targetRoom !== undefined && stores.includes(targetRoom) && targetRoom !== roomOf(path);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test("rooms are entered by their index, but for the stores, which are loaded when they are used", () => {
+    const wrong: string[] = [];
+    for (const file of files.filter((each) => !each.isTest && each.path !== "index.ts")) {
+      for (const target of imports(file).filter((each) => each.startsWith("."))) {
+        const path = relative(source, resolve(source, dirname(file.path), target));
+        const room = roomOf(path);
+        if (room === roomOf(file.path) || room === undefined) continue;
+        const insideOwnContract = room === "store" && roomOf(file.path)?.startsWith("store/");
+        if (!insideOwnContract && path !== `${room}/index.js`) wrong.push(`${file.path} imports ${target}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("habits", () => {
+  const habits = [
+    {
+      habit: "time comes from the environment",
+      pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b/,
+      except: ["environment"],
+    },
+    {
+      habit: "randomness comes from the environment",
+      pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/,
+      except: ["environment"],
+    },
+    {
+      habit: "timers come from the environment",
+      pattern: /\b(setTimeout|setInterval|setImmediate)\s*\(|AbortSignal\.timeout\b|node:timers/,
+      except: ["environment"],
+    },
+    {
+      habit: "only the command line prints",
+      pattern: /\bconsole\.\w+|process\.(stdout|stderr)\b/,
+      except: ["cli"],
+    },
+    { habit: "no default exports", pattern: /^export default\b/m, except: [] },
+    { habit: "nothing is left for later", pattern: /\b(TODO|FIXME|XXX)\b|not implemented/i, except: [] },
+  ];
+
+  test.each(habits)("$habit", ({ pattern, except }) => {
+    const broken = files
+      .filter((file) => !file.isTest && !except.some((room) => roomOf(file.path) === room))
+      .filter((file) => pattern.test(withoutComments(file.text)))
+      .map((file) => file.path);
+    expect(broken).toEqual([]);
+  });
+
+  test("the patterns find what they are meant to find", () => {
+    const samples = [
+      "Date.now()",
+      "Math.random()",
+      "setTimeout(f)",
+      "console.log(1)",
+      "export default 1",
+      "TODO",
+    ];
+    for (const [index, { pattern }] of habits.entries()) expect(pattern.test(samples[index]!)).toBe(true);
+  });
+});
