@@ -23,8 +23,8 @@ export async function openStore(
     return memoryStore({ environment });
   }
   const { openLmdbStore } = await import("../store/lmdb/index.js");
-  const { durability, noReadAhead } = options;
-  return openLmdbStore(folderOf(place), { environment, durability, noReadAhead });
+  const { durability, noReadAhead, create } = options;
+  return openLmdbStore(folderOf(place), { environment, durability, noReadAhead, create });
 }
 
 function folderOf(place: string): string {

@@ -42,6 +42,8 @@ export interface OpenOptions {
   readonly oracle?: Oracle | undefined;
   /** For tests: stops at, fails or answers for the steps of commits. */
   readonly hooks?: CommitHooks | undefined;
+  /** Makes the database where there is none. With `false`, that is a `StoreError`. Default: true. */
+  readonly create?: boolean | undefined;
   /** For databases larger than memory: the embedded store does not read ahead. Default: false. */
   readonly noReadAhead?: boolean | undefined;
 }

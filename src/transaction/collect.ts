@@ -265,5 +265,7 @@ function covers(
   marker: number,
   row: Uint8Array,
 ): boolean {
-  return acknowledged === undefined ? observer.passed(row) : acknowledged >= marker;
+  if (acknowledged !== undefined) return acknowledged >= marker;
+  // A deletion since its registration has a hint, and is due until it is acknowledged.
+  return marker <= observer.since && observer.passed(row);
 }

@@ -6,6 +6,7 @@ import type { MaybePromise, RowMutation, RowStore } from "../store/index.js";
 import type { ActiveTransactions } from "./active.js";
 import type { CellAddress } from "./address.js";
 import type { BackgroundWork } from "./background.js";
+import type { Fairness } from "./fairness.js";
 import type { LockResolver } from "./resolve.js";
 import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
@@ -36,7 +37,10 @@ export interface ObservedColumns {
 /** Where a hint stands, and whose it is. */
 export interface Hint {
   readonly observer: string;
+  /** Where the hint itself stands. */
   readonly address: CellAddress;
+  /** The cell that the observer may be due on. */
+  readonly cell: CellAddress;
 }
 
 /** One observer of a strong column, as collection sees it. */
@@ -98,4 +102,5 @@ export interface TransactionContext {
   readonly resolver: LockResolver;
   readonly hooks: CommitHooks;
   readonly background: BackgroundWork;
+  readonly fairness: Fairness;
 }

@@ -2,7 +2,7 @@ import { abortError, ClosedError, InternalError, LimitExceededError } from "../e
 import type { RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
-import type { TransactionContext } from "./context.js";
+import type { Hint, TransactionContext } from "./context.js";
 import { commitOnePhase } from "./one-phase.js";
 import type { CommitOutcome } from "./outcome.js";
 import { ReadSet } from "./read-set.js";
@@ -17,6 +17,8 @@ export interface CoreOptions {
   /** Ends waiting, and with it the transaction, before its commit point. */
   readonly signal?: AbortSignal | undefined;
   readonly label?: string | undefined;
+  /** Called once, when the transaction has ended, however. */
+  readonly onEnd?: (() => void) | undefined;
   /** Writes the registry itself: is not held to the registry's generation, and writes no hints. */
   readonly system?: boolean | undefined;
 }
@@ -34,6 +36,7 @@ export class CoreTransaction {
   readonly #unregister: () => void;
   readonly #afterCommit: ((commitTimestamp: number) => void)[] = [];
   readonly #extras: RowMutation[] = [];
+  readonly #hints: Hint[] = [];
   #primary: CellAddress | undefined;
   #state: State = "open";
   #commitTimestamp: number | undefined;
@@ -49,7 +52,10 @@ export class CoreTransaction {
     this.context = context;
     this.startTimestamp = start;
     this.#options = options;
-    this.#unregister = unregister;
+    this.#unregister = () => {
+      unregister();
+      options.onEnd?.();
+    };
     this.#reads = options.isolation === "serializable" ? new ReadSet() : undefined;
     const readerOptions: ReaderOptions = { signal: options.signal, recorder: this.#reads };
     this.reader = new SnapshotReader(context, start, readerOptions);
@@ -139,6 +145,12 @@ export class CoreTransaction {
     this.#extras.push(mutation);
   }
 
+  /** Writes a hint with the commit, at its commit timestamp: one observer is to look at a cell again. */
+  addHint(hint: Hint): void {
+    this.assertOpen();
+    this.#hints.push(hint);
+  }
+
   /** Calls `run` after the commit point, once, with the commit timestamp (the start where nothing was written). */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.assertOpen();
@@ -171,7 +183,9 @@ export class CoreTransaction {
   }
 
   async #commitBuffered(): Promise<CommitOutcome> {
-    if (this.buffer.isEmpty && this.#extras.length === 0) return { commitTimestamp: undefined, hints: [] };
+    if (this.buffer.isEmpty && this.#extras.length === 0 && this.#hints.length === 0) {
+      return { commitTimestamp: undefined, hints: [] };
+    }
     const request: CommitRequest = {
       start: this.startTimestamp,
       writes: this.buffer.all(),
@@ -180,6 +194,7 @@ export class CoreTransaction {
       reads: this.#reads,
       system: this.#options.system ?? false,
       extras: this.#extras,
+      hints: this.#hints,
       label: this.#options.label,
       signal: this.#options.signal,
     };

@@ -24,6 +24,7 @@ export type {
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
 export { type Deadline, deadline } from "./deadline.js";
+export { Fairness } from "./fairness.js";
 export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { putHint } from "./one-phase.js";
@@ -41,6 +42,7 @@ export {
   type StatusRecord,
   type WriteKind,
   type WriteRecord,
+  writeTimestamp,
 } from "./records.js";
 export { LockResolver } from "./resolve.js";
 export { Safepoint } from "./safepoint.js";

@@ -108,7 +108,7 @@ function buildBatch(
   view: ObservedColumns | undefined,
 ): Built {
   const rows = new RowBuilder();
-  const hints: Hint[] = [];
+  const hints: Hint[] = [...request.hints];
   for (const write of request.writes) {
     const guards = onePhaseGuards(write.column, request.start);
     const value = encodeWrite({

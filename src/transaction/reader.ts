@@ -53,6 +53,8 @@ export interface ReaderOptions {
 
 /** How often locks of one row are resolved before the read is a failure; each time either waits or makes progress. */
 const mostResolutions = 1_000;
+/** Columns of a row that are read again at once, after locks on some of them. */
+const widestRow = 100_000;
 
 /**
  * Reads committed cells as of one start timestamp, below any buffer (the paper's `Get`, figure 6). Resolves the locks
@@ -95,7 +97,8 @@ export class SnapshotReader {
     if (!(page instanceof Promise)) {
       const cell = page.cells[0];
       const write = cell?.write;
-      if (cell !== undefined && write !== undefined && cell.latest && cell.lock === undefined) {
+      const isPlain = cell !== undefined && cell.latest && cell.lock === undefined;
+      if (isPlain && write !== undefined && !this.#context.fairness.isDue()) {
         const bytes = asBuffer(write.value);
         if (writeKind(bytes) === "delete") return undefined;
         if (!isExternal(bytes)) return decode(bytes, writeHeaderBytes, bytes.length);
@@ -114,6 +117,7 @@ export class SnapshotReader {
     // The page of a store that answers at once may be lent: it is used up before this function first yields.
     const found = page instanceof Promise ? await page : page;
     const [cell] = await this.#settleRow(table, row, columns, found);
+    if (this.#context.fairness.isDue()) await this.#context.fairness.turn();
     return cell?.value === undefined ? undefined : decode(cell.value, 0, cell.value.length);
   }
 
@@ -129,7 +133,9 @@ export class SnapshotReader {
     const answer = this.#context.store.readRow(read, this.#request);
     const page = answer instanceof Promise ? await answer : answer;
     const next = page.next;
-    return { cells: await this.#settleRow(table, row, columns, page), next };
+    const cells = await this.#settleRow(table, row, columns, page);
+    if (this.#context.fairness.isDue(cells.length)) await this.#context.fairness.turn();
+    return { cells, next };
   }
 
   /** A page of rows; the locks on it are resolved together, and only the rows that had one are read again. */
@@ -139,6 +145,7 @@ export class SnapshotReader {
     const answer = this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(page.rows) ?? (await this.#settleRange(read, page));
+    if (this.#context.fairness.isDue(rows.length)) await this.#context.fairness.turn();
     // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
     await this.#checkSafepoint();
     return { rows, next: page.next };
@@ -164,7 +171,8 @@ export class SnapshotReader {
         continue;
       }
       const columns = this.#columnsOfPage(read, page, index);
-      const again = await this.#readRow(read.table, row.row, columns);
+      const answer = this.#readRow(read.table, row.row, columns);
+      const again = answer instanceof Promise ? await answer : answer;
       rows.push({ row: row.row, cells: await this.#settleRow(read.table, row.row, columns, again) });
     }
     return rows;
@@ -176,11 +184,10 @@ export class SnapshotReader {
     return page.rows[index]!.cells.map((cell) => ({ exact: cell.column }));
   }
 
-  async #readRow(table: string, row: Uint8Array, columns: Columns): Promise<RowPage> {
-    return this.#context.store.readRow(
-      { table, row, columns, at: this.timestamp, limit: 100_000 },
-      this.#request,
-    );
+  /** Not to be awaited where the store answers at once: what it lends is gone after that. */
+  #readRow(table: string, row: Uint8Array, columns: Columns): MaybePromise<RowPage> {
+    const read = { table, row, columns, at: this.timestamp, limit: widestRow };
+    return this.#context.store.readRow(read, this.#request);
   }
 
   async #settleRow(
@@ -204,7 +211,8 @@ export class SnapshotReader {
         return complete;
       }
       if (page.next !== undefined) columnsLeft = page.cells.map((cell) => ({ exact: cell.column }));
-      page = await this.#readRow(table, row, columnsLeft);
+      const answer = this.#readRow(table, row, columnsLeft);
+      page = answer instanceof Promise ? await answer : answer;
     }
     throw new StoreDamagedError(`The locks on a row of "${table}" could not be resolved; run \`check\`.`);
   }

@@ -1,6 +1,7 @@
 import type { RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import type { BufferedWrite } from "./buffer.js";
+import type { Hint } from "./context.js";
 import type { ReadSet } from "./read-set.js";
 
 /** A transaction that is to be committed: everything that the commit protocols need to know of it. */
@@ -17,6 +18,8 @@ export interface CommitRequest {
   readonly system: boolean;
   /** Unguarded mutations that go into the batch of a one-phase commit, and only with it: hints that are done with. */
   readonly extras: readonly RowMutation[];
+  /** Hints that are written besides those of the cells: of one observer, that is to look again. */
+  readonly hints: readonly Hint[];
   readonly label: string | undefined;
   readonly signal: AbortSignal | undefined;
 }

@@ -392,11 +392,13 @@ export async function findHints(
   context: TransactionContext,
   request: CommitRequest,
 ): Promise<readonly Hint[]> {
-  if (request.system) return [];
+  if (request.system) return request.hints;
   const view = await context.notifications.fresh();
-  return [...request.writes, ...request.signals].flatMap((cell) =>
-    view.observed(cell.table, cell.column) ? [...view.hints(cell)] : [],
-  );
+  const hints = [...request.hints];
+  for (const cell of [...request.writes, ...request.signals]) {
+    if (view.observed(cell.table, cell.column)) hints.push(...view.hints(cell));
+  }
+  return hints;
 }
 
 /** Puts hints at a commit timestamp, all acknowledged; repeating one is harmless. */

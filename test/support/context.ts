@@ -6,6 +6,7 @@ import {
   ActiveTransactions,
   BackgroundWork,
   type CommitHooks,
+  Fairness,
   LockResolver,
   noHooks,
   type ObservedColumns,
@@ -49,5 +50,6 @@ export function bareContext(
     resolver: new LockResolver(),
     hooks,
     background: new BackgroundWork(),
+    fairness: new Fairness(environment),
   };
 }

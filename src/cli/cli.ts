@@ -1,0 +1,64 @@
+import type { Command } from "commander";
+import type { Environment } from "../environment/index.js";
+import { AbortedError } from "../errors/index.js";
+import { exitCodes } from "./exit.js";
+import type { EndSignal, Io } from "./io.js";
+import { Output } from "./output.js";
+
+/** One run of the command line: where it prints, whether as JSON, when to end, and what it will answer. */
+export class Cli {
+  readonly io: Io;
+  readonly out: Output;
+  readonly err: Output;
+  /** Whether `--json` was given. */
+  json = false;
+  exitCode: number = exitCodes.ok;
+  readonly #stopping = new AbortController();
+  #endSignal: EndSignal | undefined;
+
+  constructor(io: Io) {
+    this.io = io;
+    this.out = new Output(io.stdout, (reason) => this.#stopping.abort(reason));
+    this.err = new Output(io.stderr);
+  }
+
+  get environment(): Environment {
+    return this.io.environment;
+  }
+
+  /** Aborted when the command is to end: by a signal, or because nobody reads its output any more. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** The signal that asked the command to end. */
+  get endSignal(): EndSignal | undefined {
+    return this.#endSignal;
+  }
+
+  /** Asks the command to end. */
+  end(signal: EndSignal): void {
+    this.#endSignal ??= signal;
+    this.#stopping.abort(new AbortedError(`The command was interrupted by ${signal}.`));
+  }
+
+  /** Prints for people, or as a document for programs, by what was asked for. */
+  async print(document: unknown, lines: () => readonly string[]): Promise<void> {
+    if (this.json) return this.out.json(document);
+    for (const line of lines()) await this.out.line(line);
+  }
+
+  /** Something worth knowing beside the data. Programs are not told. */
+  async note(text: string): Promise<void> {
+    if (!this.json) await this.err.line(`note: ${text}`);
+  }
+
+  /** Leaves the process's streams as they were. */
+  release(): void {
+    this.out.release();
+    this.err.release();
+  }
+}
+
+/** A command, added to the program. */
+export type AddCommand = (program: Command, cli: Cli) => void;

@@ -1,0 +1,71 @@
+import type { Readable } from "node:stream";
+import type { Command } from "commander";
+import { throwIfAborted } from "../../errors/index.js";
+import { limits } from "../../schema/index.js";
+import type { Cli } from "../cli.js";
+import { addAppOption, type DatabaseOptions, databaseCommand } from "../command.js";
+import { printCommit } from "../commit.js";
+import { parseCellRow } from "../key-text.js";
+import { withDatabase } from "../open-database.js";
+import { findColumn } from "../target.js";
+import { UsageError } from "../usage-error.js";
+import { parseCellInput, parseCellValue } from "../value-text.js";
+
+export function addSet(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "set", {
+    summary: "set a cell",
+    description:
+      "Sets a cell in a transaction of its own. VALUE is what `get` prints: text as it is, bytes as base64, numbers, true " +
+      "or false, JSON. With - it is read from the standard input, bytes as they are. Observers of the column become due. " +
+      "With --app the database is made where there is none.",
+    examples: [
+      "set ./data documents.title https://example.org/ 'Example Domain'",
+      "set ./data documents.contents https://example.org/ - < index.html",
+      `set ./data documents.links https://example.org/ '["https://example.com/"]'`,
+      "set ./data counters.hits home -- -1",
+    ],
+    json: ['{"commitTimestamp","time"}'],
+  });
+  addAppOption(command)
+    .argument("<column>", "TABLE.COLUMN or TABLE.FAMILY:QUALIFIER")
+    .argument("<row>", "the row's key; a composite key as a JSON array")
+    .argument("<value>", "the value, or - for the standard input")
+    .action((location: string, target: string, rowText: string, text: string, { app }: DatabaseOptions) =>
+      withDatabase(cli, { location, app, create: app !== undefined }, async (opened) => {
+        const column = findColumn(opened, target);
+        const row = parseCellRow(column, rowText);
+        const value =
+          text === "-"
+            ? parseCellInput(column, row, await readInput(cli.io.stdin, cli.signal))
+            : parseCellValue(column, row, text);
+        await printCommit(cli, opened.db, "set", (tx) => tx.set(column, row, value));
+      }),
+    );
+}
+
+async function readInput(stdin: Readable, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const end = () => stdin.destroy();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    for await (const chunk of stdin) {
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Uint8Array);
+      length += bytes.length;
+      if (length > limits.valueBytes) {
+        throw new UsageError(
+          `A value has at most ${limits.valueBytes} bytes; the input has more.`,
+          "INVALID_VALUE",
+        );
+      }
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    throwIfAborted(signal, "Reading the standard input");
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+  throwIfAborted(signal, "Reading the standard input");
+  return Buffer.concat(chunks);
+}

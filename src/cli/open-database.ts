@@ -1,0 +1,65 @@
+import { resolve } from "node:path";
+import { type Database, type OpenOptions, open } from "../database/index.js";
+import { type AnyTable, definition } from "../schema/index.js";
+import type { Cli } from "./cli.js";
+import { type App, loadApp } from "./module.js";
+import type { KnownTables } from "./target.js";
+import { UsageError } from "./usage-error.js";
+
+/** Which database a command is about. */
+export interface DatabaseRequest {
+  readonly location: string;
+  /** Path of the module that declares tables and observers, where one was given. */
+  readonly app?: string | undefined;
+  /** Makes the database where there is none. Default: false. */
+  readonly create?: boolean | undefined;
+  /** What `open` is to be given besides. */
+  readonly options?: ((app: App | undefined) => OpenOptions) | undefined;
+}
+
+/** An open database, and the tables that the user may name. */
+export interface OpenedDatabase extends KnownTables {
+  readonly db: Database;
+  readonly app: App | undefined;
+}
+
+/** Opens the database for as long as `use` runs. */
+export async function withDatabase<T>(
+  cli: Cli,
+  request: DatabaseRequest,
+  use: (opened: OpenedDatabase) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(request.location, cli.io.cwd);
+  const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd);
+  const db = await open(place, {
+    environment: cli.environment,
+    create: request.create ?? false,
+    // A command is over soon; collection is the business of workers, and of `gc`.
+    collectEveryMs: 0,
+    ...request.options?.(app),
+  });
+  try {
+    return await use({ db, app, ...(await knownTables(db, app)) });
+  } finally {
+    await db.close();
+  }
+}
+
+/** The location with its folder relative to where the command runs. */
+function placeOf(location: string, cwd: string): string {
+  if (location.startsWith("memory:")) {
+    throw new UsageError(
+      "A database in memory lives in the program that opened it; commands take the folder of one on disk.",
+    );
+  }
+  if (location.startsWith("file://")) return location;
+  if (location.startsWith("file:")) return resolve(cwd, location.slice("file:".length));
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(location) ? location : resolve(cwd, location);
+}
+
+/** The tables of the module, which knows the codecs, before those that the database has recorded. */
+async function knownTables(db: Database, app: App | undefined): Promise<KnownTables> {
+  const tables = new Map<string, AnyTable>(await db.tables());
+  for (const table of app?.tables ?? []) tables.set(table[definition].name, table);
+  return { names: [...tables.keys()].sort(), table: (name) => tables.get(name) };
+}

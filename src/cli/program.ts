@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import type { AddCommand, Cli } from "./cli.js";
+import { addCheck } from "./commands/check.js";
+import { addDelete } from "./commands/delete.js";
+import { addGc } from "./commands/gc.js";
+import { addGet } from "./commands/get.js";
+import { addHistory } from "./commands/history.js";
+import { addInspect } from "./commands/inspect.js";
+import { addLocks } from "./commands/locks.js";
+import { addScan } from "./commands/scan.js";
+import { addSet } from "./commands/set.js";
+
+/** In the order of the help. */
+const commands: readonly AddCommand[] = [
+  addGet,
+  addSet,
+  addDelete,
+  addScan,
+  addHistory,
+  addInspect,
+  addLocks,
+  addGc,
+  addCheck,
+];
+
+const afterHelp = `
+LOCATION is a folder with a database. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Rows are
+given as text; composite keys as JSON arrays. Give arguments that begin with - after --.
+
+Examples:
+  $ percolator worker ./data ./app.ts
+  $ percolator scan ./data documents --limit 10
+  $ percolator status ./data --json
+
+Exit codes:
+  0    done
+  1    the data says no: nothing there, problems found, a store that cannot be opened or is damaged, a deadline passed
+  2    the command cannot be meant: an unknown command, option, table or column, a key or value that its codec refuses
+  130  interrupted by SIGINT; 143 by SIGTERM. A second signal ends a command at once.
+
+Data goes to the standard output, everything else to the error stream. With --json each document is one line; an error is
+{"error":{"code","message"}} on the error stream.
+`;
+
+/** The program with all its commands. */
+export function buildProgram(cli: Cli): Command {
+  const program = new Command("percolator");
+  const write = (stream: NodeJS.WritableStream) => (text: string) => {
+    stream.write(text);
+  };
+  program
+    .description("Looks into databases of percolatordb, changes them, and runs their observers.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .helpCommand("help [command]", "print help for a command")
+    .addHelpText("after", afterHelp)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: write(cli.io.stdout),
+      writeErr: write(cli.io.stderr),
+      outputError: () => undefined,
+      getOutHelpWidth: () => cli.out.width ?? 100,
+      getErrHelpWidth: () => cli.err.width ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .hook("preAction", (_, command) => {
+      cli.json = command.opts().json === true;
+    });
+  for (const add of commands) add(program, cli);
+  return program;
+}
+
+function packageVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+}

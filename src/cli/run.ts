@@ -1,0 +1,73 @@
+import { CommanderError } from "commander";
+import { Cli } from "./cli.js";
+import { exitCodeOf, exitCodes } from "./exit.js";
+import { reportFailure } from "./failure.js";
+import type { Io } from "./io.js";
+import { buildProgram } from "./program.js";
+import { UsageError } from "./usage-error.js";
+
+/**
+ * Runs one command line, without the program's name; answers the exit code when all is printed. A signal asks the command
+ * to end; after a second one the answer comes at once, whatever is still under way.
+ */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  const cli = new Cli(io);
+  const { second, unlisten } = listen(cli);
+  try {
+    return await Promise.race([runCommand(cli, args), second]);
+  } finally {
+    unlisten();
+    cli.release();
+  }
+}
+
+function listen(cli: Cli): { readonly second: Promise<number>; readonly unlisten: () => void } {
+  let unlisten = () => {};
+  const second = new Promise<number>((resolve) => {
+    unlisten = cli.io.onSignal((signal) => {
+      if (cli.endSignal === undefined) cli.end(signal);
+      else resolve(exitCodeOf(signal));
+    });
+  });
+  return { second, unlisten };
+}
+
+async function runCommand(cli: Cli, args: readonly string[]): Promise<number> {
+  let code: number;
+  try {
+    code = await answer(cli, args);
+    await cli.out.flush();
+  } catch (error) {
+    code = await reportFailure(cli, error);
+  }
+  await cli.err.flush().catch(() => undefined);
+  return code;
+}
+
+async function answer(cli: Cli, args: readonly string[]): Promise<number> {
+  // Commander's own errors come before the command's options are known.
+  cli.json = saysJson(args);
+  const program = buildProgram(cli);
+  if (args.length === 0) {
+    program.outputHelp({ error: true });
+    return exitCodes.usage;
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return cli.exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    throw usageError(error);
+  }
+}
+
+function saysJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).includes("--json");
+}
+
+function usageError(error: CommanderError): UsageError {
+  const message = error.message.replace(/^error: /, "").trim();
+  return new UsageError(`${message}${/[.?)]$/.test(message) ? "" : "."} See percolator --help.`);
+}

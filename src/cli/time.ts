@@ -1,0 +1,63 @@
+import { UsageError } from "./usage-error.js";
+
+const units: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** Milliseconds of a duration: `500`, `500ms`, `30s`, `5m`, `1h`, `2d`. */
+export function parseDuration(text: string): number {
+  const found = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
+  const milliseconds = found === null ? Number.NaN : Number(found[1]) * units.get(found[2] ?? "")!;
+  if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
+  throw new UsageError(
+    `${JSON.stringify(text)} is not a duration: use milliseconds, or a number with ms, s, m, h or d, such as 30s.`,
+  );
+}
+
+/** Milliseconds for people, in their two largest units: `5m 3s`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 0) return `-${formatDuration(-milliseconds)}`;
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)}ms`;
+  const seconds = Math.floor(milliseconds / 1_000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h ${Math.floor(seconds / 60) % 60}m`;
+  return `${Math.floor(seconds / 86_400)}d ${Math.floor(seconds / 3_600) % 24}h`;
+}
+
+const isoDate = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/** A moment of the past as a user gives it: a timestamp (microseconds since 1970), or a date as ISO 8601 has it. */
+export function parseMoment(text: string): number | Date {
+  if (/^\d+$/.test(text)) {
+    const timestamp = Number(text);
+    if (Number.isSafeInteger(timestamp)) return timestamp;
+  } else if (isoDate.test(text)) {
+    const date = new Date(text);
+    if (!Number.isNaN(date.getTime())) return date;
+  }
+  throw new UsageError(
+    `${JSON.stringify(text)} is neither a timestamp (microseconds since 1970) nor a date such as 2025-01-31 or ` +
+      "2025-01-31T12:00:00Z.",
+  );
+}
+
+/** A whole number of at least `least`. */
+export function parseCount(least: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isSafeInteger(value) && value >= least) return value;
+    throw new UsageError(`${JSON.stringify(text)} is not a whole number of at least ${least}.`);
+  };
+}
+
+/** The moment of a timestamp, for people and programs alike; the empty string for none. */
+export function showTimestamp(timestamp: number): string {
+  const milliseconds = Math.floor(timestamp / 1_000);
+  return Number.isFinite(milliseconds) && milliseconds <= 8.64e15 ? new Date(milliseconds).toISOString() : "";
+}

@@ -1,0 +1,66 @@
+import type { Environment } from "../environment/index.js";
+import { InvalidArgumentError } from "../errors/index.js";
+import { Emitter } from "../events/index.js";
+import type { Registry } from "../observer/index.js";
+import { counterOracle, type Oracle } from "../oracle/index.js";
+import type { RowStore } from "../store/index.js";
+import {
+  ActiveTransactions,
+  BackgroundWork,
+  Fairness,
+  type Liveness,
+  LockResolver,
+  noHooks,
+  Safepoint,
+  type TransactionContext,
+} from "../transaction/index.js";
+import type { OpenOptions, Settings } from "./options.js";
+
+/** How long a safepoint that was read counts as new on a store without atomic batches, in milliseconds. */
+const safepointCacheMs = 1_000;
+
+/** Puts together what transactions need of a store. */
+export function buildContext(
+  store: RowStore,
+  environment: Environment,
+  registry: Registry,
+  liveness: Liveness,
+  options: OpenOptions,
+  settings: Settings,
+): TransactionContext {
+  const onePhase = store.atomic !== undefined && options.commit !== "two-phase";
+  return {
+    store,
+    oracle: chooseOracle(store, options.oracle),
+    environment,
+    events: new Emitter(),
+    settings: {
+      commit: onePhase ? "one-phase" : "two-phase",
+      transactionBytes: settings.transactionBytes,
+      lockTtlMs: settings.lockTtlMs,
+      retentionMs: settings.retentionMs,
+    },
+    schemas: registry,
+    notifications: registry,
+    liveness,
+    safepoint: new Safepoint(store, environment, safepointCacheMs),
+    active: new ActiveTransactions(),
+    resolver: new LockResolver(),
+    hooks: options.hooks ?? noHooks,
+    background: new BackgroundWork(),
+    fairness: new Fairness(environment),
+  };
+}
+
+function chooseOracle(store: RowStore, given: Oracle | undefined): Oracle {
+  if (store.atomic !== undefined) {
+    if (given === undefined) return counterOracle(store.atomic);
+    throw new InvalidArgumentError(
+      `${store.description} counts by itself: leave \`oracle\` out, since two that count would contradict each other.`,
+    );
+  }
+  if (given !== undefined) return given;
+  throw new InvalidArgumentError(
+    `${store.description} has no counter of its own: open it with an \`oracle\` that all its processes share.`,
+  );
+}

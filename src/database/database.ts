@@ -1,0 +1,183 @@
+import { ClosedError, SchemaError } from "../errors/index.js";
+import { type EventListener, type EventName, Metrics, type MetricsSnapshot } from "../events/index.js";
+import type { Observer, Registry, Sessions } from "../observer/index.js";
+import { type AnyTable, type Column, definition, encodeRow, isTable, type KeyOf } from "../schema/index.js";
+import {
+  type CheckOptions,
+  type CollectOptions,
+  type CollectReport,
+  CoreTransaction,
+  check,
+  checkTimeout,
+  deadline,
+  type HistoryEntry,
+  hintTable,
+  history,
+  type InspectedColumn,
+  inspectRow,
+  type LockInfo,
+  listLocks,
+  type Problem,
+  resolveLock,
+  type Snapshot,
+  systemTable,
+  Transaction,
+  type TransactionContext,
+  type TransactionOptions,
+  type TransactOptions,
+  transact,
+} from "../transaction/index.js";
+import { ActivePublisher } from "./active-publisher.js";
+import { Collector } from "./collector.js";
+import type { Settings } from "./options.js";
+import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
+
+/** What a database is made of. */
+export interface DatabaseParts {
+  readonly context: TransactionContext;
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly settings: Settings;
+  /** What this process hosts. */
+  readonly observers: readonly Observer[];
+}
+
+/** An open database. Made by `open`; to be closed, or held with `await using`. */
+export class Database {
+  readonly #context: TransactionContext;
+  readonly #registry: Registry;
+  readonly #collector: Collector;
+  readonly #publisher: ActivePublisher;
+  readonly #metrics: Metrics;
+  #closing: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(parts: DatabaseParts) {
+    const { context, registry, settings } = parts;
+    this.#context = context;
+    this.#registry = registry;
+    this.#metrics = new Metrics(context.events);
+    this.#publisher = new ActivePublisher(context, context.liveness.session);
+    this.#collector = new Collector(context, () => this.#tables(), settings.collectEveryMs);
+  }
+
+  #open(): TransactionContext {
+    if (this.#closing === undefined) return this.#context;
+    throw new ClosedError(`The database ${this.#context.store.description} was closed: open it again.`);
+  }
+
+  /**
+   * Runs `run` in a transaction and commits it; runs it again where it conflicts, with backoff. Resolves to what `run`
+   * returned when the commit is durable.
+   *
+   * @throws what `run` throws; ConflictError after the last retry; TimeoutError and AbortedError when given up.
+   *
+   * @example
+   * await db.transact(async (tx) => tx.set(counters.hits, page, ((await tx.get(counters.hits, page)) ?? 0) + 1));
+   */
+  async transact<T>(run: (tx: Transaction) => T | Promise<T>, options: TransactOptions = {}): Promise<T> {
+    return transact(this.#open(), run, options);
+  }
+
+  /** A transaction to drive by hand: `await tx.commit()` or `await tx.rollback()`, or hold it with `await using`. */
+  async begin(options: TransactionOptions = {}): Promise<Transaction> {
+    const context = this.#open();
+    const limit = deadline(
+      context.environment,
+      options.signal,
+      checkTimeout(options.timeoutMs),
+      "The transaction",
+    );
+    const { isolation, label } = options;
+    try {
+      const core = await CoreTransaction.begin(context, {
+        isolation,
+        label,
+        signal: limit.signal,
+        onEnd: limit.end,
+      });
+      return new Transaction(core);
+    } catch (error) {
+      limit.end();
+      throw error;
+    }
+  }
+
+  /** A read-only view: of now, or of a moment within the retention. To be closed, or held with `await using`. */
+  async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
+    return takeSnapshot(this.#open(), options);
+  }
+
+  /** The committed versions of a cell that collection has left, newest first. */
+  async history<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<readonly HistoryEntry<V>[]> {
+    return history(this.#open(), column, row);
+  }
+
+  /** What the protocol keeps of a row: locks, write records, values, statuses, acknowledgments; decoded. */
+  async inspect<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly InspectedColumn[]> {
+    const context = this.#open();
+    if (!isTable(table)) throw new SchemaError("`inspect` takes a table made with `table(name, columns)`.");
+    return inspectRow(context, table[definition].name, encodeRow(table[definition], row));
+  }
+
+  /** Every lock that stands. */
+  async *locks(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<LockInfo> {
+    yield* listLocks(this.#open(), await this.#tables(), options.signal);
+  }
+
+  /** Resolves a lock by what stands at its primary: rolls it forward or back, unless its owner lives. */
+  async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
+    return (await resolveLock(this.#open(), lock)) === "standing" ? "standing" : "gone";
+  }
+
+  /** Collects garbage now: versions that no snapshot within the retention can see. */
+  async collect(options: CollectOptions = {}): Promise<CollectReport> {
+    this.#open();
+    return this.#collector.collect(options);
+  }
+
+  /** Checks every invariant of the protocol that a store shows. Empty when it is sound. */
+  async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
+    return check(this.#open(), await this.#tables(), options);
+  }
+
+  /** Counters and distributions since the database was opened in this process. */
+  get metrics(): MetricsSnapshot {
+    return this.#metrics.snapshot();
+  }
+
+  /** Listens to an event until the returned function is called. */
+  on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
+    return this.#context.events.on(name, listener);
+  }
+
+  /** The tables that the database has recorded, usable without a module that declares them, by name. */
+  async tables(): Promise<ReadonlyMap<string, AnyTable>> {
+    this.#open();
+    const view = await this.#registry.fresh();
+    return new Map([...view.tables.keys()].map((name) => [name, view.table(name)!]));
+  }
+
+  /** All tables with transactional cells. */
+  async #tables(): Promise<readonly string[]> {
+    const view = await this.#registry.fresh();
+    return [...view.tables.keys(), systemTable].filter((table) => table !== hintTable);
+  }
+
+  /** Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#collector.stop();
+    await this.#publisher.stop();
+    await this.#context.background.settled();
+    await this.#context.store.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

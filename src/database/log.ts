@@ -1,0 +1,19 @@
+import type { Emitter } from "../events/index.js";
+import type { Logger } from "./options.js";
+
+/** Tells a logger what an operator would want to know: failures, and what was given up on. */
+export function logEvents(events: Emitter, logger: Logger): void {
+  events.on("backgroundFailure", ({ doing, error }) => {
+    logger.warn(`${doing} failed; it will be done again`, { error });
+  });
+  events.on("run", ({ observer, outcome, attempts, error }) => {
+    if (outcome === "parked")
+      logger.error(`A change was parked for the observer "${observer}"`, { attempts, error });
+    else if (outcome === "failed" || outcome === "timeout") {
+      logger.warn(`A run of the observer "${observer}" failed`, { outcome, attempts, error });
+    }
+  });
+  events.on("collect", ({ safepoint, cellsSeen, versionsDropped, durationMs }) => {
+    logger.info("Garbage was collected", { safepoint, cellsSeen, versionsDropped, durationMs });
+  });
+}

@@ -1,0 +1,247 @@
+import { sleep } from "../environment/index.js";
+import { InvalidArgumentError, throwIfAborted } from "../errors/index.js";
+import {
+  definition,
+  describeValue,
+  encodePrefix,
+  encodeRow,
+  familyRange,
+  prefixEnd,
+} from "../schema/index.js";
+import type { ColumnRange, Position } from "../store/index.js";
+import type { CoreTransaction } from "../transaction/index.js";
+import { type BackfillState, decodeBackfill, encodeBackfill } from "./backfill-state.js";
+import { registeredObserver } from "./cell-of.js";
+import { isObserver, type Observer } from "./observer.js";
+import type { RegisteredObserver } from "./registered.js";
+import type { Registry } from "./registry.js";
+import { backfillCell } from "./registry-cells.js";
+import type { RegistryView } from "./registry-view.js";
+
+/** Which rows. All together narrow it. */
+export interface BackfillRange {
+  readonly prefix?: unknown;
+  /** First key, inclusive. Default: the first of the table. */
+  readonly start?: unknown;
+  /** Key after the last. Default: none. */
+  readonly end?: unknown;
+}
+
+export interface BackfillProgress {
+  /** Cells that were marked due, those of earlier calls that this one goes on with included. */
+  readonly marked: number;
+  /** How much of the table was passed, from 0 to 1, by estimate; undefined where nothing is known. */
+  readonly share: number | undefined;
+}
+
+export interface BackfillOptions {
+  readonly range?: BackfillRange | undefined;
+  /** Stops between two batches; a later call goes on from there. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: BackfillProgress) => void) | undefined;
+}
+
+export interface BackfillReport {
+  /** Cells that were marked due. */
+  readonly marked: number;
+}
+
+const cellsAtOnce = 256;
+const mostSplitPoints = 256;
+
+/**
+ * Makes the existing cells of an observer's column due, deleted ones that are still known included: of those, the worker
+ * runs what this version of the observer has not handled. The place is stored with each batch: a call
+ * goes on with what an earlier one left unfinished, and then does its own.
+ */
+export async function backfill(
+  registry: Registry,
+  which: Observer | string,
+  options: BackfillOptions = {},
+): Promise<BackfillReport> {
+  const name = isObserver(which) ? which.name : which;
+  const registered = registeredObserver(await registry.fresh(), name);
+  if (registered.isWeak) {
+    throw new InvalidArgumentError(
+      `Observer "${name}" watches a signal, of which nothing is stored: there is nothing to mark as due.`,
+    );
+  }
+  await waitUntilKnown(registry, registered, options.signal);
+  return new Backfill(registry, name, options).run();
+}
+
+/** On a store without atomic batches, others may know of the observer only when their copy of the registry is old. */
+async function waitUntilKnown(
+  registry: Registry,
+  { record }: RegisteredObserver,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { environment } = registry.context;
+  if (registry.cacheMs === 0) return;
+  // Wall clocks may differ, and be set: never longer than the time itself, and twice it to be safe.
+  const passedMs = Math.max(0, environment.now() - record.versionRecordedAt);
+  const waitMs = 2 * registry.cacheMs - passedMs;
+  if (waitMs > 0) await sleep(environment, Math.min(waitMs, 2 * registry.cacheMs), signal);
+}
+
+class Backfill {
+  readonly #registry: Registry;
+  readonly #name: string;
+  readonly #options: BackfillOptions;
+  #splitPoints: readonly Uint8Array[] = [];
+
+  constructor(registry: Registry, name: string, options: BackfillOptions) {
+    this.#registry = registry;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  async run(): Promise<BackfillReport> {
+    const { record } = registeredObserver(await this.#registry.fresh(), this.#name);
+    this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, mostSplitPoints);
+    let marked = 0;
+    for (;;) {
+      const { state, isOwn } = await this.#begin();
+      marked += await this.#walk(state);
+      if (isOwn) return { marked };
+    }
+  }
+
+  /** Records that a backfill stands, or takes up the one that does. */
+  async #begin(): Promise<{ readonly state: BackfillState; readonly isOwn: boolean }> {
+    let begun: { state: BackfillState; isOwn: boolean } | undefined;
+    await this.#registry.change(async (tx, view) => {
+      const wanted = this.#wanted(view);
+      const stored = await this.#registry.read(tx, backfillCell(this.#name));
+      if (stored !== undefined) {
+        const state = decodeBackfill(stored);
+        begun = { state, isOwn: isSame(state, wanted) };
+        return false;
+      }
+      begun = { state: wanted, isOwn: true };
+      tx.write({ ...backfillCell(this.#name), value: encodeBackfill(wanted) });
+      return true;
+    }, this.#options.signal);
+    return begun!;
+  }
+
+  #wanted(view: RegistryView): BackfillState {
+    const { record } = registeredObserver(view, this.#name);
+    const table = view.table(record.table)![definition];
+    const { prefix, start, end } = this.#options.range ?? {};
+    let from = start === undefined ? undefined : Buffer.from(encodeRow(table, start));
+    let to = end === undefined ? undefined : Buffer.from(encodeRow(table, end));
+    if (prefix !== undefined) {
+      const first = Buffer.from(encodePrefix(table, prefix));
+      const last = prefixEnd(first);
+      if (from === undefined || Buffer.compare(from, first) < 0) from = first;
+      if (last !== undefined && (to === undefined || Buffer.compare(last, to) < 0)) to = Buffer.from(last);
+    }
+    if (from !== undefined && to !== undefined && Buffer.compare(from, to) > 0) {
+      throw new InvalidArgumentError(
+        `The range of a backfill must begin before it ends, not be ${describeValue(start)} to ${describeValue(end)}.`,
+      );
+    }
+    return { start: from, end: to, cursor: undefined, column: undefined, version: record.version, marked: 0 };
+  }
+
+  /** Marks batch after batch, from where the state is; another process may be doing the same, and that helps. */
+  async #walk(begun: BackfillState): Promise<number> {
+    let marked = 0;
+    let state: BackfillState | undefined = begun;
+    this.#report(begun);
+    while (state !== undefined) {
+      throwIfAborted(this.#options.signal, `The backfill of observer "${this.#name}"`);
+      const before = state.marked;
+      const step = await this.#registry.retrying(() => this.#step(), this.#options.signal);
+      if (step === undefined) return marked;
+      marked += Math.max(0, step.state.marked - before);
+      this.#report(step.state);
+      state = step.isLast ? undefined : step.state;
+    }
+    await this.#end();
+    return marked;
+  }
+
+  /** One batch: hints and the new place, in one transaction. Undefined where another has ended the backfill. */
+  async #step(): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
+    const { signal } = this.#options;
+    const tx = await this.#registry.systemTransaction(`backfill ${this.#name}`, signal);
+    try {
+      const stored = await this.#registry.read(tx, backfillCell(this.#name));
+      if (stored === undefined) return undefined;
+      const registered = registeredObserver(await this.#registry.fresh(), this.#name);
+      const state = decodeBackfill(stored);
+      const next = await this.#mark(tx, registered, state);
+      tx.write({ ...backfillCell(this.#name), value: encodeBackfill(next.state) });
+      await tx.commit();
+      return next;
+    } finally {
+      tx.rollback();
+    }
+  }
+
+  async #mark(
+    tx: CoreTransaction,
+    registered: RegisteredObserver,
+    state: BackfillState,
+  ): Promise<{ readonly state: BackfillState; readonly isLast: boolean }> {
+    const { table } = registered.record;
+    const page = await tx.reader.range({
+      table,
+      start: startOf(state),
+      end: state.end === undefined ? undefined : { row: state.end },
+      columns: [watchedColumns(registered)],
+      limit: cellsAtOnce,
+    });
+    let marked = state.marked;
+    for (const { row, cells } of page.rows) {
+      for (const { column } of cells) {
+        tx.addHint(registered.hint({ table, row, column }));
+        marked++;
+      }
+    }
+    const { next } = page;
+    const place =
+      next === undefined
+        ? { cursor: state.cursor, column: undefined }
+        : {
+            cursor: Buffer.from(next.row),
+            column: next.column === undefined ? undefined : Buffer.from(next.column),
+          };
+    return { state: { ...state, ...place, marked }, isLast: next === undefined };
+  }
+
+  #end(): Promise<void> {
+    return this.#registry.change(async (tx) => {
+      const stored = await this.#registry.read(tx, backfillCell(this.#name));
+      if (stored === undefined) return false;
+      tx.write({ ...backfillCell(this.#name), value: undefined });
+      return true;
+    });
+  }
+
+  #report({ cursor, marked }: BackfillState): void {
+    const { onProgress } = this.#options;
+    if (onProgress === undefined) return;
+    const points = this.#splitPoints;
+    const passed =
+      cursor === undefined ? 0 : points.filter((point) => Buffer.compare(point, cursor) <= 0).length;
+    onProgress({ marked, share: points.length === 0 ? undefined : passed / (points.length + 1) });
+  }
+}
+
+function startOf({ cursor, column, start }: BackfillState): Position | undefined {
+  if (cursor !== undefined) return { row: cursor, column };
+  return start === undefined ? undefined : { row: start };
+}
+
+function watchedColumns({ record }: RegisteredObserver): ColumnRange {
+  return record.kind === "family" ? familyRange(record.column) : { exact: Buffer.from(record.column) };
+}
+
+function isSame(one: BackfillState, other: BackfillState): boolean {
+  const equal = (a: Buffer | undefined, b: Buffer | undefined) =>
+    a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
+  return equal(one.start, other.start) && equal(one.end, other.end) && one.version === other.version;
+}

@@ -1,0 +1,100 @@
+import type { Column, Signal } from "../schema/index.js";
+
+/** What an observer of any kind is told of a change. */
+export interface Change<V = unknown, K = unknown> {
+  readonly row: K;
+  /** What the column holds now, as of the transaction's start; `undefined` after a delete, and for a signal. */
+  readonly value: V | undefined;
+  /** What the column held at this observer's last committed run; `undefined` where there was none, and for a signal. */
+  readonly previous: V | undefined;
+  /** Which cell of the family; `undefined` for a column and a signal. */
+  readonly qualifier: string | undefined;
+  /** The column, the cell of the family, or the signal. */
+  readonly column: Column<V, K> | Signal<K>;
+  /** Aborted when the run is given up: it timed out, or its worker was stopped. For requests to other services. */
+  readonly signal: AbortSignal;
+}
+
+/** A change of a column. */
+export interface ColumnChange<V, K> extends Change<V, K> {
+  readonly qualifier: undefined;
+  readonly column: Column<V, K>;
+}
+
+/** A change of a cell of a family. */
+export interface FamilyChange<V, K> extends Change<V, K> {
+  readonly qualifier: string;
+  readonly column: Column<V, K>;
+}
+
+/** A notification of a signal. */
+export interface SignalChange<K> extends Change<never, K> {
+  readonly value: undefined;
+  readonly previous: undefined;
+  readonly qualifier: undefined;
+  readonly column: Signal<K>;
+}
+
+/** Everything of a {@link Change} but the signal, which most runs never ask for. */
+export interface ChangeParts {
+  readonly row: unknown;
+  readonly value: unknown;
+  readonly previous: unknown;
+  readonly qualifier: string | undefined;
+  readonly column: Column<unknown, unknown> | Signal<unknown>;
+}
+
+/** A change as a run gets it; its AbortSignal is made when it is first asked for. */
+export class RunChange implements Change {
+  readonly row: unknown;
+  readonly value: unknown;
+  readonly previous: unknown;
+  readonly qualifier: string | undefined;
+  readonly column: Column<unknown, unknown> | Signal<unknown>;
+  readonly #giveUp: GiveUp;
+
+  constructor(parts: ChangeParts, giveUp: GiveUp) {
+    this.row = parts.row;
+    this.value = parts.value;
+    this.previous = parts.previous;
+    this.qualifier = parts.qualifier;
+    this.column = parts.column;
+    this.#giveUp = giveUp;
+  }
+
+  get signal(): AbortSignal {
+    return this.#giveUp.signal;
+  }
+}
+
+/** Says once, and why, that a run is given up. */
+export class GiveUp {
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+  #tell: ((reason: Error) => void) | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get reason(): Error | undefined {
+    return this.#reason;
+  }
+
+  /** Calls `tell` when the run is given up, or at once if it has been. One at a time. */
+  whenGivenUp(tell: ((reason: Error) => void) | undefined): void {
+    this.#tell = tell;
+    if (this.#reason !== undefined) tell?.(this.#reason);
+  }
+
+  giveUp(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#tell?.(reason);
+  }
+}

@@ -1,0 +1,94 @@
+import { sleep } from "../environment/index.js";
+import { abortError, ObserverError, throwIfAborted } from "../errors/index.js";
+import type { WorkerPool } from "./pool.js";
+import { type Survey, surveyHints } from "./survey.js";
+
+/** How far the work is. */
+export interface DrainProgress {
+  /** Runs that ended since the call. */
+  readonly runs: number;
+  /** Changes that are known here and not done: waiting, running, or to be tried again. */
+  readonly waiting: number;
+  /** Whether more may stand in the store than is known here. */
+  readonly more: boolean;
+}
+
+export interface IdleOptions {
+  /** Ends the waiting when aborted; the work goes on where workers stand. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told about four times a second how far it is. */
+  readonly onProgress?: ((progress: DrainProgress) => void) | undefined;
+}
+
+export type DrainOptions = IdleOptions;
+
+interface UntilIdleOptions extends IdleOptions {
+  readonly closing: AbortSignal;
+  /** Whether hints of observers that nobody runs are an error. */
+  readonly refuseOrphans: boolean;
+}
+
+const shortestPauseMs = 5;
+const longestPauseMs = 50;
+const progressMs = 250;
+
+/**
+ * Waits until nothing is due (PROTOCOL section 5, "idle"): a hint stands until its run has committed, and what the run
+ * caused has left its own hints by then; so one look that finds none is enough.
+ */
+export async function untilIdle(pool: WorkerPool, options: UntilIdleOptions): Promise<void> {
+  const { signal, closing } = options;
+  const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+  const stopProgress = reportProgress(pool, options);
+  try {
+    await waitUntilIdle(pool, either, options.refuseOrphans);
+  } catch (error) {
+    throw either.aborted ? abortError(either, "Waiting until nothing is due") : error;
+  } finally {
+    stopProgress();
+  }
+}
+
+async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphans: boolean): Promise<void> {
+  const { board, sessions, registry } = pool;
+  const { environment } = registry.context;
+  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    throwIfAborted(signal, "Waiting until nothing is due");
+    await board.whenQuiet(signal);
+    const survey = await surveyHints(pool, signal);
+    if (!survey.busy && survey.isSnapshot && board.isQuiet) {
+      if (survey.orphans.size === 0 || !refuseOrphans) return;
+      // Somebody may have come meanwhile who runs them.
+      await sessions.refresh();
+      const again = await surveyHints(pool, signal);
+      if (!again.busy && again.orphans.size > 0) throw orphansError(again);
+    }
+    await pool.scan();
+    if (!board.isQuiet) pauseMs = shortestPauseMs;
+    else {
+      await sleep(environment, pauseMs, signal);
+      if (pauseMs === longestPauseMs) await sessions.refresh();
+    }
+  }
+}
+
+function orphansError({ orphans }: Survey): ObserverError {
+  const list = [...orphans].map(([name, count]) => `"${name}" (${count})`).join(", ");
+  return new ObserverError(
+    `Changes wait for observers that no live process runs: ${list}. Give these observers to \`open\`, start a worker that ` +
+      "has them, or unregister them.",
+  );
+}
+
+function reportProgress(pool: WorkerPool, { onProgress }: IdleOptions): () => void {
+  if (onProgress === undefined) return () => {};
+  const { board, registry } = pool;
+  const { environment } = registry.context;
+  const before = board.completed;
+  const report = () => {
+    onProgress({ runs: board.completed - before, waiting: board.size, more: pool.hasMore });
+    timer = environment.setTimer(report, progressMs, { background: true });
+  };
+  let timer = environment.setTimer(report, progressMs, { background: true });
+  return () => timer.cancel();
+}

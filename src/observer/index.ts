@@ -1,0 +1,30 @@
+export {
+  type BackfillOptions,
+  type BackfillProgress,
+  type BackfillRange,
+  type BackfillReport,
+  backfill,
+} from "./backfill.js";
+export type { ObservedCell } from "./cell-of.js";
+export type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
+export type { FailureText } from "./failure.js";
+export type { DrainOptions, DrainProgress, IdleOptions } from "./idle.js";
+export { isObserver, type Observer, observer } from "./observer.js";
+export type { ObserverOptions } from "./options.js";
+export {
+  discardParked,
+  listParked,
+  type ParkedChange,
+  type ParkedOptions,
+  retryParked,
+} from "./parked.js";
+export { parkedTable } from "./parked-entry.js";
+export { listPending, type PendingChange, type PendingOptions } from "./pending.js";
+export { type PoolOptions, WorkerPool, type WorkOptions } from "./pool.js";
+export type { ObserverRecord, RegisteredObserver } from "./registered.js";
+export { registryLimits } from "./registration.js";
+export { Registry, type RegistryOptions } from "./registry.js";
+export type { RegistryView } from "./registry-view.js";
+export { type HostedObservers, type SessionRecord, Sessions, type SessionsOptions } from "./sessions.js";
+export { type UnregisterOptions, unregister } from "./unregister.js";
+export { type StopOptions, Worker } from "./worker.js";

@@ -1,0 +1,77 @@
+import type { Backoff } from "../environment/index.js";
+import { ObserverError } from "../errors/index.js";
+import { describeValue } from "../schema/index.js";
+import type { Isolation } from "../transaction/index.js";
+
+/** How an observer is run. Everything has a default. */
+export interface ObserverOptions {
+  /** Failed runs of one change after which it is parked. From 1 to 1,000; default: 5. */
+  readonly attempts?: number | undefined;
+  /** The wait between attempts: exponential, half of it random. Default: 100 ms at first, 60,000 ms at most. */
+  readonly backoff?: Partial<Backoff> | undefined;
+  /** Milliseconds after which a run is fenced and counts as failed; `Infinity` for never. Default: 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Runs at the same time in one process. Default: what the worker allows. */
+  readonly concurrency?: number | undefined;
+  /** Of the transaction that a run gets. Default: `"snapshot"`. */
+  readonly isolation?: Isolation | undefined;
+  /** Changes of observers of higher priority are taken first. Default: 0. */
+  readonly priority?: number | undefined;
+  /**
+   * To be raised when `run` changes its meaning: `db.backfill` then runs what earlier versions have handled again. From 1
+   * to 2^31 - 1; default: 1.
+   */
+  readonly version?: number | undefined;
+}
+
+/** The options with their defaults. */
+export interface CheckedOptions {
+  readonly attempts: number;
+  readonly backoff: Backoff;
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly isolation: Isolation;
+  readonly priority: number;
+  readonly version: number;
+}
+
+const infinity = Number.POSITIVE_INFINITY;
+const mostAttempts = 1_000;
+const highestVersion = 2 ** 31 - 1;
+
+/** Fills in the defaults; throws an {@link ObserverError} for what cannot be meant. */
+export function checkOptions(observer: string, options: ObserverOptions): CheckedOptions {
+  const number = (name: string, value: number, least: number, most: number, whole: boolean) => {
+    const fits = value >= least && value <= most && (!whole || Number.isInteger(value) || value === infinity);
+    if (typeof value === "number" && fits) return value;
+    const kind = whole ? "a whole number" : "a number";
+    throw new ObserverError(
+      `Observer "${observer}": \`${name}\` must be ${kind} from ${least} to ${most}, not ${describeValue(value)}.`,
+    );
+  };
+  const { backoff = {}, isolation = "snapshot" } = options;
+  if (isolation !== "snapshot" && isolation !== "serializable") {
+    throw new ObserverError(
+      `Observer "${observer}": \`isolation\` must be "snapshot" or "serializable", not ${describeValue(isolation)}.`,
+    );
+  }
+  const initialMs = number("backoff.initialMs", backoff.initialMs ?? 100, 0, 86_400_000, false);
+  return {
+    attempts: number("attempts", options.attempts ?? 5, 1, mostAttempts, true),
+    backoff: Object.freeze({
+      initialMs,
+      maximumMs: number(
+        "backoff.maximumMs",
+        backoff.maximumMs ?? Math.max(initialMs, 60_000),
+        initialMs,
+        86_400_000,
+        false,
+      ),
+    }),
+    timeoutMs: number("timeoutMs", options.timeoutMs ?? 60_000, 1, infinity, false),
+    concurrency: number("concurrency", options.concurrency ?? infinity, 1, infinity, true),
+    isolation,
+    priority: number("priority", options.priority ?? 0, -1_000_000, 1_000_000, false),
+    version: number("version", options.version ?? 1, 1, highestVersion, true),
+  };
+}

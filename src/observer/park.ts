@@ -1,0 +1,65 @@
+import { CoreTransaction } from "../transaction/index.js";
+import { encodeAcknowledgment } from "./acknowledgment.js";
+import { readCellState } from "./due.js";
+import { describeFailure } from "./failure.js";
+import { deleteHint } from "./hint.js";
+import { encodeParkedEntry, parkedEntryCell } from "./parked-entry.js";
+import type { Registry } from "./registry.js";
+import type { Task } from "./task.js";
+
+/**
+ * Gives a change up: one transaction records it in the cell's row and in the list, and the hint goes. A change after
+ * `start` is not touched: its own hint stands.
+ */
+export async function park(
+  registry: Registry,
+  task: Task,
+  start: number,
+  attempts: number,
+  error: unknown,
+): Promise<void> {
+  await registry.retrying(() => parkOnce(registry, task, start, attempts, error));
+}
+
+async function parkOnce(
+  registry: Registry,
+  task: Task,
+  start: number,
+  attempts: number,
+  error: unknown,
+): Promise<void> {
+  const { context } = registry;
+  // Serializable: a run that succeeds meanwhile writes the acknowledgment that is read here.
+  const tx = await CoreTransaction.begin(context, {
+    isolation: "serializable",
+    label: `park ${task.observer.name}`,
+  });
+  try {
+    const registered = (await registry.fresh()).observers.get(task.observer.name);
+    if (registered === undefined) return;
+    const state = await readCellState(tx, registered, task.cell);
+    const { table, row, column } = task.cell;
+    if ((state.acknowledgment?.start ?? 0) < start) {
+      const parked = { table, row, column: registered.parkedColumn(column) };
+      const { version } = registered.record;
+      tx.write({ ...parked, value: encodeAcknowledgment({ start, version, chain: 0 }) });
+      tx.setPrimary(parked);
+      const entry = {
+        start,
+        attempts,
+        parkedAt: context.environment.now(),
+        error: describeFailure(error),
+      };
+      tx.write({
+        ...parkedEntryCell(registered.name, task.cell),
+        value: encodeParkedEntry(entry),
+      });
+    }
+    const removal = deleteHint(task.hint, start);
+    if (tx.commitsInOneBatch) tx.alsoMutate(removal);
+    await tx.commit();
+    if (!tx.commitsInOneBatch) await context.store.mutate(removal);
+  } finally {
+    tx.rollback();
+  }
+}

@@ -1,0 +1,206 @@
+import { ClosedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
+import { describeValue } from "../schema/index.js";
+import type { Hint } from "../transaction/index.js";
+import { type DrainOptions, type IdleOptions, untilIdle } from "./idle.js";
+import { isObserver, type Observer } from "./observer.js";
+import type { Registry } from "./registry.js";
+import { Runner } from "./runner.js";
+import type { Sessions } from "./sessions.js";
+import { Shares } from "./shares.js";
+import { surveyHints } from "./survey.js";
+import { TaskBoard } from "./task-board.js";
+import { type StopOptions, Worker } from "./worker.js";
+
+export interface WorkOptions {
+  /** Which of the observers given to `open`, by themselves or by name. Default: all. */
+  readonly observers?: readonly (Observer | string)[] | undefined;
+  /** Runs at the same time. From 1 to 10,000; default: 64. Commits that wait together share a flush. */
+  readonly concurrency?: number | undefined;
+  /** Stops the worker when aborted, as `stop` does. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PoolOptions {
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  /** The observers that this process hosts, registered. */
+  readonly observers: readonly Observer[];
+  /** The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024. */
+  readonly queueLimit?: number | undefined;
+}
+
+const defaultConcurrency = 64;
+const mostConcurrency = 10_000;
+const defaultQueueLimit = 1_024;
+
+/** The workers of one open database, and what they share: the claims, the queues, the session. */
+export class WorkerPool {
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly shares: Shares;
+  readonly board: TaskBoard;
+  readonly runner: Runner;
+  readonly #hosted: readonly Observer[];
+  readonly #workers = new Map<Worker, readonly Observer[]>();
+  readonly #worked = new Map<string, Observer>();
+  readonly #unlisten: () => void;
+  readonly #closing = new AbortController();
+  #drainWorker: { readonly worker: Worker; users: number } | undefined;
+
+  constructor(options: PoolOptions) {
+    this.registry = options.registry;
+    this.sessions = options.sessions;
+    this.shares = new Shares(options.sessions);
+    this.#hosted = options.observers;
+    this.board = new TaskBoard({
+      environment: options.registry.context.environment,
+      queueLimit: options.queueLimit ?? defaultQueueLimit,
+      isWorked: (observer) => this.#worked.has(observer),
+      onReady: () => this.pump(),
+    });
+    this.runner = new Runner(this.registry, this.sessions, this.board);
+    this.#unlisten = this.registry.onCommitted((hints, commit) => this.#committed(hints, commit));
+  }
+
+  /** Starts a worker. */
+  work(options: WorkOptions = {}): Worker {
+    this.#assertOpen();
+    const { concurrency = defaultConcurrency, signal } = options;
+    if (!(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= mostConcurrency)) {
+      throw new InvalidArgumentError(
+        `\`concurrency\` must be a whole number from 1 to ${mostConcurrency}, not ${describeValue(concurrency)}.`,
+      );
+    }
+    const observers = options.observers?.map((each) => this.#find(each)) ?? this.#hosted;
+    const worker = new Worker(this, observers, concurrency);
+    this.#workers.set(worker, observers);
+    this.#listWorked();
+    if (signal?.aborted) this.#stopInBackground(worker);
+    else signal?.addEventListener("abort", () => this.#stopInBackground(worker), { once: true });
+    return worker;
+  }
+
+  #stopInBackground(worker: Worker): void {
+    worker.stop().catch((error: unknown) => {
+      this.registry.context.events.emit("backgroundFailure", { doing: "stopping a worker", error });
+    });
+  }
+
+  #find(wanted: Observer | string): Observer {
+    const name = isObserver(wanted) ? wanted.name : wanted;
+    const found = this.#hosted.find((observer) => observer.name === name);
+    if (found !== undefined) return found;
+    throw new ObserverError(
+      `This process does not host the observer ${describeValue(name)}: give it to \`open\` in \`observers\`.`,
+    );
+  }
+
+  /** The observers that workers run here, by name. */
+  get worked(): ReadonlyMap<string, Observer> {
+    return this.#worked;
+  }
+
+  #listWorked(): void {
+    this.#worked.clear();
+    for (const observers of this.#workers.values()) {
+      for (const observer of observers) this.#worked.set(observer.name, observer);
+    }
+  }
+
+  /** A worker that stops takes nothing more on. @internal */
+  leave(worker: Worker): void {
+    const left = this.#workers.get(worker) ?? [];
+    this.#workers.delete(worker);
+    this.#listWorked();
+    for (const { name } of left) if (!this.#worked.has(name)) this.board.drop(name);
+    this.pump();
+  }
+
+  /** Tells the other processes what is run here. @internal */
+  async announce(): Promise<void> {
+    const hosted = [...this.#worked.values()].map(({ name, version }) => [name, version] as const);
+    await this.sessions.host(Object.fromEntries(hosted));
+    this.shares.reset();
+  }
+
+  pump(): void {
+    for (const worker of this.#workers.keys()) worker.pump();
+  }
+
+  /** Hints of a commit in this process: those of its own share are run at once. */
+  #committed(hints: readonly Hint[], timestamp: number): void {
+    if (this.#worked.size === 0) return;
+    for (const { observer: name, address: hint, cell } of hints) {
+      const observer = this.#worked.get(name);
+      if (observer === undefined) continue;
+      const bucket = hint.row[name.length + 1]!;
+      if (!this.shares.owns(observer, bucket)) continue;
+      this.board.offer({ observer, cell, hint, timestamp, state: undefined, takenBy: undefined });
+    }
+  }
+
+  /** Whether more stands in the store than fitted into the queues. */
+  get hasMore(): boolean {
+    return [...this.#workers.keys()].some((worker) => worker.hasMore);
+  }
+
+  /** Lets all workers look for hints now. */
+  async scan(): Promise<void> {
+    await Promise.all([...this.#workers.keys()].map((worker) => worker.scan()));
+  }
+
+  /** Resolves when nothing is left to do for any live worker, here or elsewhere. */
+  async idle(options: IdleOptions = {}): Promise<void> {
+    await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: false });
+  }
+
+  /**
+   * Works until nothing is left to do, with a worker of its own for the observers that this process hosts and nobody here
+   * runs.
+   *
+   * @throws ObserverError where changes wait for observers that no live process runs: it would wait for ever.
+   */
+  async drain(options: DrainOptions = {}): Promise<void> {
+    this.#assertOpen();
+    const survey = await surveyHints(this);
+    const isNeeded = survey.busy || survey.orphans.size > 0 || !this.board.isQuiet;
+    if (!isNeeded && survey.isSnapshot) return;
+    this.#takeDrainWorker();
+    try {
+      await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
+    } finally {
+      await this.#leaveDrainWorker();
+    }
+  }
+
+  /** Several who drain share one worker, which stands until the last is done. */
+  #takeDrainWorker(): void {
+    if (this.#drainWorker === undefined) {
+      const missing = this.#hosted.filter((observer) => !this.#worked.has(observer.name));
+      if (missing.length === 0) return;
+      this.#drainWorker = { worker: this.work({ observers: missing }), users: 0 };
+    }
+    this.#drainWorker.users++;
+  }
+
+  async #leaveDrainWorker(): Promise<void> {
+    const drainWorker = this.#drainWorker;
+    if (drainWorker === undefined || --drainWorker.users > 0) return;
+    this.#drainWorker = undefined;
+    await drainWorker.worker.stop();
+  }
+
+  #assertOpen(): void {
+    if (!this.#closing.signal.aborted) return;
+    throw new ClosedError("The database was closed; it runs no observers any more.");
+  }
+
+  /** Stops all workers. Harmless to repeat. */
+  async close(options: StopOptions = {}): Promise<void> {
+    if (!this.#closing.signal.aborted) {
+      this.#closing.abort(new ClosedError("The database was closed while it was waited for."));
+    }
+    this.#unlisten();
+    await Promise.all([...this.#workers.keys()].map((worker) => worker.stop(options)));
+  }
+}

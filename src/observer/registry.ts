@@ -1,0 +1,257 @@
+import { backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { ConflictError, InternalError, PercolatorError, SchemaError } from "../errors/index.js";
+import { type AnyTable, definition, isTable, type TableDefinition } from "../schema/index.js";
+import type { MaybePromise, RowPage, RowStore } from "../store/index.js";
+import {
+  type CellAddress,
+  CoreTransaction,
+  type Hint,
+  type Notifications,
+  type Schemas,
+  SnapshotReader,
+  type TransactionContext,
+} from "../transaction/index.js";
+import type { Observer } from "./observer.js";
+import { distinctObservers, planRegistration, type RegistrationPlan } from "./registration.js";
+import {
+  encodeJson,
+  generationCell,
+  observerCell,
+  type StoredObserver,
+  type StoredVersion,
+  tableCell,
+  versionCell,
+} from "./registry-cells.js";
+import { type RegistryView, readRegistry } from "./registry-view.js";
+
+export interface RegistryOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  /**
+   * How long what was read of the registry counts as new, in milliseconds, on a store without atomic batches.
+   * Default: 1,000.
+   */
+  readonly cacheMs?: number | undefined;
+}
+
+const mostAttempts = 100;
+const retrying = { initialMs: 2, maximumMs: 200 };
+const readGeneration = {
+  table: generationCell.table,
+  row: generationCell.row,
+  columns: [{ exact: generationCell.column }],
+  at: Number.POSITIVE_INFINITY,
+};
+const nothing = new Uint8Array(0);
+
+/**
+ * The database's word on its tables and on who observes what: kept in the store, changed by transactions, the same for all
+ * processes. Has to be given its context before it is used.
+ */
+export class Registry implements Schemas, Notifications {
+  readonly #store: RowStore;
+  readonly #environment: Environment;
+  readonly cacheMs: number;
+  readonly #known = new WeakSet<TableDefinition>();
+  readonly #listeners = new Set<(hints: readonly Hint[], commitTimestamp: number) => void>();
+  #context: TransactionContext | undefined;
+  #view: RegistryView | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #lastKnown: TableDefinition | undefined;
+
+  constructor(options: RegistryOptions) {
+    this.#store = options.store;
+    this.#environment = options.environment;
+    this.cacheMs = options.store.capabilities.atomicBatches ? 0 : (options.cacheMs ?? 1_000);
+  }
+
+  /** Transactions and their registry need each other: this is the second half of making them. */
+  attach(context: TransactionContext): void {
+    this.#context = context;
+  }
+
+  get context(): TransactionContext {
+    if (this.#context === undefined) throw new InternalError("The registry has no context yet.");
+    return this.#context;
+  }
+
+  known(table: TableDefinition): boolean {
+    if (table === this.#lastKnown) return true;
+    if (!this.#known.has(table)) return false;
+    this.#lastKnown = table;
+    return true;
+  }
+
+  async record(tables: readonly TableDefinition[]): Promise<void> {
+    await this.#register(tables, [], undefined);
+  }
+
+  current(): MaybePromise<RegistryView> {
+    return this.#view ?? this.#load();
+  }
+
+  fresh(): MaybePromise<RegistryView> {
+    if (this.#view === undefined) return this.#load();
+    if (!this.#store.capabilities.atomicBatches) {
+      const age = this.#environment.monotonic() - this.#readAt;
+      return age < this.cacheMs ? this.#view : this.#load();
+    }
+    const page = this.#store.readRow(readGeneration);
+    if (page instanceof Promise) return page.then((answer) => this.#unlessChanged(answer));
+    return this.#unlessChanged(page);
+  }
+
+  #unlessChanged(page: RowPage): MaybePromise<RegistryView> {
+    const generation = page.cells[0]?.write?.timestamp ?? 0;
+    const view = this.#view;
+    return view !== undefined && view.generation === generation ? view : this.#load();
+  }
+
+  committed(hints: readonly Hint[], commitTimestamp: number): void {
+    const { events } = this.context;
+    if (events.heard("hints")) {
+      const observers = [...new Set(hints.map((hint) => hint.observer))];
+      events.emit("hints", { count: hints.length, commitTimestamp, observers });
+    }
+    for (const listener of this.#listeners) listener(hints, commitTimestamp);
+  }
+
+  /** Calls `listener` after each commit of this process that left hints, until the returned function is called. */
+  onCommitted(listener: (hints: readonly Hint[], commitTimestamp: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Records tables, and registers observers with their tables. What is recorded already writes nothing.
+   *
+   * @throws SchemaError where a table contradicts what is recorded; ObserverError where an observer does, or two have one
+   * name. Nothing was changed then.
+   */
+  async register(
+    tables: readonly AnyTable[],
+    observers: readonly Observer[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const distinct = distinctObservers(observers);
+    const definitions = tables.map((table) => {
+      if (isTable(table)) return table[definition];
+      throw new SchemaError("`tables` takes tables made with `table(name, columns)`.");
+    });
+    await this.#register(
+      [...definitions, ...distinct.map((observer) => observer.target.table)],
+      distinct,
+      signal,
+    );
+  }
+
+  async #register(
+    tables: readonly TableDefinition[],
+    observers: readonly Observer[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const distinct = [...new Set(tables)];
+    const isEmpty = (plan: RegistrationPlan) => plan.tables.length === 0 && plan.observers.length === 0;
+    if (!isEmpty(planRegistration(await this.fresh(), distinct, observers))) {
+      await this.change(async (tx, view) => {
+        const plan = planRegistration(view, distinct, observers);
+        this.#write(tx, plan);
+        return !isEmpty(plan);
+      }, signal);
+    }
+    for (const table of distinct) this.#known.add(table);
+  }
+
+  #write(tx: CoreTransaction, plan: RegistrationPlan): void {
+    for (const table of plan.tables) tx.write({ ...tableCell(table.name), value: encodeJson(table) });
+    for (const { name, target, version } of plan.observers) {
+      if (plan.added.has(name)) {
+        const stored: StoredObserver = {
+          table: target.table.name,
+          column: target.name,
+          kind: target.kind,
+        };
+        tx.write({ ...observerCell(name), value: encodeJson(stored) });
+      }
+      const stored: StoredVersion = { version, recordedAt: this.#environment.now() };
+      tx.write({ ...versionCell(name), value: encodeJson(stored) });
+    }
+  }
+
+  /**
+   * Changes the registry in one transaction, which sees it as it then is. `run` says whether it wrote something; the
+   * generation then rises, so that two changes at the same time conflict and one of them is done again.
+   */
+  async change(
+    run: (tx: CoreTransaction, view: RegistryView) => Promise<boolean>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.retrying(async () => {
+      const tx = await this.systemTransaction("registry", signal);
+      try {
+        const changed = await run(tx, await readRegistry(tx.reader));
+        if (changed) tx.write({ ...generationCell, value: nothing });
+        await tx.commit();
+        // The next to ask sees the change, also where what was read is kept for a while.
+        if (changed) this.#readAt = Number.NEGATIVE_INFINITY;
+      } finally {
+        tx.rollback();
+      }
+    }, signal);
+    await this.#load();
+  }
+
+  /** A transaction on the system's own cells. */
+  systemTransaction(label: string, signal?: AbortSignal): Promise<CoreTransaction> {
+    return CoreTransaction.begin(this.context, { system: true, label, signal });
+  }
+
+  /** Runs a transaction again while it conflicts. */
+  async retrying<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await run();
+      } catch (error) {
+        const retryable = error instanceof PercolatorError && error.retryable;
+        if (!retryable || attempt >= mostAttempts) throw error;
+        await sleep(this.#environment, backoffDelay(this.#environment, retrying, attempt), signal);
+      }
+    }
+  }
+
+  /** Reads a system cell as a transaction sees it. */
+  async read(tx: CoreTransaction, cell: CellAddress): Promise<Buffer | undefined> {
+    const { cells } = await tx.reader.row(cell.table, cell.row, [{ exact: cell.column }]);
+    return cells[0]?.value;
+  }
+
+  /** Reads the registry anew. A view is never replaced by an older one. */
+  async #load(): Promise<RegistryView> {
+    const { oracle, active } = this.context;
+    for (let attempt = 1; ; attempt++) {
+      const readAt = this.#environment.monotonic();
+      const at = this.#store.capabilities.atomicBatches ? await oracle.latest() : await oracle.next();
+      const unregister = active.register(at);
+      try {
+        const view = await readRegistry(new SnapshotReader(this.context, at));
+        this.#readAt = Math.max(this.#readAt, readAt);
+        if (this.#view === undefined || view.at > this.#view.at) this.#keep(view);
+        return this.#view!;
+      } catch (error) {
+        const retryable = error instanceof ConflictError || isStale(error);
+        if (!retryable || attempt >= mostAttempts) throw error;
+      } finally {
+        unregister();
+      }
+    }
+  }
+
+  /** The view with its guards stays the same object as long as nothing has changed. */
+  #keep(view: RegistryView): void {
+    if (this.#view?.generation !== view.generation) this.#view = view;
+  }
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof PercolatorError && error.code === "STALE_SNAPSHOT";
+}

@@ -1,0 +1,239 @@
+import { backoffDelay } from "../environment/index.js";
+import { ObserverError } from "../errors/index.js";
+import { showCell } from "../transaction/index.js";
+import { type AttemptResult, attempt } from "./attempt.js";
+import type { GiveUp } from "./change.js";
+import { shortFailure } from "./failure.js";
+import { freshState, type HintState, writeHintState } from "./hint.js";
+import { park } from "./park.js";
+import type { Registry } from "./registry.js";
+import type { Sessions } from "./sessions.js";
+import type { Task } from "./task.js";
+import type { TaskBoard } from "./task-board.js";
+
+const conflictBackoff = { initialMs: 1, maximumMs: 200 };
+const setbackBackoff = { initialMs: 100, maximumMs: 60_000 };
+/** Conflicts in a row that count as a failed attempt: something else is wrong then. */
+const mostConflicts = 100;
+/** Attempts that ended with their process from which on a hint is run while no other such hint is. */
+const crashesToRunAlone = 2;
+
+type Failed = Extract<AttemptResult, { outcome: "failed" }>;
+type RunOutcome = "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
+
+/** Carries a task through: counts what has to be counted before, runs it, and deals with how it ended. */
+export class Runner {
+  readonly #registry: Registry;
+  readonly #sessions: Sessions;
+  readonly #board: TaskBoard;
+  #alone: Promise<void> = Promise.resolve();
+
+  constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
+    this.#registry = registry;
+    this.#sessions = sessions;
+    this.#board = board;
+  }
+
+  /** Runs a task that was taken from the board, and hands it back. Never rejects. */
+  async run(task: Task, giveUp: GiveUp): Promise<void> {
+    try {
+      await this.#countCrash(task);
+      const { attempts = 0, crashes = 0 } = task.state ?? freshState;
+      if (attempts >= task.observer.attempts) await this.#parkUnrun(task, attempts);
+      else if (crashes >= crashesToRunAlone) await this.#runAlone(task, giveUp);
+      else await this.#attempt(task, giveUp);
+    } catch (error) {
+      this.#report(`running observer "${task.observer.name}"`, error);
+      task.setbacks++;
+      this.#board.postpone(task, backoffDelay(this.#environment, setbackBackoff, task.setbacks), true);
+    }
+  }
+
+  get #environment() {
+    return this.#registry.context.environment;
+  }
+
+  /** What may have ended its process is run one at a time, so that it is found out which it was. */
+  async #runAlone(task: Task, giveUp: GiveUp): Promise<void> {
+    const before = this.#alone;
+    let release = () => {};
+    this.#alone = new Promise((resolve) => {
+      release = resolve;
+    });
+    await before;
+    try {
+      await this.#attempt(task, giveUp);
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * A hint that stood when a process ended uncleanly may be what ended it: that counts as an attempt, and is written
+   * before the run starts. A long run has been counted when it was under way.
+   */
+  async #countCrash(task: Task): Promise<void> {
+    const state = task.state ?? freshState;
+    const upTo = this.#sessions.suspectUpTo(task.observer.name);
+    const isSuspect = task.timestamp <= upTo && (state.countedUpTo ?? 0) < upTo;
+    const wasLong = state.runner !== undefined;
+    if (!isSuspect && !wasLong) return;
+    const counted: HintState = {
+      ...state,
+      attempts: state.attempts + (isSuspect && !wasLong ? 1 : 0),
+      crashes: (state.crashes ?? 0) + 1,
+      countedUpTo: Math.max(upTo, state.countedUpTo ?? 0),
+      runner: undefined,
+      error: state.error ?? "Its process ended while it was due.",
+    };
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, counted);
+    task.state = counted;
+  }
+
+  async #parkUnrun(task: Task, attempts: number): Promise<void> {
+    const last = task.state?.error === undefined ? "" : ` Last: ${task.state.error}`;
+    const error = new ObserverError(
+      `Observer "${task.observer.name}" was begun on ${showCell(task.cell)} ${attempts} times and never finished: its process ` +
+        `ended, or it failed.${last}`,
+    );
+    await this.#park(task, task.timestamp, attempts, error, 0);
+  }
+
+  async #attempt(task: Task, giveUp: GiveUp): Promise<void> {
+    const startedAt = this.#environment.monotonic();
+    let announcing: Promise<unknown> | undefined;
+    const onLong = () => {
+      announcing = this.#announce(task);
+    };
+    const result = await attempt({ registry: this.#registry, task, giveUp, onLong });
+    if (announcing !== undefined) await announcing;
+    const durationMs = this.#environment.monotonic() - startedAt;
+    switch (result.outcome) {
+      case "committed":
+        this.#committed(task, result, durationMs);
+        return;
+      case "clean":
+        this.#emit(task, "clean", durationMs, undefined);
+        this.#board.done(task, result.start, result.settling);
+        return;
+      case "left":
+        this.#board.done(task, Number.POSITIVE_INFINITY);
+        return;
+      case "failed":
+        await this.#failed(task, result, durationMs);
+    }
+  }
+
+  #committed(task: Task, result: Extract<AttemptResult, { outcome: "committed" }>, durationMs: number): void {
+    const changedAt = result.changedAt === 0 ? task.timestamp : result.changedAt;
+    const delayMs = Math.max(0, result.commitTimestamp - changedAt) / 1_000;
+    this.#emit(task, "committed", durationMs, undefined, delayMs);
+    task.setbacks = 0;
+    task.chain = result.notifiedItself ? task.chain + 1 : 0;
+    this.#board.done(task, result.start, result.settling);
+  }
+
+  /** Counts a long run in its hint while it goes on, and says who has it, so that nobody else takes it on. */
+  async #announce(task: Task): Promise<void> {
+    const state = task.state ?? freshState;
+    const announced: HintState = {
+      ...state,
+      attempts: state.attempts + 1,
+      notBefore: 0,
+      runner: this.#sessions.session,
+    };
+    try {
+      await writeHintState(this.#registry.context.store, task.hint, task.timestamp, announced);
+    } catch (error) {
+      this.#report("announcing a long run", error);
+    }
+  }
+
+  async #failed(task: Task, result: Failed, durationMs: number): Promise<void> {
+    const { kind, error, start } = result;
+    switch (kind) {
+      case "stopped":
+        this.#board.postpone(task, 0, true);
+        return;
+      case "conflict":
+        task.setbacks++;
+        this.#emit(task, "conflict", durationMs, error);
+        if (task.setbacks % mostConflicts === 0) await this.#countFailure(task, start, error, durationMs);
+        else this.#retryLater(task, conflictBackoff);
+        return;
+      case "setback":
+        task.setbacks++;
+        this.#emit(task, "failed", durationMs, error);
+        this.#retryLater(task, setbackBackoff);
+        return;
+      case "endless":
+        await this.#park(task, start ?? task.timestamp, task.observer.attempts, error, durationMs);
+        return;
+      case "failed":
+      case "timeout":
+        this.#emit(task, kind, durationMs, error);
+        await this.#countFailure(task, start, error, durationMs);
+    }
+  }
+
+  #retryLater(task: Task, backoff: { initialMs: number; maximumMs: number }): void {
+    this.#board.postpone(task, backoffDelay(this.#environment, backoff, task.setbacks), true);
+  }
+
+  /** Writes the attempt and the wait into the hint, or gives the change up after the last. */
+  async #countFailure(
+    task: Task,
+    start: number | undefined,
+    error: unknown,
+    durationMs: number,
+  ): Promise<void> {
+    const { observer } = task;
+    const state = task.state ?? freshState;
+    const attempts = state.attempts + 1;
+    if (attempts >= observer.attempts) {
+      await this.#park(task, start ?? task.timestamp, attempts, error, durationMs);
+      return;
+    }
+    const waitMs = backoffDelay(this.#environment, observer.backoff, attempts);
+    const failed: HintState = {
+      ...state,
+      attempts,
+      notBefore: this.#environment.now() + waitMs,
+      error: shortFailure(error),
+      runner: undefined,
+    };
+    task.state = failed;
+    task.setbacks = 0;
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, failed);
+    this.#board.postpone(task, waitMs, false);
+  }
+
+  async #park(
+    task: Task,
+    start: number,
+    attempts: number,
+    error: unknown,
+    durationMs: number,
+  ): Promise<void> {
+    await park(this.#registry, task, start, attempts, error);
+    this.#emit(task, "parked", durationMs, error, undefined, attempts);
+    this.#board.done(task, start);
+  }
+
+  #emit(
+    task: Task,
+    outcome: RunOutcome,
+    durationMs: number,
+    error: unknown,
+    delayMs?: number,
+    attempts = (task.state?.attempts ?? 0) + (outcome === "failed" || outcome === "timeout" ? 1 : 0),
+  ): void {
+    const { events } = this.#registry.context;
+    if (!events.heard("run")) return;
+    events.emit("run", { observer: task.observer.name, outcome, durationMs, delayMs, attempts, error });
+  }
+
+  #report(doing: string, error: unknown): void {
+    this.#registry.context.events.emit("backgroundFailure", { doing, error });
+  }
+}

@@ -1,0 +1,108 @@
+import type { Timer } from "../environment/index.js";
+import { ObserverError } from "../errors/index.js";
+import type { Observer } from "./observer.js";
+import type { Registry } from "./registry.js";
+import type { RegistryView } from "./registry-view.js";
+import type { Scanner } from "./scanner.js";
+
+const firstPollMs = 50;
+const longestPollMs = 250;
+
+/**
+ * Scans for a worker, one observer after the other: at once when woken, and every now and then, so that hints
+ * of other processes, and such as did not fit in the queue, are found.
+ */
+export class ScanLoop {
+  readonly #registry: Registry;
+  readonly #scanners: readonly Scanner[];
+  readonly #outdated = new Set<string>();
+  #pollMs = firstPollMs;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #wokenMeanwhile = false;
+  #stopped = false;
+
+  constructor(registry: Registry, scanners: readonly Scanner[]) {
+    this.#registry = registry;
+    this.#scanners = scanners;
+  }
+
+  /** Scans now, or once more after the scan under way. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#running !== undefined) {
+      this.#wokenMeanwhile = true;
+      return;
+    }
+    this.#timer?.cancel();
+    this.#running = this.#scan().finally(() => {
+      this.#running = undefined;
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when a scan that begins after the call has ended. */
+  async scanned(): Promise<void> {
+    await this.#running;
+    this.wake();
+    await this.#running;
+  }
+
+  /** Whether there was more to find than the queues could take. */
+  get isUnfinished(): boolean {
+    return this.#scanners.some((scanner) => scanner.isUnfinished);
+  }
+
+  async #scan(): Promise<void> {
+    let found = 0;
+    try {
+      // Whoever was unregistered, or registered anew, is noticed here at the latest.
+      const view = await this.#registry.fresh();
+      for (const scanner of this.#scanners) {
+        if (this.#stopped) return;
+        if (this.#isCurrent(view, scanner.observer)) found += await scanner.scan();
+      }
+    } catch (error) {
+      if (this.#stopped) return;
+      const { events } = this.#registry.context;
+      events.emit("backgroundFailure", { doing: "looking for observers that are due", error });
+    }
+    this.#pollMs = found > 0 ? firstPollMs : Math.min(longestPollMs, this.#pollMs * 2);
+  }
+
+  /** A program that is older than the registry leaves an observer to the newer ones, and says so once. */
+  #isCurrent(view: RegistryView, { name, version }: Observer): boolean {
+    const registered = view.observers.get(name)?.record.version;
+    if (registered === version) {
+      this.#outdated.delete(name);
+      return true;
+    }
+    if (!this.#outdated.has(name)) {
+      this.#outdated.add(name);
+      const why =
+        registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
+      const error = new ObserverError(
+        `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`,
+      );
+      this.#registry.context.events.emit("backgroundFailure", { doing: `working for "${name}"`, error });
+    }
+    return false;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    if (this.#wokenMeanwhile) {
+      this.#wokenMeanwhile = false;
+      this.wake();
+      return;
+    }
+    // Not a background timer: a process in which a worker stands goes on until it is stopped.
+    this.#timer = this.#registry.context.environment.setTimer(() => this.wake(), this.#pollMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+}

@@ -1,0 +1,340 @@
+import type { Environment } from "../environment/index.js";
+import { addressKey, type CellAddress } from "../transaction/index.js";
+import type { HintState } from "./hint.js";
+import type { Observer } from "./observer.js";
+import type { Task } from "./task.js";
+
+/** What became of a hint that was offered. */
+export type Offer =
+  /** Queued, or kept until its time has come. */
+  | "taken"
+  /** Somebody has it already. */
+  | "claimed"
+  /** The queue is full: come back. */
+  | "full";
+
+/** A hint to be worked on. */
+export interface OfferedHint {
+  readonly observer: Observer;
+  readonly cell: CellAddress;
+  readonly hint: CellAddress;
+  readonly timestamp: number;
+  readonly state: HintState | undefined;
+  readonly takenBy: unknown;
+}
+
+/** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
+const mostDelayed = 10_000;
+
+/** A first-in, first-out queue that gives its memory back. */
+class Queue {
+  #items: (Task | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(task: Task): void {
+    this.#items.push(task);
+  }
+
+  shift(): Task | undefined {
+    const task = this.#items[this.#head];
+    if (task === undefined) return undefined;
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 512 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return task;
+  }
+
+  /** Takes everything out. */
+  drain(): Task[] {
+    const rest = this.#items.slice(this.#head) as Task[];
+    this.#items = [];
+    this.#head = 0;
+    return rest;
+  }
+}
+
+/** What waits and runs of one observer. */
+interface Lane {
+  readonly observer: Observer;
+  readonly queue: Queue;
+  running: number;
+  delayed: number;
+  /** A hint was turned away: only a scan will find it. */
+  overflowed: boolean;
+}
+
+export interface TaskBoardOptions {
+  readonly environment: Environment;
+  /** The most tasks of one observer that wait to be run. */
+  readonly queueLimit: number;
+  /** Whether any worker here runs the observer. */
+  readonly isWorked: (observer: string) => boolean;
+  /** Called when a task may be taken. */
+  readonly onReady: () => void;
+}
+
+/**
+ * Everything that this process has taken on: the queues of its observers, and the claims (PROTOCOL section 5, "finding
+ * work"), which are kept in memory only. Bounded: what does not fit is found by the scan.
+ */
+export class TaskBoard {
+  readonly #environment: Environment;
+  readonly #queueLimit: number;
+  readonly #claims = new Map<string, Task>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #isWorked: (observer: string) => boolean;
+  readonly #onReady: () => void;
+  readonly #onQuiet = new Set<() => void>();
+  /** Deletions of hints that nobody waits for, but that have to be over before the board is quiet. */
+  #unsettled = 0;
+  #completed = 0;
+
+  constructor(options: TaskBoardOptions) {
+    this.#environment = options.environment;
+    this.#queueLimit = options.queueLimit;
+    this.#isWorked = options.isWorked;
+    this.#onReady = options.onReady;
+  }
+
+  /** Runs that have ended, so that two looks at the hints can be told to have had none between them. */
+  get completed(): number {
+    return this.#completed;
+  }
+
+  get size(): number {
+    return this.#claims.size;
+  }
+
+  get isQuiet(): boolean {
+    return this.#claims.size === 0 && this.#unsettled === 0;
+  }
+
+  /** How many tasks of an observer wait to be run. */
+  queued(observer: string): number {
+    return this.#lanes.get(observer)?.queue.length ?? 0;
+  }
+
+  running(observer: string): number {
+    return this.#lanes.get(observer)?.running ?? 0;
+  }
+
+  /** Whether a hint was turned away since the last scan: only a scan will find it. */
+  hasOverflowed(observer: string): boolean {
+    return this.#lanes.get(observer)?.overflowed ?? false;
+  }
+
+  /** A scan begins, which will find what was turned away. */
+  forgetOverflow(observer: string): void {
+    const lane = this.#lanes.get(observer);
+    if (lane !== undefined) lane.overflowed = false;
+  }
+
+  /** Whether the queue of an observer has emptied enough to be filled again. */
+  hasRoom(observer: string): boolean {
+    return this.queued(observer) <= this.#queueLimit / 2;
+  }
+
+  /** Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes it due again. */
+  offer(offered: OfferedHint): Offer {
+    const key = taskKey(offered.observer.name, offered.cell);
+    const claimed = this.#claims.get(key);
+    if (claimed !== undefined) {
+      this.#renew(claimed, offered);
+      return "claimed";
+    }
+    const lane = this.#laneOf(offered.observer);
+    const waitMs = (offered.state?.notBefore ?? 0) - this.#environment.now();
+    if (waitMs > 0 ? lane.delayed >= mostDelayed : lane.queue.length >= this.#queueLimit) {
+      if (waitMs <= 0) lane.overflowed = true;
+      return "full";
+    }
+    const { observer, cell, hint, timestamp, state, takenBy } = offered;
+    const task: Task = {
+      key,
+      observer,
+      cell,
+      hint,
+      takenBy,
+      timestamp,
+      state,
+      phase: "queued",
+      again: 0,
+      setbacks: 0,
+      chain: 0,
+      timer: undefined,
+    };
+    this.#claims.set(key, task);
+    if (waitMs > 0) this.#delay(task, waitMs);
+    else this.#enqueue(task);
+    return "taken";
+  }
+
+  /** Who has taken a hint on, if anybody has. */
+  claimant(observer: string, cell: CellAddress): { readonly takenBy: unknown } | undefined {
+    return this.#claims.get(taskKey(observer, cell));
+  }
+
+  #renew(task: Task, offered: OfferedHint): void {
+    if (offered.timestamp <= task.timestamp) return;
+    if (task.phase === "running") {
+      task.again = Math.max(task.again, offered.timestamp);
+      return;
+    }
+    task.timestamp = offered.timestamp;
+    task.state = offered.state;
+    task.setbacks = 0;
+    if (task.phase === "delayed" && (offered.state?.notBefore ?? 0) <= this.#environment.now()) {
+      this.#undelay(task);
+      this.#enqueue(task);
+    }
+  }
+
+  /** The next task of an observer, marked as running. */
+  take(observer: string): Task | undefined {
+    const lane = this.#lanes.get(observer);
+    const task = lane?.queue.shift();
+    if (lane === undefined || task === undefined) return undefined;
+    task.phase = "running";
+    lane.running++;
+    return task;
+  }
+
+  /**
+   * A run has ended for good: the cell is handled up to `start`, parked, or somebody else's. The claim stands until
+   * `settling` is over too.
+   */
+  done(task: Task, start: number, settling?: Promise<unknown>): void {
+    this.#endRun(task);
+    if (task.again <= start) task.again = 0;
+    if (settling === undefined) this.#release(task);
+    else this.#settle(task, settling);
+    this.#checkQuiet();
+  }
+
+  /**
+   * A run has ended, and the cell is to be run again after a while; at once where a newer change has come, unless it is
+   * somebody's success that stands in the way.
+   */
+  postpone(task: Task, waitMs: number, isConflict: boolean): void {
+    this.#endRun(task);
+    const isNewer = this.#takeAgain(task);
+    if (waitMs <= 0 || (isNewer && !isConflict)) this.#enqueue(task);
+    else if (this.#laneOf(task.observer).delayed < mostDelayed && this.#isWorked(task.observer.name)) {
+      this.#delay(task, waitMs);
+    } else this.#claims.delete(task.key);
+    this.#checkQuiet();
+  }
+
+  #endRun(task: Task): void {
+    this.#completed++;
+    this.#laneOf(task.observer).running--;
+  }
+
+  /** The claim stands until the hint is gone, so that no scan takes it on again meanwhile. */
+  #settle(task: Task, settling: Promise<unknown>): void {
+    this.#unsettled++;
+    const end = () => {
+      this.#unsettled--;
+      this.#release(task);
+      this.#checkQuiet();
+    };
+    settling.then(end, end);
+  }
+
+  #release(task: Task): void {
+    if (this.#takeAgain(task)) this.#enqueue(task);
+    else this.#claims.delete(task.key);
+  }
+
+  /** Whether a newer change has come while it ran; the task is then about that one. */
+  #takeAgain(task: Task): boolean {
+    if (task.again <= task.timestamp) return false;
+    task.timestamp = task.again;
+    task.again = 0;
+    task.state = undefined;
+    return true;
+  }
+
+  #enqueue(task: Task): void {
+    if (!this.#isWorked(task.observer.name)) {
+      this.#claims.delete(task.key);
+      return;
+    }
+    task.phase = "queued";
+    this.#laneOf(task.observer).queue.push(task);
+    this.#onReady();
+  }
+
+  #delay(task: Task, waitMs: number): void {
+    task.phase = "delayed";
+    this.#laneOf(task.observer).delayed++;
+    const due = () => {
+      this.#undelay(task);
+      this.#enqueue(task);
+    };
+    task.timer = this.#environment.setTimer(due, waitMs, { background: true });
+  }
+
+  #undelay(task: Task): void {
+    task.timer?.cancel();
+    task.timer = undefined;
+    this.#laneOf(task.observer).delayed--;
+  }
+
+  /** Lets go of what waits of an observer: nobody here works on it any more. */
+  drop(observer: string): void {
+    const lane = this.#lanes.get(observer);
+    if (lane === undefined) return;
+    for (const task of lane.queue.drain()) this.#claims.delete(task.key);
+    for (const task of [...this.#claims.values()]) {
+      if (task.observer.name !== observer || task.phase !== "delayed") continue;
+      this.#undelay(task);
+      this.#claims.delete(task.key);
+    }
+    this.#checkQuiet();
+  }
+
+  /** Resolves when nothing waits, runs or is delayed. */
+  whenQuiet(signal?: AbortSignal): Promise<void> {
+    if (this.isQuiet) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        this.#onQuiet.delete(onQuiet);
+        signal?.removeEventListener("abort", onAbort);
+        settle();
+      };
+      const onQuiet = () => end(resolve);
+      const onAbort = () => end(() => reject(signal?.reason));
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      this.#onQuiet.add(onQuiet);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  #checkQuiet(): void {
+    if (!this.isQuiet) return;
+    for (const listener of [...this.#onQuiet]) listener();
+  }
+
+  #laneOf(observer: Observer): Lane {
+    let lane = this.#lanes.get(observer.name);
+    if (lane === undefined) {
+      lane = { observer, queue: new Queue(), running: 0, delayed: 0, overflowed: false };
+      this.#lanes.set(observer.name, lane);
+    }
+    return lane;
+  }
+}
+
+function taskKey(observer: string, cell: CellAddress): string {
+  return `${observer}\0${addressKey(cell)}`;
+}

@@ -1,0 +1,26 @@
+import type { Timer } from "../environment/index.js";
+import type { CellAddress } from "../transaction/index.js";
+import type { HintState } from "./hint.js";
+import type { Observer } from "./observer.js";
+
+/** A hint that this process has taken on: nobody else in it works on the same observer and cell meanwhile. */
+export interface Task {
+  readonly key: string;
+  readonly observer: Observer;
+  readonly cell: CellAddress;
+  readonly hint: CellAddress;
+  /** Which scanner or worker took it on; undefined for commits of this process. */
+  readonly takenBy: unknown;
+  /** Newest known commit timestamp of the hint. */
+  timestamp: number;
+  /** What stands in the hint; undefined where it is new. */
+  state: HintState | undefined;
+  phase: "queued" | "running" | "delayed";
+  /** Commit timestamp of a change that came while it ran; 0 for none. */
+  again: number;
+  /** Failures in a row that are nobody's fault: conflicts, and a store that does not answer. */
+  setbacks: number;
+  /** For a signal: runs in a row after each of which it had notified itself again. */
+  chain: number;
+  timer: Timer | undefined;
+}

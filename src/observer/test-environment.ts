@@ -1,0 +1,79 @@
+import type { Environment, Timer } from "../environment/index.js";
+
+interface StandingTimer {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+/** An environment whose time passes only when a test says so; everything else goes on by itself. */
+export class TestEnvironment implements Environment {
+  #now = 0;
+  #timers = new Set<StandingTimer>();
+  #order = 0;
+  #ids = 0;
+  #seed = 1;
+  readonly #start = 1_700_000_000_000;
+
+  now(): number {
+    return this.#start + this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  random(): number {
+    this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.#seed / 2 ** 32;
+  }
+
+  uniqueId(): string {
+    return `id-${++this.#ids}`;
+  }
+
+  setTimer(callback: () => void, delayMs: number): Timer {
+    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
+    this.#timers.add(timer);
+    return { cancel: () => this.#timers.delete(timer) };
+  }
+
+  defer(callback: () => void): void {
+    setImmediate(callback);
+  }
+
+  /** Lets whatever can go on without time passing go on. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Lets time pass, timer after timer. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await this.settle();
+    for (;;) {
+      const due = [...this.#timers]
+        .filter((timer) => timer.at <= end)
+        .sort((a, b) => a.at - b.at || a.order - b.order)[0];
+      if (due === undefined) break;
+      this.#timers.delete(due);
+      this.#now = Math.max(this.#now, due.at);
+      due.callback();
+      await this.settle();
+    }
+    this.#now = end;
+    await this.settle();
+  }
+
+  /** Lets time pass until a promise is settled. */
+  async until<T>(promise: Promise<T>, mostMs = 600_000): Promise<T> {
+    let over = false;
+    const watch = () => {
+      over = true;
+    };
+    promise.then(watch, watch);
+    await this.settle();
+    for (let passed = 0; !over && passed < mostMs; passed += 10) await this.advance(10);
+    return promise;
+  }
+}

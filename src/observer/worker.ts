@@ -1,0 +1,180 @@
+import { backoffDelay, sleep, type Timer } from "../environment/index.js";
+import { throwIfAborted } from "../errors/index.js";
+import { GiveUp } from "./change.js";
+import { StoppedError } from "./failure.js";
+import type { IdleOptions } from "./idle.js";
+import type { Observer } from "./observer.js";
+import type { WorkerPool } from "./pool.js";
+import { ScanLoop } from "./scan-loop.js";
+import { Scanner } from "./scanner.js";
+import type { Task } from "./task.js";
+
+export interface StopOptions {
+  /** Milliseconds after which runs under way are given up; they are run again elsewhere or later. Default: never. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const starting = { initialMs: 50, maximumMs: 5_000 };
+
+/**
+ * Runs observers until it is stopped: those of changes that this process commits at once, those of others when a scan finds
+ * them. A process in which a worker stands does not end by itself.
+ *
+ * @example
+ * await using worker = db.work();
+ * await worker.idle();
+ */
+export class Worker {
+  readonly #pool: WorkerPool;
+  readonly #observers: readonly Observer[];
+  readonly #concurrency: number;
+  readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
+  readonly #stopping = new AbortController();
+  readonly #scanLoop: ScanLoop;
+  readonly #served = new Map<string, number>();
+  readonly #started: Promise<void>;
+  #isReady = false;
+  #turn = 0;
+  #stopped: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(pool: WorkerPool, observers: readonly Observer[], concurrency: number) {
+    this.#pool = pool;
+    this.#observers = [...observers].sort((a, b) => b.priority - a.priority);
+    this.#concurrency = concurrency;
+    const { sessions, shares, board, registry } = pool;
+    const { store, environment } = registry.context;
+    const { signal } = this.#stopping;
+    const scanners = observers.map(
+      (observer) =>
+        new Scanner({ store, environment, sessions, shares, board, observer, owner: this, signal }),
+    );
+    this.#scanLoop = new ScanLoop(registry, scanners);
+    this.#started = this.#start();
+  }
+
+  /** Names of the observers that it runs. */
+  get observers(): readonly string[] {
+    return this.#observers.map((observer) => observer.name);
+  }
+
+  /** Runs under way. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  /** Tells the other processes first, so that the work is shared out from the start. */
+  async #start(): Promise<void> {
+    const { environment, events } = this.#pool.registry.context;
+    for (let attempt = 1; !this.#stopping.signal.aborted; attempt++) {
+      try {
+        await this.#pool.announce();
+        this.#isReady = true;
+        this.#scanLoop.wake();
+        this.pump();
+        return;
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        events.emit("backgroundFailure", { doing: "starting a worker", error });
+        const waitMs = backoffDelay(environment, starting, attempt);
+        await sleep(environment, waitMs, this.#stopping.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Begins as many runs as may be. @internal */
+  pump(): void {
+    if (!this.#isReady || this.#stopping.signal.aborted) return;
+    while (this.#runs.size < this.#concurrency) {
+      const task = this.#next();
+      if (task === undefined) return;
+      this.#begin(task);
+    }
+  }
+
+  /** The next task: of the highest priority, and in turns where several have it. */
+  #next(): Task | undefined {
+    const { board } = this.#pool;
+    let best: Observer | undefined;
+    for (const observer of this.#observers) {
+      if (best !== undefined && observer.priority < best.priority) break;
+      if (board.queued(observer.name) === 0) continue;
+      if (board.running(observer.name) >= observer.concurrency) continue;
+      if (best === undefined || this.#servedAt(observer) < this.#servedAt(best)) best = observer;
+    }
+    if (best === undefined) return undefined;
+    this.#served.set(best.name, ++this.#turn);
+    return board.take(best.name);
+  }
+
+  #servedAt(observer: Observer): number {
+    return this.#served.get(observer.name) ?? 0;
+  }
+
+  #begin(task: Task): void {
+    const giveUp = new GiveUp();
+    const over = this.#pool.runner.run(task, giveUp).then(() => {
+      this.#runs.delete(task);
+      this.#pool.pump();
+      if (this.#wantsMore(task.observer)) this.#scanLoop.wake();
+    });
+    this.#runs.set(task, { giveUp, over });
+  }
+
+  /** Whether the queue has room again for what did not fit before. */
+  #wantsMore({ name }: Observer): boolean {
+    const { board } = this.#pool;
+    return board.hasRoom(name) && (this.#scanLoop.isUnfinished || board.hasOverflowed(name));
+  }
+
+  /** Whether more stands in the store than fitted into the queues. @internal */
+  get hasMore(): boolean {
+    return this.#scanLoop.isUnfinished;
+  }
+
+  /** Looks for hints now. @internal */
+  async scan(): Promise<void> {
+    await this.#started;
+    if (!this.#stopping.signal.aborted) await this.#scanLoop.scanned();
+  }
+
+  /**
+   * Resolves when no change is left that an observer of a live worker, here or in another process, is due on: everything
+   * committed before the call, and all that it caused. Waits for what is to be tried again, not for what is parked.
+   */
+  async idle(options: IdleOptions = {}): Promise<void> {
+    throwIfAborted(options.signal, "Waiting until a worker is idle");
+    await this.#pool.idle(options);
+  }
+
+  /** Begins nothing new, and resolves when the runs under way are over. Harmless to repeat. */
+  stop(options: StopOptions = {}): Promise<void> {
+    this.#stopped ??= this.#stop();
+    const deadline = this.#giveUpAfter(options.timeoutMs);
+    return this.#stopped.finally(() => deadline?.cancel());
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#pool.leave(this);
+    await this.#scanLoop.stop();
+    await this.#started;
+    while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
+    await this.#pool.announce();
+  }
+
+  #giveUpAfter(timeoutMs: number | undefined): Timer | undefined {
+    if (timeoutMs === undefined) return undefined;
+    return this.#pool.registry.context.environment.setTimer(() => {
+      for (const [task, { giveUp }] of this.#runs) {
+        giveUp.giveUp(
+          new StoppedError(`The run of "${task.observer.name}" was given up: its worker was stopped.`),
+        );
+      }
+    }, timeoutMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

@@ -1,0 +1,219 @@
+import { assert } from "../../errors/index.js";
+import type { Part } from "../cell.js";
+import type { Databases } from "./databases.js";
+import { Key, readTimestamp } from "./key.js";
+import { encodeEntry, flags, headerBytes, nearBytes, type ProtocolPart, protocolParts } from "./layout.js";
+import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "./lookup.js";
+
+/** A put, or a delete where there is no value, in `versions` (part `write`) or `protocol`. */
+interface Step {
+  readonly part: Part;
+  readonly timestamp: number;
+  readonly value: Uint8Array | undefined;
+}
+
+const allVersions = Number.MAX_SAFE_INTEGER;
+const key = new Key();
+
+/**
+ * One cell within one request: read once, when its first guard or mutation meets it; changed here; written last,
+ * with as few puts as do it. Nothing reaches LMDB before {@link write}, so a request that fails has done nothing.
+ */
+export class CellEdit {
+  readonly prefix: Uint8Array;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  readonly #databases: Databases;
+  readonly #stored: boolean;
+  #flags = 0;
+  /** Timestamp of the newest write record; -1 where none stands. */
+  #newest = -1;
+  /** The newest write record where it is near. */
+  #bytes: Uint8Array | undefined;
+  #changed = false;
+  readonly #steps: Step[] = [];
+
+  constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
+    this.#databases = databases;
+    this.prefix = prefix;
+    this.row = row;
+    this.column = column;
+    const entry = databases.cells.getBinaryFast(this.#key());
+    this.#stored = entry !== undefined;
+    if (entry === undefined) return;
+    this.#flags = entry[0]!;
+    if (!this.#is(flags.write)) return;
+    this.#newest = readTimestamp(entry, 1);
+    if (!this.#is(flags.far)) this.#bytes = Buffer.from(entry.subarray(headerBytes, entry.length));
+  }
+
+  /** Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any change. */
+  has(part: Part, from: number, to: number): boolean {
+    if (part !== "write") {
+      if (!this.#is(protocolParts[part].flag)) return false;
+      return atLeast(partTimestamps(this.#databases, this.#key(), part, to - 1, 1), from);
+    }
+    if (this.#newest < from) return false;
+    if (this.#newest < to) return true;
+    return this.#is(flags.older) && atLeast(olderTimestamps(this.#databases, this.#key(), to - 1, 1), from);
+  }
+
+  /** The version of `part` at exactly `timestamp`, or undefined. To be asked before any change. */
+  get(part: Part, timestamp: number): Uint8Array | undefined {
+    if (part !== "write") {
+      if (!this.#is(protocolParts[part].flag)) return undefined;
+      return storedPart(this.#databases, this.#key(), part, timestamp);
+    }
+    if (timestamp === this.#newest && this.#bytes !== undefined) return this.#bytes;
+    if (timestamp > this.#newest || !this.#is(flags.older | flags.far)) return undefined;
+    return storedWrite(this.#databases, this.#key(), timestamp);
+  }
+
+  put(part: Part, timestamp: number, value: Uint8Array): void {
+    this.#changed = true;
+    if (part !== "write") {
+      this.#steps.push({ part, timestamp, value });
+      this.#flags |= protocolParts[part].flag;
+    } else if (timestamp < this.#newest) {
+      this.#steps.push({ part, timestamp, value });
+      this.#flags |= flags.older;
+    } else {
+      if (timestamp > this.#newest && this.#is(flags.write)) this.#demote();
+      this.#setNewest(timestamp, value);
+    }
+  }
+
+  /** Deletes every version of `part` with `from <= timestamp < to`. */
+  delete(part: Part, from: number, to: number): void {
+    if (part === "write") this.#deleteWrites(from, to);
+    else this.#deletePart(part, from, to);
+  }
+
+  /** Writes what has changed; whether anything has. A failure leaves LMDB's transaction unfit to commit. */
+  write(): boolean {
+    if (!this.#changed) return false;
+    const { cells, versions, protocol } = this.#databases;
+    const at = this.#key();
+    for (const { part, timestamp, value } of this.#steps) {
+      const database = part === "write" ? versions : protocol;
+      if (part === "write") at.version(timestamp);
+      else at.part(protocolParts[part].code, timestamp);
+      if (value === undefined) database.remove(at);
+      else database.put(at, value);
+    }
+    at.cellOnly();
+    if (this.#flags !== 0) cells.put(at, encodeEntry(this.#flags, this.#newest, this.#bytes));
+    else if (this.#stored) cells.remove(at);
+    return true;
+  }
+
+  #key(): Key {
+    return key.cell(this.prefix, this.row, this.column);
+  }
+
+  #is(flag: number): boolean {
+    return (this.#flags & flag) !== 0;
+  }
+
+  /** Moves the newest write record to the older ones; one that is far stands there already. */
+  #demote(): void {
+    if (this.#bytes !== undefined) {
+      this.#steps.push({ part: "write", timestamp: this.#newest, value: this.#bytes });
+    }
+    this.#flags |= flags.older;
+  }
+
+  #setNewest(timestamp: number, value: Uint8Array): void {
+    const wasFar = this.#is(flags.far) && timestamp === this.#newest;
+    this.#newest = timestamp;
+    this.#flags |= flags.write;
+    if (value.length > nearBytes) {
+      this.#steps.push({ part: "write", timestamp, value });
+      this.#flags |= flags.far;
+      this.#bytes = undefined;
+    } else {
+      if (wasFar) this.#steps.push({ part: "write", timestamp, value: undefined });
+      this.#flags &= ~flags.far;
+      this.#bytes = value;
+    }
+  }
+
+  #deletePart(part: ProtocolPart, from: number, to: number): void {
+    const { flag } = protocolParts[part];
+    if (!this.#is(flag)) return;
+    const standing = this.#standing(part);
+    const left = this.#deleteSteps(part, standing, from, to);
+    if (left.length === standing.length) return;
+    this.#changed = true;
+    if (left.length === 0) this.#flags &= ~flag;
+  }
+
+  #deleteWrites(from: number, to: number): void {
+    if (!this.#is(flags.write) || this.#newest < from) return;
+    const older = this.#is(flags.older) ? this.#standing("write") : [];
+    const left = this.#deleteSteps("write", older, from, to);
+    const newestGoes = this.#newest >= from && this.#newest < to;
+    if (left.length === older.length && !newestGoes) return;
+    this.#changed = true;
+    if (newestGoes) this.#promote(left);
+    if (left.length === 0) this.#flags &= ~flags.older;
+  }
+
+  /** Drops the newest write record and puts the next older one, the first of `older`, in its place. */
+  #promote(older: number[]): void {
+    if (this.#is(flags.far)) this.#steps.push({ part: "write", timestamp: this.#newest, value: undefined });
+    this.#flags &= ~(flags.far | flags.write);
+    this.#bytes = undefined;
+    this.#newest = -1;
+    const next = older.shift();
+    if (next === undefined) return;
+    const value = this.#olderWrite(next);
+    this.#newest = next;
+    this.#flags |= flags.write;
+    if (value.length > nearBytes) {
+      this.#flags |= flags.far;
+    } else {
+      this.#bytes = value;
+      this.#steps.push({ part: "write", timestamp: next, value: undefined });
+    }
+  }
+
+  #olderWrite(timestamp: number): Uint8Array {
+    const step = this.#steps.findLast((each) => each.part === "write" && each.timestamp === timestamp);
+    const value = step?.value ?? storedWrite(this.#databases, this.#key(), timestamp);
+    assert(value !== undefined, "an older write record that was listed can be read");
+    return value;
+  }
+
+  /** Timestamps of the versions that stand with the steps so far, newest first; the newest write record apart. */
+  #standing(part: Part): number[] {
+    const at = this.#key();
+    const stored =
+      part === "write"
+        ? olderTimestamps(this.#databases, at, allVersions, allVersions)
+        : partTimestamps(this.#databases, at, part, allVersions, allVersions);
+    const standing = new Set(stored);
+    for (const step of this.#steps) {
+      if (step.part !== part) continue;
+      if (step.value === undefined) standing.delete(step.timestamp);
+      else standing.add(step.timestamp);
+    }
+    if (part === "write") standing.delete(this.#newest);
+    return [...standing].sort((a, b) => b - a);
+  }
+
+  /** Deletes those of `standing` in the interval, and gives those that are left. */
+  #deleteSteps(part: Part, standing: readonly number[], from: number, to: number): number[] {
+    const left: number[] = [];
+    for (const timestamp of standing) {
+      if (timestamp < from || timestamp >= to) left.push(timestamp);
+      else this.#steps.push({ part, timestamp, value: undefined });
+    }
+    return left;
+  }
+}
+
+function atLeast(timestamps: Iterable<number>, from: number): boolean {
+  for (const timestamp of timestamps) return timestamp >= from;
+  return false;
+}

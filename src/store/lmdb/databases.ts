@@ -1,0 +1,106 @@
+import { type Key, timestampOfKey, writeKey } from "./key.js";
+
+export interface ScanOptions {
+  readonly start: Key;
+  /** Exclusive, but for scans with `inclusiveEnd`. */
+  readonly end: Key;
+  readonly reverse?: boolean;
+  readonly exclusiveStart?: boolean;
+  readonly inclusiveEnd?: boolean;
+  readonly values?: boolean;
+  readonly limit?: number;
+}
+
+/** What is used of one of LMDB's named databases, as the options below make it behave. */
+export interface Handle<Entry> {
+  /** Lent: one buffer is used for all answers up to 32 KB, and longer ones lie in the mapped file. */
+  getBinaryFast(key: Key): Buffer | undefined;
+  getRange(options: ScanOptions): Iterable<Entry>;
+  /** Inside a write transaction only, where they are done at once, and throw where they fail. */
+  put(key: Key, value: Uint8Array): unknown;
+  remove(key: Key): unknown;
+  getStats(): Record<string, unknown>;
+}
+
+/** What is used of LMDB's environment. */
+export interface Root {
+  /** Runs `action` in a write transaction, soon; resolves when that is flushed. `action` must not throw. */
+  transaction(action: () => void): Promise<void>;
+  transactionSync(action: () => void): void;
+  /** Inside a write transaction: its number, one above the last committed one's. */
+  getWriteTxnId(): number;
+  /** Lets the next read see the newest commit. */
+  resetReadTxn(): void;
+  readerCheck(): number;
+  close(): Promise<void>;
+}
+
+/** An entry of a database whose keys end with a timestamp: that, and a copy of the value unless `values: false`. */
+export interface VersionEntry {
+  readonly key: number;
+  readonly value: Buffer;
+}
+
+/** LMDB's named databases of one store. The root itself holds nothing else. */
+export interface Databases {
+  readonly root: Root;
+  /** A cell's flags, newest write record and its timestamp, under the cell's key. Read by {@link entryReader}. */
+  readonly cells: Handle<unknown>;
+  /** Older write records, under the cell's key and the timestamp. */
+  readonly versions: Handle<VersionEntry>;
+  /** Locks, data and statuses, under the cell's key, the part and the timestamp. */
+  readonly protocol: Handle<VersionEntry>;
+  /** Format and counter. */
+  readonly meta: Handle<unknown>;
+}
+
+/** Reads entries of `cells` where LMDB has put them, so that a scan copies only what it shows. */
+export interface EntryReader {
+  /** `target[start..end)` is a key of `cells`. */
+  key(target: Uint8Array, start: number, end: number): void;
+  /** `entry[0..length)` is its value. Both hold only during the call. */
+  value(entry: Uint8Array, length: number): void;
+}
+
+/** Who reads what the scan of the moment meets; scans run to their end, or pause between entries. */
+export const entryReader: { current: EntryReader | undefined } = { current: undefined };
+
+/** How LMDB is to read and write keys as {@link Key}s, and values as bytes. */
+export const cellsOptions = {
+  name: "cells",
+  encoding: "binary",
+  keyEncoder: {
+    writeKey,
+    readKey(target: Uint8Array, start: number, end: number): number {
+      entryReader.current?.key(target, start, end);
+      return 0;
+    },
+  },
+  encoder: {
+    encode: (value: Uint8Array) => value,
+    decode(entry: Uint8Array, length?: number): number {
+      entryReader.current?.value(entry, length ?? entry.length);
+      return 0;
+    },
+  },
+} as const;
+
+/** The same for databases whose keys end with a timestamp; reading a key gives that. */
+export const versionsOptions = {
+  encoding: "binary",
+  keyEncoder: {
+    writeKey,
+    readKey: (target: Uint8Array, _start: number, end: number): number => timestampOfKey(target, end),
+  },
+} as const;
+
+/** The same for a database that is never scanned. */
+export const metaOptions = {
+  name: "meta",
+  encoding: "binary",
+  keyEncoder: {
+    writeKey,
+    readKey: (target: Uint8Array, start: number, end: number): Buffer =>
+      Buffer.from(target.slice(start, end)),
+  },
+} as const;

@@ -1,0 +1,59 @@
+import {
+  PercolatorError,
+  StoreDamagedError,
+  StoreError,
+  StoreFullError,
+  StoreVersionError,
+} from "../../errors/index.js";
+
+/** LMDB's own codes, and those of the system, that say what is to be done. */
+const noSpace = new Set([-30792, -30788, 28, 112, 122, 27]);
+const damaged = new Set([-30797, -30796, -30793, -30779]);
+const versionMismatch = -30794;
+const lockTableFull = -30790;
+const mapFailed = 12;
+const noPermission = new Set([1, 13, 30, 5]);
+
+/** The number of LMDB's or the system's error, where `error` has one. */
+export function errorNumber(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "number" ? error.code : undefined;
+}
+
+/** The error to throw for one that LMDB threw while `doing` something to the database in `path`. */
+export function storeError(error: unknown, path: string, doing: string): PercolatorError {
+  if (error instanceof PercolatorError) return error;
+  const code = errorNumber(error);
+  const reason = error instanceof Error ? error.message : String(error);
+  const what = `The database in ${path} could not ${doing}: ${reason}.`;
+  const details = { cause: error };
+  if (code === undefined) return new StoreError(what, details);
+  if (noSpace.has(code)) {
+    return new StoreFullError(
+      `${what} No space is left; nothing was changed. Free space and try again.`,
+      details,
+    );
+  }
+  if (damaged.has(code)) {
+    return new StoreDamagedError(`${what} Its files are damaged; restore them from a backup.`, details);
+  }
+  if (code === versionMismatch) {
+    return new StoreVersionError(
+      `${what} It was written by another version of LMDB; upgrade this package.`,
+      details,
+    );
+  }
+  if (code === lockTableFull) {
+    return new StoreError(
+      `${what} Too many processes read it at once; end some, or raise maxReaders.`,
+      details,
+    );
+  }
+  if (code === mapFailed) {
+    return new StoreError(`${what} There is no address space or memory for its map; free memory.`, details);
+  }
+  if (noPermission.has(code)) {
+    return new StoreError(`${what} Check the permissions of the folder and the state of the disk.`, details);
+  }
+  return new StoreError(what, details);
+}

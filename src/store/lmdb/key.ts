@@ -1,0 +1,192 @@
+import { keyTooLong, storeLimits } from "../check.js";
+
+/** LMDB's own limit with pages of 4 KB. */
+const longestKey = 1_978;
+/** Room for keys that are yet to be refused. */
+const mostBytes = 2 * longestKey + storeLimits.tableBytes + 64;
+
+/** No key in LMDB, nor a part of one, is longer. */
+export const longestEncodedKey = longestKey;
+
+/** A bound lies beside a key, so it may be a little longer. */
+const boundSlack = 4;
+
+const latestTimestamp = Number.MAX_SAFE_INTEGER;
+const prefixes = new Map<string, Uint8Array>();
+
+/** The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another. */
+export function tablePrefix(table: string): Uint8Array {
+  const known = prefixes.get(table);
+  if (known !== undefined) return known;
+  const prefix = Buffer.from(`${table}\0`);
+  if (prefixes.size < 10_000) prefixes.set(table, prefix);
+  return prefix;
+}
+
+/**
+ * A key under construction, reused from call to call so that reads allocate none. A cell's key is
+ * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 by 00 FF. It sorts by the rows' bytes, then by the
+ * columns': where one row begins with another, the shorter's 00 01 meets a byte above 00, or 00 FF.
+ */
+export class Key {
+  readonly bytes: Buffer = Buffer.alloc(mostBytes);
+  length = 0;
+  /** Length of the cell's own key, without what was appended to it. */
+  cellLength = 0;
+
+  /** Bytes that are no cell's. */
+  raw(bytes: Uint8Array): this {
+    this.bytes.set(bytes);
+    this.length = bytes.length;
+    this.cellLength = bytes.length;
+    return this;
+  }
+
+  /** The cell of `row` and `column`; without a column, the place before the row's first. */
+  cell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array | undefined): this {
+    const rowAndColumn = row.length + (column?.length ?? 0);
+    if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
+    const target = this.bytes;
+    for (let i = 0; i < prefix.length; i++) target[i] = prefix[i]!;
+    this.length = prefix.length;
+    this.#escape(row);
+    target[this.length++] = 0;
+    target[this.length++] = 1;
+    if (column !== undefined) this.#escape(column);
+    this.cellLength = this.length;
+    const bytes = this.length - prefix.length - 2;
+    if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
+    return this;
+  }
+
+  /** The same cell as `other`'s. */
+  sameCell(other: Key): this {
+    for (let i = 0; i < other.cellLength; i++) this.bytes[i] = other.bytes[i]!;
+    this.length = other.cellLength;
+    this.cellLength = other.cellLength;
+    return this;
+  }
+
+  /** The place after the last column of `row`. */
+  rowEnd(prefix: Uint8Array, row: Uint8Array): this {
+    this.cell(prefix, row, undefined);
+    this.bytes[this.length - 1] = 2;
+    return this;
+  }
+
+  /** The first place of the table. */
+  tableStart(prefix: Uint8Array): this {
+    this.bytes.set(prefix);
+    this.length = prefix.length;
+    return this;
+  }
+
+  /** The place after the table. */
+  tableEnd(prefix: Uint8Array): this {
+    this.tableStart(prefix);
+    this.bytes[this.length - 1] = 1;
+    return this;
+  }
+
+  /** The cell itself, without what was appended. */
+  cellOnly(): this {
+    this.length = this.cellLength;
+    return this;
+  }
+
+  /** An older write record beneath the cell; newest first. */
+  version(timestamp: number): this {
+    return this.#suffix().timestamp(timestamp);
+  }
+
+  /** A version of another part beneath the cell; newest first within the part. */
+  part(code: number, timestamp: number): this {
+    this.#suffix();
+    this.bytes[this.length++] = code;
+    return this.timestamp(timestamp);
+  }
+
+  /** The place after the last version beneath the cell. */
+  versionsEnd(): this {
+    this.#suffix();
+    this.bytes[this.length - 1] = 2;
+    return this;
+  }
+
+  /** The place after the last version of a part beneath the cell. */
+  partEnd(code: number): this {
+    this.#suffix();
+    this.bytes[this.length++] = code + 1;
+    return this;
+  }
+
+  /** Inverted, so that the newest sorts first. */
+  timestamp(timestamp: number): this {
+    writeTimestamp(this.bytes, this.length, latestTimestamp - Math.min(timestamp, latestTimestamp));
+    this.length += 8;
+    return this;
+  }
+
+  #suffix(): this {
+    this.length = this.cellLength;
+    this.bytes[this.length++] = 0;
+    this.bytes[this.length++] = 1;
+    return this;
+  }
+
+  #escape(source: Uint8Array): void {
+    const target = this.bytes;
+    let at = this.length;
+    for (let i = 0; i < source.length; i++) {
+      const byte = source[i]!;
+      target[at++] = byte;
+      if (byte === 0) target[at++] = 0xff;
+    }
+    this.length = at;
+  }
+
+  /** Less than 0 where this key sorts before `other`. */
+  compare(other: Key): number {
+    return this.bytes.compare(other.bytes, 0, other.length, 0, this.length);
+  }
+}
+
+function tooLong(prefix: Uint8Array, bytes: number): Error {
+  return keyTooLong(Buffer.from(prefix).toString("utf8", 0, prefix.length - 1), bytes);
+}
+
+/** Writes a timestamp as 8 bytes, most significant first. */
+export function writeTimestamp(target: Uint8Array, at: number, timestamp: number): void {
+  const high = Math.floor(timestamp / 0x1_0000_0000);
+  const low = timestamp >>> 0;
+  target[at] = high >>> 24;
+  target[at + 1] = high >>> 16;
+  target[at + 2] = high >>> 8;
+  target[at + 3] = high;
+  target[at + 4] = low >>> 24;
+  target[at + 5] = low >>> 16;
+  target[at + 6] = low >>> 8;
+  target[at + 7] = low;
+}
+
+/** Reads what {@link writeTimestamp} wrote. */
+export function readTimestamp(source: Uint8Array, at: number): number {
+  const high =
+    ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0;
+  const low =
+    ((source[at + 4]! << 24) | (source[at + 5]! << 16) | (source[at + 6]! << 8) | source[at + 7]!) >>> 0;
+  return high * 0x1_0000_0000 + low;
+}
+
+/** Reads the inverted timestamp at the end of a key. */
+export function timestampOfKey(source: Uint8Array, end: number): number {
+  return latestTimestamp - readTimestamp(source, end - 8);
+}
+
+/** Hands a {@link Key}'s bytes to LMDB, without a buffer between. */
+export function writeKey(key: Key, target: Uint8Array, start: number): number {
+  const source = key.bytes;
+  const length = key.length;
+  for (let i = 0; i < length; i++) target[start + i] = source[i]!;
+  return start + length;
+}

@@ -1,0 +1,196 @@
+import { readSync } from "node:fs";
+
+/**
+ * Reads LMDB's data file page by page, as it lies on disk (data version 2, 64 bits, little-endian). Only to look
+ * before opening whether the file can be one, since LMDB ends the process over some damaged pages; and to
+ * find, from the upper pages of a tree, keys that divide it about equally.
+ */
+const magic = 0xbeefc0de;
+const dataVersion = 2;
+const pageHeader = 24;
+const nodeHeader = 8;
+const databaseRecord = 48;
+const branchFlag = 1;
+const leafFlag = 2;
+const bigDataFlag = 1;
+const subDataFlag = 2;
+const noPage = 0xffff_ffff_ffff_ffffn;
+
+/** One of LMDB's trees. `root` is undefined where it is empty. */
+export interface Tree {
+  readonly entries: number;
+  readonly root: number | undefined;
+}
+
+/** One state of the file. */
+export interface Meta {
+  readonly pageSize: number;
+  readonly lastPage: number;
+  readonly transaction: number;
+  readonly free: Tree;
+  readonly main: Tree;
+}
+
+/** One node of a page. */
+export interface Node {
+  readonly key: Buffer;
+  /** Of a branch: the page below. */
+  readonly child: number;
+  readonly flags: number;
+  readonly data: Buffer;
+}
+
+export interface Page {
+  readonly branch: boolean;
+  readonly nodes: readonly Node[];
+}
+
+/** What was found wrong; `reason` for people. */
+export class PageError extends Error {
+  readonly reason: "format" | "version" | "damage";
+
+  constructor(reason: PageError["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+function damage(message: string): PageError {
+  return new PageError("damage", message);
+}
+
+/** An open data file. */
+export class DataFile {
+  readonly #file: number;
+  readonly size: number;
+  pageSize = 0;
+
+  constructor(file: number, size: number) {
+    this.#file = file;
+    this.size = size;
+  }
+
+  /** The states that the file holds: the two that LMDB alternates between, and the last one flushed. Newest first. */
+  metas(): Meta[] {
+    const first = this.#meta(0);
+    this.pageSize = first.pageSize;
+    const metas = [first];
+    const flushed = this.#read(this.pageSize >> 1, pageHeader + 160);
+    // Its page holds no magic: it is a copy of the rest.
+    if (flushed.readBigUInt64LE(pageHeader + 128) !== 0n) metas.push(this.#parse(flushed));
+    metas.push(this.#meta(this.pageSize));
+    return metas.sort((a, b) => b.transaction - a.transaction);
+  }
+
+  page(number: number): Page {
+    const bytes = this.#read(number * this.pageSize, this.pageSize);
+    if (Number(bytes.readBigUInt64LE(0)) !== number) throw damage(`page ${number} bears another number`);
+    const flags = bytes.readUInt16LE(18);
+    const lower = bytes.readUInt16LE(20);
+    const upper = bytes.readUInt16LE(22);
+    const branch = (flags & branchFlag) !== 0;
+    if (branch === ((flags & leafFlag) !== 0)) throw damage(`page ${number} is no page of a tree`);
+    if (lower > upper || upper > this.pageSize - pageHeader || lower % 2 !== 0) {
+      throw damage(`page ${number} has impossible bounds`);
+    }
+    const nodes: Node[] = [];
+    for (let i = 0; i < lower / 2; i++) nodes.push(this.#node(bytes, number, i, branch));
+    return { branch, nodes };
+  }
+
+  /** The named databases of `meta`. */
+  trees(meta: Meta): Map<string, Tree> {
+    const trees = new Map<string, Tree>();
+    const visit = (number: number, depth: number) => {
+      const page = this.page(number);
+      for (const node of page.nodes) {
+        if (page.branch) {
+          if (depth > 30) throw damage("the main tree has no end");
+          visit(node.child, depth + 1);
+        } else if ((node.flags & subDataFlag) !== 0 && node.data.length >= databaseRecord) {
+          // LMDB keeps the name's end mark.
+          trees.set(node.key.toString().replace(/\0$/, ""), parseTree(node.data, 0));
+        }
+      }
+    };
+    if (meta.main.root !== undefined) visit(meta.main.root, 0);
+    return trees;
+  }
+
+  /** Looks at the upper `levels` of a tree, or at all of it, and throws where a page cannot be. */
+  check(tree: Tree, levels: number): void {
+    if (tree.root === undefined) return;
+    const pages = Math.floor(this.size / this.pageSize);
+    const visit = (number: number, left: number) => {
+      const page = this.page(number);
+      for (const node of page.nodes) {
+        if (page.branch) {
+          if (node.child < 2 || node.child >= pages)
+            throw damage(`page ${node.child} is beyond the file's end`);
+          if (left > 0) visit(node.child, left - 1);
+        } else if ((node.flags & bigDataFlag) !== 0 && node.data.length >= 24) {
+          const last = Number(node.data.readBigUInt64LE(0)) + Number(node.data.readBigUInt64LE(16));
+          if (last > pages) throw damage(`a value's page ${last} is beyond the file's end`);
+        }
+      }
+    };
+    visit(tree.root, levels);
+  }
+
+  #meta(offset: number): Meta {
+    const bytes = this.#read(offset, pageHeader + 160);
+    if (bytes.readUInt32LE(pageHeader) !== magic) throw new PageError("format", "it is not a file of LMDB");
+    const version = bytes.readUInt32LE(pageHeader + 4) & 0xffff;
+    if (version !== dataVersion) throw new PageError("version", `its data version is ${version}`);
+    return this.#parse(bytes);
+  }
+
+  #parse(bytes: Buffer): Meta {
+    const pageSize = bytes.readUInt32LE(pageHeader + 24);
+    if (pageSize < 512 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) {
+      throw damage(`its page size cannot be ${pageSize}`);
+    }
+    return {
+      pageSize,
+      free: parseTree(bytes, pageHeader + 24),
+      main: parseTree(bytes, pageHeader + 24 + databaseRecord),
+      lastPage: Number(bytes.readBigUInt64LE(pageHeader + 120)),
+      transaction: Number(bytes.readBigUInt64LE(pageHeader + 128)),
+    };
+  }
+
+  #node(bytes: Buffer, page: number, index: number, branch: boolean): Node {
+    const at = pageHeader + bytes.readUInt16LE(pageHeader + 2 * index);
+    if (at + nodeHeader > bytes.length) throw damage(`page ${page} has a node outside itself`);
+    const low = bytes.readUInt32LE(at);
+    const flags = bytes.readUInt16LE(at + 4);
+    const keyEnd = at + nodeHeader + bytes.readUInt16LE(at + 6);
+    const inPage = branch ? 0 : (flags & bigDataFlag) !== 0 ? 24 : low;
+    if (keyEnd + inPage > bytes.length) throw damage(`page ${page} has a node that is cut off`);
+    return {
+      key: bytes.subarray(at + nodeHeader, keyEnd),
+      child: branch ? low + flags * 0x1_0000_0000 : 0,
+      flags: branch ? 0 : flags,
+      data: bytes.subarray(keyEnd, keyEnd + inPage),
+    };
+  }
+
+  #read(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length);
+    let read = 0;
+    while (read < length) {
+      const count = readSync(this.#file, bytes, read, length - read, offset + read);
+      if (count === 0) throw damage(`it ends at byte ${offset + read}, before what it refers to`);
+      read += count;
+    }
+    return bytes;
+  }
+}
+
+function parseTree(bytes: Buffer, at: number): Tree {
+  const root = bytes.readBigUInt64LE(at + 40);
+  return {
+    entries: Number(bytes.readBigUInt64LE(at + 32)),
+    root: root === noPage ? undefined : Number(root),
+  };
+}

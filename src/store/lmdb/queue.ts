@@ -1,0 +1,286 @@
+import type { Environment } from "../../environment/index.js";
+import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
+import type { Databases } from "./databases.js";
+import { errorNumber, storeError } from "./errors.js";
+import { GuardMemo } from "./memo.js";
+import { Plan } from "./plan.js";
+import type { Request, Task } from "./request.js";
+import { readState, type StoreState, writeState } from "./state.js";
+
+/** A group ends after so long on the event loop, or so many requests; the rest goes into the next. */
+const groupMs = 4;
+const groupRequests = 4_096;
+/** Requests between two looks at the clock. */
+const requestsPerLook = 8;
+
+/** LMDB's answer to a commit after an error that made the transaction unfit. */
+const badTransaction = -30782;
+
+/** Requests that share a transaction and its flush. */
+class Group {
+  readonly number: number;
+  readonly requests: Request[] = [];
+  /** LMDB's transaction that it went into. Groups that follow closely may share one. */
+  transaction: Transaction | undefined;
+  /** Whether anything was written. */
+  wrote = false;
+  /** Whether a request may be answered before the flush. */
+  early = false;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+}
+
+/** One of LMDB's write transactions. */
+interface Transaction {
+  readonly id: number;
+  /** What `meta` said before it. */
+  readonly before: StoreState;
+  /** Why it cannot be committed. */
+  failure: unknown;
+}
+
+/**
+ * Writes for one LMDB environment. All that waits when LMDB's write lock has been got goes into one transaction,
+ * and shares its flush; the next group begins while that flush runs.
+ */
+export class WriteQueue {
+  readonly #databases: Databases;
+  readonly #environment: Environment;
+  readonly #path: string;
+  /** Tells this queue's groups from those of other processes. */
+  readonly #writer: number;
+  #waiting: Request[] = [];
+  #taken = 0;
+  #scheduled = false;
+  #lastGroup = 0;
+  #transaction: Transaction | undefined;
+  /** Groups with requests that may be answered once LMDB has committed. */
+  #unanswered: Group[] = [];
+  readonly #flights = new Set<Promise<void>>();
+  #broken: PercolatorError | undefined;
+
+  constructor(databases: Databases, environment: Environment, path: string) {
+    this.#databases = databases;
+    this.#environment = environment;
+    this.#path = path;
+    this.#writer = Math.floor(environment.random() * Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Puts `request` in line. Its promise is settled when it is done. */
+  push(request: Request): void {
+    if (this.#broken !== undefined) {
+      request.reject(this.#broken);
+      return;
+    }
+    this.#waiting.push(request);
+    this.#schedule();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async idle(): Promise<void> {
+    while (this.#flights.size > 0) await Promise.all(this.#flights);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const group = new Group(++this.#lastGroup);
+    const flight = this.#databases.root
+      .transaction(() => this.#fill(group))
+      .then(
+        () => this.#finish(group),
+        (error: unknown) => this.#fail(group, error),
+      )
+      .finally(() => {
+        this.#flights.delete(flight);
+        this.#unanswered = this.#unanswered.filter((each) => each !== group);
+      });
+    this.#flights.add(flight);
+  }
+
+  /** Runs inside the write transaction. Must not throw: LMDB would commit what was put before. */
+  #fill(group: Group): void {
+    try {
+      const state = readState(this.#databases);
+      group.transaction = this.#enter(state);
+      this.#answerEarly(group.transaction.id, state);
+      this.#drain(group, group.transaction, state.counter);
+    } catch (error) {
+      if (group.transaction !== undefined) group.transaction.failure ??= error;
+    }
+    this.#scheduled = false;
+    if (group.early && group.wrote) this.#unanswered.push(group);
+    // Not at once, where it would join this transaction and hold its flush up.
+    if (this.#hasMore()) this.#environment.defer(() => this.#hasMore() && this.#schedule());
+  }
+
+  /** A group without requests, too, answers those before it. */
+  #hasMore(): boolean {
+    return this.#taken < this.#waiting.length || this.#unanswered.length > 0;
+  }
+
+  /** LMDB's transaction of the moment. */
+  #enter(state: StoreState): Transaction {
+    const id = this.#databases.root.getWriteTxnId();
+    if (this.#transaction?.id !== id) this.#transaction = { id, before: state, failure: undefined };
+    return this.#transaction;
+  }
+
+  #drain(group: Group, transaction: Transaction, counterBefore: number): void {
+    const memo = new GuardMemo();
+    const started = this.#environment.monotonic();
+    let counter = counterBefore;
+    let count = 0;
+    while (this.#taken < this.#waiting.length && transaction.failure === undefined) {
+      const request = this.#waiting[this.#taken++]!;
+      if (request.settled) continue;
+      group.requests.push(request);
+      group.early ||= request.early;
+      counter = this.#do(request, group, memo, counter);
+      if (++count >= groupRequests) break;
+      if (count % requestsPerLook === 0 && this.#environment.monotonic() - started > groupMs) break;
+    }
+    if (this.#taken === this.#waiting.length) {
+      this.#waiting = [];
+      this.#taken = 0;
+    }
+    if (group.wrote && transaction.failure === undefined) {
+      writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
+    }
+  }
+
+  /** Checks and writes one request; gives the counter after it. */
+  #do(request: Request, group: Group, memo: GuardMemo, counter: number): number {
+    request.take();
+    const plan = new Plan(this.#databases, memo);
+    let after = counter;
+    try {
+      after = this.#plan(request, plan, counter);
+    } catch (error) {
+      request.failure = storeError(error, this.#path, doing(request.task));
+      return counter;
+    }
+    try {
+      if (plan.write() || after !== counter) group.wrote = true;
+    } catch (error) {
+      group.wrote = true;
+      group.transaction!.failure = error;
+    }
+    return after;
+  }
+
+  #plan(request: Request, plan: Plan, counter: number): number {
+    const { task } = request;
+    if (task.type === "mutate") {
+      const failed = plan.failedGuard(task.mutation, 0) >= 0;
+      request.answer = failed ? "rejected" : "applied";
+      if (!failed) plan.change(task.mutation, 0);
+      return counter;
+    }
+    const timestamp = Math.max(counter + 1, Math.floor(this.#environment.now() * 1_000));
+    if (task.type === "next") {
+      request.answer = timestamp;
+      return timestamp;
+    }
+    const rejection = plan.rejection(task.batch, timestamp);
+    request.answer = rejection ?? { answer: "applied", timestamp };
+    if (rejection !== undefined) return counter;
+    for (const row of task.batch.rows) plan.change(row, timestamp);
+    return timestamp;
+  }
+
+  /**
+   * With LMDB's write lock in hand, earlier transactions are committed or lost. If the state is still ours, and
+   * of that group or a later one, it is committed, and may be answered without its flush; if not, another
+   * process may have come between, and the flush will tell.
+   */
+  #answerEarly(transaction: number, state: StoreState): void {
+    const earlier = this.#unanswered.filter((group) => group.transaction!.id < transaction);
+    if (earlier.length === 0) return;
+    this.#unanswered = this.#unanswered.filter((group) => group.transaction!.id >= transaction);
+    if (state.writer !== this.#writer) return;
+    for (const group of earlier) {
+      if (state.group >= group.number) this.#answer(group.requests.filter((request) => request.early));
+    }
+  }
+
+  /** The group is committed and flushed. */
+  #finish(group: Group): void {
+    if (group.transaction?.failure !== undefined) {
+      this.#break(
+        group,
+        new InternalError(`The database in ${this.#path} committed a write that had failed.`),
+      );
+      return;
+    }
+    this.#answer(group.requests);
+  }
+
+  #answer(requests: readonly Request[]): void {
+    // So that whoever is told of it sees it in the very next read.
+    this.#databases.root.resetReadTxn();
+    for (const request of requests) if (!request.settled) request.settle();
+  }
+
+  /** The commit failed: either nothing of the group was committed, or it was, and the flush failed. */
+  async #fail(group: Group, failure: unknown): Promise<void> {
+    const reason = group.transaction?.failure ?? (await commitError(failure));
+    const error = storeError(reason, this.#path, "write");
+    const outcome = this.#outcome(group);
+    if (outcome === "lost") {
+      for (const request of group.requests) if (!request.settled) request.reject(request.failure ?? error);
+    } else if (outcome === "unknown") {
+      for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
+    } else {
+      const message =
+        `The database in ${this.#path} committed, but the system could not flush its files: ${error.message} ` +
+        "What was written last is lost if the machine stops. Check the disk, and open the database again.";
+      this.#break(group, new StoreError(message, { cause: error }));
+    }
+  }
+
+  /** Whether a group whose commit failed can be seen all the same. */
+  #outcome({ transaction, number, wrote }: Group): "lost" | "committed" | "unknown" {
+    // A put that failed makes the commit fail before anything of it can be seen.
+    if (transaction === undefined || transaction.failure !== undefined || !wrote) return "lost";
+    try {
+      this.#databases.root.resetReadTxn();
+      const state = readState(this.#databases);
+      if (state.writer === this.#writer && state.group >= number) return "committed";
+      // Where another process has committed since, there is no telling.
+      const { before } = transaction;
+      return state.writer === before.writer && state.group === before.group ? "lost" : "unknown";
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /** After a failed flush, what the system still holds of the file is not known: writing on could tear it. */
+  #break(group: Group, error: PercolatorError): void {
+    this.#broken = error;
+    for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
+    for (const request of this.#waiting.slice(this.#taken)) if (!request.settled) request.reject(error);
+    this.#waiting = [];
+    this.#taken = 0;
+  }
+}
+
+function doing(task: Task): string {
+  if (task.type === "next") return "take a timestamp";
+  return task.type === "commit"
+    ? "commit a batch"
+    : `mutate a row of table ${JSON.stringify(task.mutation.table)}`;
+}
+
+/** LMDB's binding rejects with a general error, and says why in a promise that hangs on it. */
+async function commitError(failure: unknown): Promise<unknown> {
+  if (typeof failure !== "object" || failure === null || !("commitError" in failure)) return failure;
+  try {
+    await failure.commitError;
+  } catch (error) {
+    return errorNumber(error) === badTransaction ? failure : error;
+  }
+  return failure;
+}

@@ -1,0 +1,93 @@
+import { abortError, type PercolatorError } from "../../errors/index.js";
+import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
+import type { StoreRequestOptions } from "../row-store.js";
+
+/** What waits to be written: one row, one batch, or one increment of the counter. */
+export type Task =
+  | { readonly type: "mutate"; readonly mutation: RowMutation }
+  | { readonly type: "commit"; readonly batch: AtomicBatch }
+  | { readonly type: "next" };
+
+/** What a task is answered with. */
+export type Answer = MutationAnswer | BatchAnswer | number;
+
+const doing = {
+  mutate: "To mutate a row",
+  commit: "To commit a batch",
+  next: "To take a timestamp",
+} as const;
+
+/** One task on its way: waiting, taken into a group, answered. */
+export class Request {
+  readonly task: Task;
+  /** Answer when LMDB has committed, before it has flushed. */
+  readonly early: boolean;
+  readonly answered: Promise<Answer>;
+  /** What to answer once the group is committed. */
+  answer: Answer | undefined;
+  /** Why this request alone failed, before anything of it was written. */
+  failure: PercolatorError | undefined;
+  settled = false;
+  whenEnded: (() => void) | undefined;
+  #taken = false;
+  #resolve!: (answer: Answer) => void;
+  #reject!: (reason: unknown) => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort: (() => void) | undefined;
+
+  constructor(task: Task, early: boolean, options: StoreRequestOptions | undefined) {
+    this.task = task;
+    // A timestamp need not wait for the flush. LMDB keeps the order of its commits: where anything written with it,
+    // or after it, outlives a stop of the machine, so does the counter; where nothing does, nothing knows of it.
+    this.early = early || task.type === "next";
+    this.answered = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#signal = options?.signal;
+    if (this.#signal === undefined) return;
+    this.#onAbort = () => this.#abort();
+    this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** A group is about to do it; from here on an abort leaves open whether it is done. */
+  take(): void {
+    this.#taken = true;
+  }
+
+  /** Answers what was found. */
+  settle(): void {
+    if (this.failure !== undefined) this.reject(this.failure);
+    else if (this.answer !== undefined) this.resolve(this.answer);
+  }
+
+  /** Answers that it may have been applied. */
+  settleUnknown(error: PercolatorError): void {
+    if (this.failure !== undefined) this.reject(this.failure);
+    else if (this.task.type === "next") this.reject(error);
+    else this.resolve(this.task.type === "mutate" ? "unknown" : { answer: "unknown" });
+  }
+
+  resolve(answer: Answer): void {
+    this.#end();
+    this.#resolve(answer);
+  }
+
+  reject(error: unknown): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    this.settled = true;
+    this.whenEnded?.();
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  #abort(): void {
+    if (this.settled) return;
+    const error = abortError(this.#signal!, doing[this.task.type]);
+    if (this.#taken) this.settleUnknown(error);
+    else this.reject(error);
+  }
+}

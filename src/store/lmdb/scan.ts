@@ -1,0 +1,230 @@
+import type { Columns } from "../cell.js";
+import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
+import { type Databases, type EntryReader, entryReader } from "./databases.js";
+import { Key, longestEncodedKey, readTimestamp } from "./key.js";
+import { flags, headerBytes } from "./layout.js";
+
+/** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
+const missesBeforeSeek = 6;
+
+const chunkBytes = 16_384;
+const noBytes = Buffer.alloc(0);
+
+/** Where a scan begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
+export interface ScanBounds {
+  readonly low: Key;
+  readonly high: Key;
+}
+
+/** Reused by all scans: each runs to its end before the next one begins. */
+export const scanBounds: ScanBounds = { low: new Key(), high: new Key() };
+
+/**
+ * Walks over the cells of a part of a table, in either direction. It reads keys and values where LMDB has put
+ * them and copies no more than a page shows: a row once, a column once while it repeats, a value if it is wanted.
+ */
+export class CellScan implements EntryReader {
+  /** Whether the column of the entry that {@link next} stopped at is wanted. The following hold for wanted ones. */
+  wanted = false;
+  flags = 0;
+  /** Of the newest write record; -1 where none stands. */
+  timestamp = -1;
+  /** A copy of the newest write record where that is near, and at or below the read timestamp. */
+  bytes: Buffer = noBytes;
+  /** Of the entry's row, counted from 1. */
+  rowNumber = 0;
+  /** Entries met. */
+  scanned = 0;
+
+  readonly #databases: Databases;
+  readonly #prefix: Uint8Array;
+  readonly #columns: Columns;
+  readonly #all: boolean;
+  readonly #at: number;
+  readonly #bounds: ScanBounds;
+  readonly #reverse: boolean;
+  #iterator: Iterator<unknown> | undefined;
+  #misses = 0;
+  readonly #rowBytes = Buffer.allocUnsafe(longestEncodedKey);
+  #rowLength = 0;
+  #row: Buffer | undefined;
+  readonly #columnBytes = Buffer.allocUnsafe(longestEncodedKey);
+  #columnLength = -1;
+  #column: Uint8Array = noBytes;
+  #columnWanted = false;
+  #chunk = noBytes;
+  #chunkUsed = 0;
+
+  /** Write records newer than `at` are not copied. */
+  constructor(
+    databases: Databases,
+    prefix: Uint8Array,
+    columns: Columns,
+    at: number,
+    bounds: ScanBounds,
+    reverse = false,
+  ) {
+    this.#databases = databases;
+    this.#prefix = prefix;
+    this.#columns = columns;
+    this.#all = wantsAll(columns);
+    this.#at = at;
+    this.#bounds = bounds;
+    this.#reverse = reverse;
+    this.#iterator = this.#iterate();
+  }
+
+  /** Goes on to the next entry, wanted or not; false at the end. */
+  next(): boolean {
+    if (this.#misses >= missesBeforeSeek) this.#seek();
+    if (this.#iterator === undefined) return false;
+    entryReader.current = this;
+    if (this.#iterator.next().done) {
+      this.#iterator = undefined;
+      return false;
+    }
+    this.scanned++;
+    this.#misses = this.wanted ? 0 : this.#misses + 1;
+    return true;
+  }
+
+  /** Frees LMDB's cursor. Needed unless {@link next} has said false; harmless then. */
+  close(): void {
+    this.#iterator?.return?.();
+    this.#iterator = undefined;
+  }
+
+  /** The row of the entry: a copy, one for all its columns. */
+  get row(): Buffer {
+    this.#row ??= this.#unescape(this.#rowBytes, 0, this.#rowLength - 2);
+    return this.#row;
+  }
+
+  /** The column of the entry: a copy, one while it repeats. */
+  get column(): Uint8Array {
+    return this.#column;
+  }
+
+  /** Called by LMDB's binding for each entry, before {@link value}. */
+  key(target: Uint8Array, start: number, end: number): void {
+    const from = start + this.#prefix.length;
+    const columnStart = this.#sameRow(target, from, end)
+      ? from + this.#rowLength
+      : this.#enterRow(target, from);
+    if (!this.#sameColumn(target, columnStart, end)) this.#enterColumn(target, columnStart, end);
+    this.wanted = this.#columnWanted;
+  }
+
+  value(entry: Uint8Array, length: number): void {
+    if (!this.wanted) return;
+    this.flags = entry[0]!;
+    this.bytes = noBytes;
+    if ((this.flags & flags.write) === 0) {
+      this.timestamp = -1;
+      return;
+    }
+    this.timestamp = readTimestamp(entry, 1);
+    if (length > headerBytes && this.timestamp <= this.#at) {
+      const copy = this.#take(length - headerBytes);
+      if (copy.length > 64) copy.set(entry.subarray(headerBytes, length));
+      else for (let i = 0; i < copy.length; i++) copy[i] = entry[headerBytes + i]!;
+      this.bytes = copy;
+    }
+  }
+
+  #iterate(): Iterator<unknown> {
+    const { low, high } = this.#bounds;
+    const range = this.#reverse
+      ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+      : { start: low, end: high };
+    return this.#databases.cells.getRange(range)[Symbol.iterator]();
+  }
+
+  /** Starts anew at the next place that can be wanted. */
+  #seek(): void {
+    this.#misses = 0;
+    this.close();
+    const { low, high } = this.#bounds;
+    const column = this.#unescape(this.#columnBytes, 0, this.#columnLength);
+    if (this.#reverse) {
+      high.cell(this.#prefix, this.row, lastWantedBound(this.#columns, column));
+    } else {
+      const wanted = firstWanted(this.#columns, column);
+      if (wanted === undefined) low.rowEnd(this.#prefix, this.row);
+      else low.cell(this.#prefix, this.row, wanted);
+    }
+    if (low.compare(high) < 0) this.#iterator = this.#iterate();
+  }
+
+  #sameRow(target: Uint8Array, from: number, end: number): boolean {
+    const length = this.#rowLength;
+    if (length === 0 || from + length > end) return false;
+    const row = this.#rowBytes;
+    for (let i = length - 1; i >= 0; i--) if (target[from + i] !== row[i]) return false;
+    return true;
+  }
+
+  /** Copies the encoded row, its end mark included. Gives the place of the column. */
+  #enterRow(target: Uint8Array, from: number): number {
+    const row = this.#rowBytes;
+    let length = 0;
+    for (;;) {
+      const byte = target[from + length]!;
+      row[length++] = byte;
+      if (byte !== 0) continue;
+      const mark = target[from + length]!;
+      row[length++] = mark;
+      if (mark === 1) break;
+    }
+    this.#rowLength = length;
+    this.#row = undefined;
+    this.rowNumber++;
+    return from + length;
+  }
+
+  #sameColumn(target: Uint8Array, from: number, end: number): boolean {
+    if (this.#columnLength !== end - from) return false;
+    const column = this.#columnBytes;
+    for (let i = this.#columnLength - 1; i >= 0; i--) if (target[from + i] !== column[i]) return false;
+    return true;
+  }
+
+  #enterColumn(target: Uint8Array, from: number, end: number): void {
+    const length = end - from;
+    for (let i = 0; i < length; i++) this.#columnBytes[i] = target[from + i]!;
+    this.#columnLength = length;
+    const used = this.#chunkUsed;
+    this.#column = this.#unescape(this.#columnBytes, 0, length);
+    this.#columnWanted = true;
+    if (this.#all) return;
+    const range = wantedRange(this.#columns, this.#column);
+    this.#columnWanted = range !== undefined;
+    if (range === undefined || !("exact" in range)) return;
+    this.#chunkUsed = Math.min(used, this.#chunkUsed);
+    this.#column = range.exact;
+  }
+
+  #unescape(source: Uint8Array, from: number, end: number): Buffer {
+    let nuls = 0;
+    for (let i = from; i < end; i++) if (source[i] === 0) nuls++;
+    const copy = this.#take(end - from - nuls);
+    for (let i = from, to = 0; i < end; i++, to++) {
+      const byte = source[i]!;
+      copy[to] = byte;
+      if (byte === 0) i++;
+    }
+    return copy;
+  }
+
+  /** Room for a copy, out of one chunk for many. */
+  #take(length: number): Buffer {
+    if (length > chunkBytes / 8) return Buffer.allocUnsafeSlow(length);
+    if (this.#chunkUsed + length > this.#chunk.length) {
+      this.#chunk = Buffer.allocUnsafeSlow(chunkBytes);
+      this.#chunkUsed = 0;
+    }
+    const start = this.#chunkUsed;
+    this.#chunkUsed += length;
+    return this.#chunk.subarray(start, start + length);
+  }
+}

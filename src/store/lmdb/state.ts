@@ -1,0 +1,54 @@
+import type { Databases } from "./databases.js";
+import { Key, readTimestamp, writeTimestamp } from "./key.js";
+
+/** What `meta` says of the store as a whole; written once by every group that changes anything. */
+export interface StoreState {
+  /** The newest timestamp that was given away. */
+  readonly counter: number;
+  /** The last group that was committed: whose, and its number there. */
+  readonly writer: number;
+  readonly group: number;
+}
+
+const stateKey = metaKey("state");
+const formatKey = metaKey("format");
+const record = Buffer.alloc(24);
+const newState: StoreState = Object.freeze({ counter: 0, writer: 0, group: 0 });
+
+function metaKey(name: string): Key {
+  return new Key().raw(Buffer.from(name));
+}
+
+/** The state, as of the transaction or snapshot of the moment. */
+export function readState(databases: Databases): StoreState {
+  const bytes = databases.meta.getBinaryFast(stateKey);
+  if (bytes === undefined) return newState;
+  return {
+    counter: readTimestamp(bytes, 0),
+    writer: readTimestamp(bytes, 8),
+    group: readTimestamp(bytes, 16),
+  };
+}
+
+/** The counter alone. */
+export function readCounter(databases: Databases): number {
+  const bytes = databases.meta.getBinaryFast(stateKey);
+  return bytes === undefined ? 0 : readTimestamp(bytes, 0);
+}
+
+export function writeState(databases: Databases, state: StoreState): void {
+  writeTimestamp(record, 0, state.counter);
+  writeTimestamp(record, 8, state.writer);
+  writeTimestamp(record, 16, state.group);
+  databases.meta.put(stateKey, record);
+}
+
+/** The name and version of the layout, or undefined where none is recorded. */
+export function readFormat(databases: Pick<Databases, "meta">): string | undefined {
+  const bytes = databases.meta.getBinaryFast(formatKey);
+  return bytes?.toString("utf8", 0, bytes.length);
+}
+
+export function writeFormat(databases: Pick<Databases, "meta">, format: string): void {
+  databases.meta.put(formatKey, Buffer.from(format));
+}

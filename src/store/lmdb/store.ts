@@ -1,0 +1,233 @@
+import { type Environment, systemEnvironment } from "../../environment/index.js";
+import { ClosedError, InvalidArgumentError, StoreError, throwIfAborted } from "../../errors/index.js";
+import { limits } from "../../schema/limits.js";
+import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
+import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
+import type {
+  AtomicStore,
+  RangePage,
+  RangeRead,
+  RawPage,
+  RawRead,
+  RowPage,
+  RowRead,
+  RowStore,
+  StoreCapabilities,
+  StoreRequestOptions,
+} from "../row-store.js";
+import { acquireFolder, releaseFolder, type SharedFolder } from "./environment.js";
+import { storeError } from "./errors.js";
+import { readRaw } from "./raw.js";
+import { readRange, readRow } from "./read.js";
+import { type Answer, Request, type Task } from "./request.js";
+import { splitPoints } from "./split.js";
+import { readCounter } from "./state.js";
+import { folderStatistics } from "./statistics.js";
+
+export interface LmdbStoreOptions {
+  /** Where time comes from. Of several stores on one folder in one process, the first one's holds. Default: the system's. */
+  readonly environment?: Environment | undefined;
+  /**
+   * `"full"` (default): answered once it is on disk. `"none"`: answered once LMDB has committed it, before the
+   * flush, which still follows. A stop of the process loses nothing then; a stop of the machine may lose what was
+   * answered last, always the newest and never some of it: the database stays whole.
+   */
+  readonly durability?: "full" | "none" | undefined;
+  /** Keeps the system from reading ahead: for databases larger than memory. Default: false. */
+  readonly noReadAhead?: boolean | undefined;
+  /** Bytes of address space to begin with; it grows by itself, without limit. Default: 256 MB. */
+  readonly mapSize?: number | undefined;
+  /** Refuses to write, and to make a database where there is none. Default: false. */
+  readonly readOnly?: boolean | undefined;
+  /** Makes the database where there is none; else that is a `StoreError`. Default: true, unless `readOnly`. */
+  readonly create?: boolean | undefined;
+  /** The most processes and threads that read at once; said by whoever opens the folder first. Default: 1,000. */
+  readonly maxReaders?: number | undefined;
+}
+
+/** Far more than a transaction holds. */
+const mutationCells = 100_000;
+
+const capabilities: StoreCapabilities = Object.freeze({
+  atomicBatches: true,
+  reverseScans: true,
+  mutationCells,
+  inlineBytes: limits.valueBytes,
+  durable: true,
+  shared: true,
+});
+
+/**
+ * Opens the database in the folder `path`, and makes both where they are missing. Several processes may have it
+ * open, and one process several times. Reads are answered at once; mutations are grouped, and share a flush.
+ *
+ * Fails with a `StoreDamagedError` where the folder holds something else or a damaged database, with a
+ * `StoreVersionError` where a newer version of the package wrote it, and with a `StoreError` where the system says no.
+ *
+ * @example
+ * const store = await openLmdbStore("./data");
+ */
+export async function openLmdbStore(path: string, options: LmdbStoreOptions = {}): Promise<RowStore> {
+  const environment = options.environment ?? systemEnvironment;
+  const readOnly = options.readOnly ?? false;
+  if (options.durability !== undefined && options.durability !== "full" && options.durability !== "none") {
+    throw new InvalidArgumentError(
+      `durability must be "full" or "none", not ${JSON.stringify(options.durability)}.`,
+    );
+  }
+  const shared = await acquireFolder(
+    path,
+    {
+      readOnly,
+      create: !readOnly && (options.create ?? true),
+      noReadAhead: options.noReadAhead ?? false,
+      mapSize: options.mapSize ?? 256 * 2 ** 20,
+      maxReaders: options.maxReaders ?? 1_000,
+    },
+    environment,
+  );
+  return new LmdbStore(shared, path, readOnly, options.durability === "none");
+}
+
+class LmdbStore implements RowStore {
+  readonly description: string;
+  readonly capabilities = capabilities;
+  readonly atomic: AtomicStore;
+  readonly #shared: SharedFolder;
+  readonly #readOnly: boolean;
+  readonly #early: boolean;
+  readonly #underWay = new Set<Request>();
+  #closing: Promise<void> | undefined;
+
+  constructor(shared: SharedFolder, path: string, readOnly: boolean, early: boolean) {
+    this.#shared = shared;
+    this.#readOnly = readOnly;
+    this.#early = early;
+    this.description = `lmdb:${path}`;
+    this.atomic = this.#atomicStore();
+  }
+
+  async prepare(tables: readonly string[]): Promise<void> {
+    this.#open("prepare tables");
+    for (const table of tables) checkTable(table);
+  }
+
+  readRow(read: RowRead, options?: StoreRequestOptions): RowPage {
+    this.#reading(read, options);
+    checkAt(read.at);
+    try {
+      return readRow(this.#shared.databases, read);
+    } catch (error) {
+      throw this.#error(error, `read a row of table ${JSON.stringify(read.table)}`);
+    }
+  }
+
+  readRange(read: RangeRead, options?: StoreRequestOptions): RangePage {
+    this.#reading(read, options);
+    checkAt(read.at);
+    try {
+      return readRange(this.#shared.databases, read);
+    } catch (error) {
+      throw this.#error(error, `read rows of table ${JSON.stringify(read.table)}`);
+    }
+  }
+
+  readRaw(read: RawRead, options?: StoreRequestOptions): RawPage {
+    this.#reading(read, options);
+    try {
+      return readRaw(this.#shared.databases, read);
+    } catch (error) {
+      throw this.#error(error, `read versions of table ${JSON.stringify(read.table)}`);
+    }
+  }
+
+  async mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer> {
+    this.#writing("mutate a row", options);
+    checkMutation(mutation, mutationCells, false);
+    return (await this.#ask({ type: "mutate", mutation }, options)) as MutationAnswer;
+  }
+
+  async splitPoints(table: string, most: number): Promise<readonly Uint8Array[]> {
+    this.#open("list split points");
+    checkTable(table);
+    const { databases, path } = this.#shared;
+    try {
+      // Holds the snapshot of this turn, so that none of its pages is used anew meanwhile.
+      readCounter(databases);
+      return splitPoints(path, table, most);
+    } catch (error) {
+      throw this.#error(error, "list split points");
+    }
+  }
+
+  statistics(): Readonly<Record<string, number>> {
+    this.#open("count");
+    return folderStatistics(this.#shared);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled([...this.#underWay].map((request) => request.answered));
+    await releaseFolder(this.#shared);
+  }
+
+  #atomicStore(): AtomicStore {
+    return {
+      counter: () => {
+        this.#open("read the counter");
+        return readCounter(this.#shared.databases);
+      },
+      next: async (options) => {
+        this.#writing("take a timestamp", options);
+        return (await this.#ask({ type: "next" }, options)) as number;
+      },
+      commit: (batch, options) => this.#commit(batch, options),
+    };
+  }
+
+  async #commit(batch: AtomicBatch, options: StoreRequestOptions | undefined): Promise<BatchAnswer> {
+    this.#writing("commit a batch", options);
+    checkBatch(batch, mutationCells);
+    return (await this.#ask({ type: "commit", batch }, options)) as BatchAnswer;
+  }
+
+  #ask(task: Task, options: StoreRequestOptions | undefined): Promise<Answer> {
+    const request = new Request(task, this.#early, options);
+    this.#underWay.add(request);
+    request.whenEnded = () => this.#underWay.delete(request);
+    this.#shared.queue.push(request);
+    return request.answered;
+  }
+
+  #reading(
+    read: Pick<RawRead, "table" | "columns" | "limit">,
+    options: StoreRequestOptions | undefined,
+  ): void {
+    this.#open("read", options);
+    checkTable(read.table);
+    checkColumns(read.columns);
+    checkLimit(read.limit);
+  }
+
+  #writing(doing: string, options: StoreRequestOptions | undefined): void {
+    this.#open(doing, options);
+    if (this.#readOnly) {
+      throw new StoreError(`The database in ${this.#shared.path} was opened readOnly; it cannot ${doing}.`);
+    }
+  }
+
+  #open(doing: string, options?: StoreRequestOptions): void {
+    if (this.#closing !== undefined) {
+      throw new ClosedError(`The store on ${this.#shared.path} was closed; it cannot ${doing}.`);
+    }
+    if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
+  }
+
+  #error(error: unknown, doing: string): Error {
+    return storeError(error, this.#shared.path, doing);
+  }
+}

@@ -1,0 +1,89 @@
+import { compareBytes, equalBytes } from "../bytes.js";
+import type { Columns } from "../cell.js";
+import { wantedRange } from "../columns.js";
+import {
+  type AtomicBatch,
+  type BatchAnswer,
+  commitTimestamp,
+  type Guard,
+  type RangeGuard,
+  type RowMutation,
+} from "../mutation.js";
+import { deleteVersions, hasVersion, indexAtOrBelow, isEmpty, type MemoryCell, putVersion } from "./cell.js";
+import { cellKey, MemoryTable } from "./table.js";
+
+/** All tables of a store, by name. */
+export type Tables = Map<string, MemoryTable>;
+
+/** The index of the first guard of `mutation` that does not hold; -1 where all hold. */
+export function failedGuard(tables: Tables, mutation: RowMutation, commit: number): number {
+  const table = tables.get(mutation.table);
+  return mutation.guards.findIndex((guard) => {
+    const cell = table?.get(cellKey(mutation.row, guard.column));
+    return !holds(cell, guard, commit);
+  });
+}
+
+function holds(cell: MemoryCell | undefined, guard: Guard, commit: number): boolean {
+  if (guard.type === "absent")
+    return cell === undefined || !hasVersion(cell[guard.part], guard.from, guard.to);
+  if (cell === undefined) return false;
+  const versions = cell[guard.part];
+  const at = guard.at === commitTimestamp ? commit : guard.at;
+  const version = versions[indexAtOrBelow(versions, at)];
+  if (version?.timestamp !== at) return false;
+  if (guard.equals !== undefined && !equalBytes(version.value, guard.equals)) return false;
+  return guard.below === undefined || compareBytes(version.value, guard.below) < 0;
+}
+
+/** Does all of `mutation`, whose guards have held. */
+export function apply(tables: Tables, { table: name, row, mutations }: RowMutation, commit: number): void {
+  if (mutations.length === 0) return;
+  let table = tables.get(name);
+  if (table === undefined) {
+    table = new MemoryTable();
+    tables.set(name, table);
+  }
+  for (const mutation of mutations) {
+    const key = cellKey(row, mutation.column);
+    let cell = table.get(key);
+    if (mutation.type === "put") {
+      if (cell === undefined) {
+        cell = { key, row, column: mutation.column, lock: [], write: [], data: [], txn: [] };
+        table.set(cell);
+      }
+      const timestamp = mutation.timestamp === commitTimestamp ? commit : mutation.timestamp;
+      putVersion(cell[mutation.part], { timestamp, value: mutation.value });
+    } else if (cell !== undefined) {
+      deleteVersions(cell[mutation.part], mutation.from, mutation.to);
+      if (isEmpty(cell)) table.delete(key);
+    }
+  }
+}
+
+/** Which guard of `batch` does not hold, as the answer to give; undefined where all hold. */
+export function rejection(tables: Tables, batch: AtomicBatch, commit: number): BatchAnswer | undefined {
+  for (let row = 0; row < batch.rows.length; row++) {
+    const guard = failedGuard(tables, batch.rows[row]!, commit);
+    if (guard >= 0) return { answer: "rejected", row, guard };
+  }
+  const range = (batch.ranges ?? []).findIndex((each) => !rangeHolds(tables, each));
+  return range < 0 ? undefined : { answer: "rejected", range };
+}
+
+function rangeHolds(tables: Tables, range: RangeGuard): boolean {
+  const table = tables.get(range.table);
+  if (table === undefined) return true;
+  const low = range.start === undefined ? "" : cellKey(range.start, undefined);
+  const high = range.end === undefined ? undefined : cellKey(range.end, undefined);
+  for (const cell of table.from(low)) {
+    if (high !== undefined && cell.key >= high) return true;
+    if (violates(cell, range.columns, range.absent)) return false;
+  }
+  return true;
+}
+
+function violates(cell: MemoryCell, columns: Columns, absent: RangeGuard["absent"]): boolean {
+  if (wantedRange(columns, cell.column) === undefined) return false;
+  return absent.some((each) => hasVersion(cell[each.part], each.from, each.to));
+}

@@ -1,0 +1,202 @@
+import { equalBytes } from "../bytes.js";
+import type { CellView, Position, RawCell, RawRow, RowView } from "../cell.js";
+import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
+import type { RangePage, RangeRead, RawPage, RawRead, RowPage, RowRead } from "../row-store.js";
+import { type MemoryCell, rawVersions, viewBytes, viewCell } from "./cell.js";
+import { cellKey, type MemoryTable, rowEnd } from "./table.js";
+
+/** What one page may hold. */
+export interface PageLimits {
+  readonly cells: number;
+  readonly bytes: number;
+  /** Cells looked at, shown or not: a page ends with what it has rather than search on and on. */
+  readonly scanned: number;
+}
+
+/** After so many cells that are not wanted, one after the other, look up the next that can be. */
+const missesBeforeSeek = 4;
+
+interface Bounds {
+  readonly low: string;
+  readonly high: string | undefined;
+}
+
+function bounds(start: Position | undefined, end: Position | undefined): Bounds {
+  return {
+    low: start === undefined ? "" : cellKey(start.row, start.column),
+    high: end === undefined ? undefined : cellKey(end.row, end.column),
+  };
+}
+
+/** The wanted cells from `low` to `high`, ascending; undefined now and then for one that is not wanted. */
+function* ascending(
+  table: MemoryTable,
+  read: Pick<RangeRead, "columns">,
+  { low, high }: Bounds,
+): Generator<MemoryCell | undefined, void> {
+  const all = wantsAll(read.columns);
+  let misses = 0;
+  for (let from: string | undefined = low; from !== undefined; ) {
+    const start: string = from;
+    from = undefined;
+    for (const cell of table.from(start)) {
+      if (high !== undefined && cell.key >= high) return;
+      if (all || wantedRange(read.columns, cell.column) !== undefined) {
+        misses = 0;
+        yield cell;
+      } else if (++misses < missesBeforeSeek) {
+        yield undefined;
+      } else {
+        misses = 0;
+        yield undefined;
+        const column = firstWanted(read.columns, cell.column);
+        from = column === undefined ? rowEnd(cell.row) : cellKey(cell.row, column);
+        break;
+      }
+    }
+  }
+}
+
+/** The same, descending. */
+function* descending(
+  table: MemoryTable,
+  read: Pick<RangeRead, "columns">,
+  { low, high }: Bounds,
+): Generator<MemoryCell | undefined, void> {
+  let misses = 0;
+  let below = high;
+  for (let again = true; again; ) {
+    again = false;
+    for (const cell of table.below(below)) {
+      if (cell.key < low) return;
+      if (wantedRange(read.columns, cell.column) !== undefined) {
+        misses = 0;
+        yield cell;
+      } else if (++misses < missesBeforeSeek) {
+        yield undefined;
+      } else {
+        misses = 0;
+        yield undefined;
+        below = cellKey(cell.row, lastWantedBound(read.columns, cell.column));
+        again = true;
+        break;
+      }
+    }
+  }
+}
+
+/** One row; the columns are divided over pages. */
+export function readRow(table: MemoryTable | undefined, read: RowRead, limits: PageLimits): RowPage {
+  const cells: CellView[] = [];
+  const only = read.columns[0];
+  if (table === undefined) return { row: read.row, cells, next: undefined };
+  if (read.columns.length === 1 && only !== undefined && "exact" in only) {
+    const cell = table.get(cellKey(read.row, only.exact));
+    const view = cell && viewCell(cell, read.at);
+    if (view !== undefined) cells.push(view);
+    return { row: read.row, cells, next: undefined };
+  }
+  const most = read.limit ?? limits.cells;
+  const range = { low: cellKey(read.row, undefined), high: rowEnd(read.row) };
+  let bytes = 0;
+  for (const cell of ascending(table, read, range)) {
+    const view = cell && viewCell(cell, read.at);
+    if (view === undefined) continue;
+    if (cells.length >= most || bytes >= limits.bytes) return { row: read.row, cells, next: view.column };
+    cells.push(view);
+    bytes += viewBytes(view);
+  }
+  return { row: read.row, cells, next: undefined };
+}
+
+/** A page of rows. */
+export function readRange(table: MemoryTable | undefined, read: RangeRead, limits: PageLimits): RangePage {
+  if (table === undefined) return { rows: [], next: undefined };
+  return read.reverse ? readDescending(table, read, limits) : readAscending(table, read, limits);
+}
+
+function readAscending(table: MemoryTable, read: RangeRead, limits: PageLimits): RangePage {
+  const rows: RowView[] = [];
+  const most = read.limit ?? Number.POSITIVE_INFINITY;
+  let current: { row: Uint8Array; cells: CellView[] } | undefined;
+  let cells = 0;
+  let bytes = 0;
+  let scanned = 0;
+  for (const cell of ascending(table, read, bounds(read.start, read.end))) {
+    scanned++;
+    const view = cell && viewCell(cell, read.at);
+    if (cell === undefined) continue;
+    const sameRow = current !== undefined && equalBytes(current.row, cell.row);
+    const full = cells >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
+    if (full) return { rows, next: { row: cell.row, column: cell.column } };
+    if (view === undefined) continue;
+    if (!sameRow) {
+      if (rows.length >= most) return { rows, next: { row: cell.row } };
+      current = { row: cell.row, cells: [] };
+      rows.push(current);
+    }
+    current!.cells.push(view);
+    cells++;
+    bytes += viewBytes(view);
+  }
+  return { rows, next: undefined };
+}
+
+function readDescending(table: MemoryTable, read: RangeRead, limits: PageLimits): RangePage {
+  const rows: RowView[] = [];
+  const most = read.limit ?? Number.POSITIVE_INFINITY;
+  let row: Uint8Array | undefined;
+  let current: CellView[] = [];
+  let cells = 0;
+  let bytes = 0;
+  let scanned = 0;
+  const finishRow = () => {
+    if (row !== undefined && current.length > 0) rows.push({ row, cells: current.reverse() });
+    current = [];
+  };
+  for (const cell of descending(table, read, bounds(read.start, read.end))) {
+    scanned++;
+    if (cell === undefined) continue;
+    if (row === undefined || !equalBytes(row, cell.row)) {
+      finishRow();
+      const full = cells >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
+      if (row !== undefined && (full || rows.length >= most)) return { rows, next: { row } };
+      row = cell.row;
+    }
+    const view = viewCell(cell, read.at);
+    if (view === undefined) continue;
+    current.push(view);
+    cells++;
+    bytes += viewBytes(view);
+  }
+  finishRow();
+  return { rows, next: undefined };
+}
+
+/** A page of rows with every version. */
+export function readRaw(table: MemoryTable | undefined, read: RawRead, limits: PageLimits): RawPage {
+  const rows: RawRow[] = [];
+  if (table === undefined) return { rows, next: undefined };
+  const most = read.limit ?? Number.POSITIVE_INFINITY;
+  let current: { row: Uint8Array; cells: RawCell[] } | undefined;
+  let versions = 0;
+  let bytes = 0;
+  let scanned = 0;
+  for (const cell of ascending(table, read, bounds(read.start, read.end))) {
+    scanned++;
+    if (cell === undefined) continue;
+    const full = versions >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
+    if (full) return { rows, next: { row: cell.row, column: cell.column } };
+    const found = rawVersions(cell, read.parts, read.from ?? 0, read.to ?? Number.POSITIVE_INFINITY);
+    if (found.length === 0) continue;
+    if (current === undefined || !equalBytes(current.row, cell.row)) {
+      if (rows.length >= most) return { rows, next: { row: cell.row } };
+      current = { row: cell.row, cells: [] };
+      rows.push(current);
+    }
+    current.cells.push({ column: cell.column, versions: found });
+    versions += found.length;
+    for (const version of found) bytes += version.value.length;
+  }
+  return { rows, next: undefined };
+}

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { type AtomicBatch, commitTimestamp, type RangeGuard } from "../../store/index.js";
+import {
+  absent,
+  apply,
+  atomicOf,
+  between,
+  bytes,
+  change,
+  type Declare,
+  erase,
+  exactly,
+  present,
+  put,
+  range,
+  raw,
+  row,
+  table,
+} from "./harness.js";
+
+const forever = Number.POSITIVE_INFINITY;
+
+/** Several rows in one atomic step, for stores that declare it. */
+export function batchTests(test: Declare): void {
+  test("a batch changes rows of several tables, at a commit timestamp that it takes", async (store) => {
+    const atomic = atomicOf(store);
+    const batch: AtomicBatch = {
+      rows: [
+        change("r", [put("c", "write", commitTimestamp, "a"), put("d", "data", 7, "b")]),
+        change("s", [put("c", "write", commitTimestamp, "c")], [absent("c", "write")]),
+        change("r", [put("c", "write", commitTimestamp, "d")], [], "others"),
+      ],
+    };
+    const answer = await atomic.commit(batch);
+    assert.equal(answer.answer, "applied");
+    const { timestamp } = answer as { timestamp: number };
+    assert.ok(Number.isSafeInteger(timestamp) && timestamp > 0);
+    assert.deepEqual(await raw(store), [
+      `r/c/write@${timestamp}=a`,
+      "r/d/data@7=b",
+      `s/c/write@${timestamp}=c`,
+    ]);
+    assert.deepEqual(await raw(store, { table: "others" }), [`r/c/write@${timestamp}=d`]);
+  });
+
+  test("a batch of which one guard does not hold does nothing, and names the guard", async (store) => {
+    const atomic = atomicOf(store);
+    await apply(store, "s", put("c", "write", 3, "w"));
+    const before = await raw(store);
+    const counter = await atomic.counter();
+    const rows = [
+      change("q", [put("c", "write", commitTimestamp, "x")], [absent("c", "write")]),
+      change(
+        "s",
+        [put("c", "write", commitTimestamp, "x")],
+        [present("c", "write", 3), absent("c", "write", 2, 4)],
+      ),
+      change("t", [put("c", "write", commitTimestamp, "x")], [present("c", "lock", 1)]),
+    ];
+    assert.deepEqual(await atomic.commit({ rows }), { answer: "rejected", row: 1, guard: 1 });
+    assert.deepEqual(await atomic.commit({ rows: rows.slice(2) }), { answer: "rejected", row: 0, guard: 0 });
+    assert.deepEqual(await raw(store), before);
+    assert.equal(await atomic.counter(), counter);
+  });
+
+  test("all guards see what was before the batch", async (store) => {
+    const atomic = atomicOf(store);
+    const rows = [
+      change("r", [put("c", "write", commitTimestamp, "x")], [absent("c", "write")]),
+      change("r", [put("d", "write", commitTimestamp, "y")], [absent("c", "write"), absent("d", "write")]),
+      change("r", [erase("c", "write", 0, forever), put("c", "write", 5, "z")]),
+    ];
+    assert.equal((await atomic.commit({ rows })).answer, "applied");
+    const cells = await row(store, "r");
+    assert.deepEqual([cells[0]!.write, cells[1]!.column], ["5=z", "d"]);
+    assert.deepEqual(await atomic.commit({ rows }), { answer: "rejected", row: 0, guard: 0 });
+  });
+
+  test("a batch of guards alone, or of nothing, is applied", async (store) => {
+    const atomic = atomicOf(store);
+    assert.equal((await atomic.commit({ rows: [] })).answer, "applied");
+    assert.equal(
+      (await atomic.commit({ rows: [change("r", [], [absent("c", "write")])] })).answer,
+      "applied",
+    );
+    assert.deepEqual(await raw(store), []);
+  });
+
+  test("a present guard at the commit timestamp holds for nothing that stands", async (store) => {
+    const atomic = atomicOf(store);
+    await apply(store, "r", put("c", "write", 3, "w"));
+    const rows = [change("r", [], [present("c", "write", commitTimestamp)])];
+    assert.deepEqual(await atomic.commit({ rows }), { answer: "rejected", row: 0, guard: 0 });
+  });
+
+  test("guards on system rows are checked for every batch", async (store) => {
+    const atomic = atomicOf(store);
+    const guard = present("c", "write", 1, { equals: "on" });
+    const guarded = (name: string) => change(name, [], [guard], "~system");
+    const set = (name: string, value: string) => change(name, [put("c", "write", 1, value)], [], "~system");
+    assert.equal(await store.mutate(set("flag", "on")), "applied");
+    assert.equal(await store.mutate(set("other", "off")), "applied");
+    const answers = await Promise.all([
+      atomic.commit({ rows: [guarded("flag")] }),
+      atomic.commit({ rows: [guarded("flag"), change("r", [put("c", "write", 1, "1")])] }),
+      atomic.commit({ rows: [guarded("other")] }),
+      atomic.commit({ rows: [guarded("flag"), set("flag", "off")] }),
+      atomic.commit({ rows: [guarded("flag"), change("r", [put("c", "write", 2, "2")])] }),
+      store.mutate(set("flag", "on")),
+      atomic.commit({ rows: [guarded("flag"), change("r", [put("c", "write", 3, "3")])] }),
+    ]);
+    const plain = answers.map((each) => (typeof each === "string" ? each : each.answer));
+    assert.deepEqual(plain, ["applied", "applied", "rejected", "applied", "rejected", "applied", "applied"]);
+    assert.deepEqual(await raw(store), ["r/c/write@3=3", "r/c/write@1=1"]);
+  });
+
+  test("a range guard holds where no cell of the range has what must be absent", async (store) => {
+    const atomic = atomicOf(store);
+    for (const name of ["a", "b", "c", "d"]) await apply(store, name, put("c", "write", 5, "w"));
+    await apply(
+      store,
+      "b",
+      put("d", "lock", 7, "l"),
+      put("wide", "write", 9, "w"),
+      put("wide", "write", 3, "w"),
+    );
+    const guard = (options: Partial<RangeGuard> & Pick<RangeGuard, "absent">): RangeGuard => ({
+      table,
+      columns: between(""),
+      ...options,
+    });
+    const write = (from: number, to = forever) => [{ part: "write", from, to }] as const;
+    const lock = [{ part: "lock", from: 0, to: forever }] as const;
+    for (const [each, holds] of [
+      [guard({ absent: write(0) }), false],
+      [guard({ absent: write(10) }), true],
+      [guard({ absent: write(6) }), false],
+      [guard({ absent: write(6), columns: exactly("c") }), true],
+      [guard({ absent: write(6), start: bytes("c") }), true],
+      [guard({ absent: write(6), end: bytes("b") }), true],
+      [guard({ absent: write(6), start: bytes("b"), end: bytes("b\0") }), false],
+      [guard({ absent: write(5, 6), start: bytes("c"), end: bytes("d") }), false],
+      [guard({ absent: write(5, 6), start: bytes("e") }), true],
+      [guard({ absent: write(3, 4) }), false],
+      [guard({ absent: write(4, 5) }), true],
+      [guard({ absent: write(1, 3) }), true],
+      [guard({ absent: lock }), false],
+      [guard({ absent: lock, columns: exactly("c", "wide") }), true],
+      [guard({ absent: [...write(10), ...lock] }), false],
+      [guard({ absent: [], columns: between("") }), true],
+      [guard({ absent: write(0), table: "nowhere" }), true],
+      [guard({ absent: write(0), start: bytes("d"), end: bytes("a") }), true],
+    ] as const) {
+      const answer = await atomic.commit({ rows: [], ranges: [guard({ absent: write(100) }), each] });
+      if (holds) assert.equal(answer.answer, "applied");
+      else assert.deepEqual(answer, { answer: "rejected", range: 1 });
+    }
+    const refused = await atomic.commit({
+      rows: [change("z", [put("c", "write", commitTimestamp, "x")])],
+      ranges: [guard({ absent: write(0) })],
+    });
+    assert.deepEqual(refused, { answer: "rejected", range: 0 });
+    assert.equal((await range(store)).length, 4);
+  });
+
+  test("the counter rises with every commit and contains it", async (store) => {
+    const atomic = atomicOf(store);
+    let last = await atomic.counter();
+    for (let i = 0; i < 20; i++) {
+      const next = await atomic.next();
+      assert.ok(next > last, "next() is above the counter");
+      const between = await atomic.counter();
+      assert.ok(between >= next, "counter() contains next()");
+      const rows = [change("r", [put("c", "write", commitTimestamp, `${i}`)])];
+      const answer = await atomic.commit({ rows });
+      const { timestamp } = answer as { timestamp: number };
+      assert.ok(timestamp > between, "a commit is above the counter before it");
+      last = await atomic.counter();
+      assert.ok(last >= timestamp, "counter() contains the commit");
+      assert.equal((await row(store, "r", { at: last }))[0]!.write, `${timestamp}=${i}`);
+    }
+  });
+
+  test("timestamps are unique, and rise in the order of the calls of one caller", async (store) => {
+    const atomic = atomicOf(store);
+    const taken: number[] = [];
+    const callers = Array.from({ length: 20 }, async (_, caller) => {
+      let last = 0;
+      for (let i = 0; i < 15; i++) {
+        let timestamp: number;
+        if ((caller + i) % 2 === 0) timestamp = await atomic.next();
+        else {
+          const rows = [change(`r${caller}`, [put("c", "write", commitTimestamp, `${i}`)])];
+          timestamp = ((await atomic.commit({ rows })) as { timestamp: number }).timestamp;
+        }
+        assert.ok(timestamp > last);
+        last = timestamp;
+        taken.push(timestamp);
+      }
+    });
+    await Promise.all(callers);
+    assert.equal(new Set(taken).size, taken.length);
+    assert.ok((await atomic.counter()) >= Math.max(...taken));
+  });
+
+  test("a batch is all or nothing, for those too who read meanwhile", async (store) => {
+    const atomic = atomicOf(store);
+    const names = ["a", "b", "c", "d", "e"];
+    let done = false;
+    const writer = async () => {
+      for (let i = 0; i < 40; i++) {
+        const rows = names.map((name) => change(name, [put("c", "write", commitTimestamp, `${i}`)]));
+        assert.equal((await atomic.commit({ rows })).answer, "applied");
+      }
+      done = true;
+    };
+    const reader = async () => {
+      while (!done) {
+        const at = await atomic.counter();
+        const shown = await range(store, { at });
+        const values = new Set(shown.map((each) => each.cells[0]!.write));
+        assert.ok(values.size <= 1 && (shown.length === 0 || shown.length === names.length));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await Promise.all([writer(), reader(), reader()]);
+  });
+
+  test("of 300 batches that guard one cell, one is applied", async (store) => {
+    const atomic = atomicOf(store);
+    const batch = (i: number): AtomicBatch => ({
+      rows: [
+        change("r", [put("c", "write", commitTimestamp, `${i}`)], [absent("c", "write")]),
+        change(`s${i}`, [put("c", "write", commitTimestamp, `${i}`)]),
+      ],
+    });
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => atomic.commit(batch(i))));
+    const winner = answers.findIndex((each) => each.answer === "applied");
+    assert.equal(answers.filter((each) => each.answer === "applied").length, 1);
+    assert.deepEqual(
+      (await range(store)).map((each) => each.row),
+      ["r", `s${winner}`],
+    );
+  });
+
+  test("a batch with a mutation that cannot be meant is refused, with nothing changed", async (store) => {
+    const atomic = atomicOf(store);
+    const good = change("a", [put("c", "write", commitTimestamp, "x")]);
+    for (const rows of [
+      [good, change("r", [put("c", "write", -2, "")])],
+      [good, change("r", [put("c", "write", 0.5, "")])],
+      [good, change("k".repeat(2_000), [put("c", "write", 1, "")])],
+    ]) {
+      await assert.rejects(atomic.commit({ rows }));
+    }
+    assert.deepEqual(await raw(store), []);
+  });
+}
+
+/** A store of one-row mutations says so, and has no `atomic`. */
+export function noBatchTests(test: Declare): void {
+  test("a store that declares no atomic batches has no `atomic`", async (store) => {
+    assert.equal(store.atomic, undefined);
+  });
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import {
+  apply,
+  awkwardKeys,
+  between,
+  bytes,
+  change,
+  type Declare,
+  exactly,
+  place,
+  put,
+  range,
+  row,
+} from "./harness.js";
+
+const inByteOrder = [...awkwardKeys].sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
+
+/** Rows and columns are ordered by their bytes. */
+export function orderTests(test: Declare): void {
+  test("rows are in the order of their bytes, empty rows, NUL and 0xFF included", async (store) => {
+    for (const key of [...awkwardKeys].reverse()) await apply(store, key, put("c", "write", 1, key));
+    assert.deepEqual(
+      (await range(store)).map((each) => each.row),
+      inByteOrder,
+    );
+    for (const key of awkwardKeys) {
+      assert.deepEqual(await row(store, key), [{ column: "c", write: `1=${key}`, latest: true }]);
+    }
+  });
+
+  test("columns are in the order of their bytes, the empty column included", async (store) => {
+    for (const key of [...awkwardKeys].reverse()) await apply(store, "r", put(key, "write", 1, key));
+    assert.deepEqual(
+      (await row(store, "r")).map((cell) => cell.column),
+      inByteOrder,
+    );
+    for (const key of awkwardKeys) {
+      const shown = await row(store, "r", { columns: exactly(key) });
+      assert.deepEqual(shown, [{ column: key, write: `1=${key}`, latest: true }]);
+    }
+  });
+
+  test("a row that another begins with keeps its columns apart from the other's", async (store) => {
+    for (const name of awkwardKeys) {
+      await apply(store, name, ...awkwardKeys.map((column) => put(column, "write", 1, `${name}|${column}`)));
+    }
+    for (const name of awkwardKeys) {
+      const shown = await row(store, name);
+      assert.deepEqual(
+        shown.map((cell) => [cell.column, cell.write]),
+        inByteOrder.map((column) => [column, `1=${name}|${column}`]),
+      );
+    }
+  });
+
+  test("a range begins at its start and ends before its end, at rows and within them", async (store) => {
+    for (const name of awkwardKeys) {
+      await apply(store, name, ...awkwardKeys.map((column) => put(column, "write", 1, "")));
+    }
+    const places = inByteOrder.flatMap((name) => inByteOrder.map((column) => [name, column] as const));
+    for (const [i, j] of [
+      [0, 40],
+      [1, 2],
+      [30, 200],
+      [100, 100],
+      [200, 100],
+      [300, places.length - 1],
+    ] as const) {
+      const start = place(...places[i]!);
+      const end = place(...places[j]!);
+      const expected = places.slice(i, Math.max(i, j)).map(([name, column]) => `${name}|${column}`);
+      const shown = await range(store, { start, end });
+      assert.deepEqual(
+        shown.flatMap((each) => each.cells.map((cell) => `${each.row}|${cell.column}`)),
+        expected,
+      );
+      if (!store.capabilities.reverseScans) continue;
+      const reversed = await range(store, { start, end, reverse: true });
+      assert.deepEqual(
+        reversed.reverse().flatMap((each) => each.cells.map((cell) => `${each.row}|${cell.column}`)),
+        expected,
+      );
+    }
+    for (const name of inByteOrder) {
+      const rows = await range(store, { start: place(name) });
+      assert.equal(rows[0]!.row, name);
+      const before = await range(store, { end: place(name), columns: exactly("a") });
+      assert.deepEqual(
+        before.map((each) => each.row),
+        inByteOrder.slice(0, inByteOrder.indexOf(name)),
+      );
+    }
+  });
+
+  test("column ranges begin at their start and end before their end", async (store) => {
+    await apply(store, "r", ...awkwardKeys.map((column) => put(column, "write", 1, "")));
+    for (let i = 0; i < inByteOrder.length; i++) {
+      for (let j = i; j <= inByteOrder.length; j++) {
+        const columns = between(inByteOrder[i]!, inByteOrder[j]);
+        const shown = await row(store, "r", { columns });
+        const expected = inByteOrder.slice(i, j);
+        assert.deepEqual(
+          shown.map((cell) => cell.column),
+          expected,
+        );
+        const rows = await range(store, { columns });
+        assert.deepEqual(
+          rows.flatMap((each) => each.cells.map((cell) => cell.column)),
+          expected,
+        );
+      }
+    }
+  });
+
+  test("tables are apart, also where one's name begins another's", async (store) => {
+    await store.prepare(["a", "ab", "a0"]);
+    await store.prepare(["a"]);
+    for (const inTable of ["a", "ab", "a0"]) {
+      const answer = await store.mutate(change("r", [put("c", "write", 1, inTable)], [], inTable));
+      assert.equal(answer, "applied");
+    }
+    for (const inTable of ["a", "ab", "a0"]) {
+      const shown = await range(store, { table: inTable });
+      assert.deepEqual(shown, [{ row: "r", cells: [{ column: "c", write: `1=${inTable}`, latest: true }] }]);
+    }
+  });
+
+  test("what is not there shows nothing, a table included", async (store) => {
+    assert.deepEqual(await row(store, "r", { table: "nowhere" }), []);
+    assert.deepEqual(await row(store, "r", { table: "nowhere", columns: exactly("c") }), []);
+    assert.deepEqual(await range(store, { table: "nowhere" }), []);
+    await apply(store, "r", put("c", "write", 1, "x"));
+    assert.deepEqual(await row(store, "r", { columns: exactly("d") }), []);
+    assert.deepEqual(await row(store, "q"), []);
+    assert.deepEqual(await range(store, { start: place("s") }), []);
+    assert.deepEqual(await store.splitPoints("nowhere", 8), []);
+  });
+}

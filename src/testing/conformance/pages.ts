@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import type { RowStore } from "../../store/index.js";
+import {
+  apply,
+  between,
+  bytes,
+  type Declare,
+  erase,
+  exactly,
+  place,
+  put,
+  range,
+  raw,
+  row,
+  table,
+  taking,
+  text,
+} from "./harness.js";
+
+const wideColumns = 2_500;
+const name = (i: number) => `c${String(i).padStart(5, "0")}`;
+
+/** One row of many columns, among small ones. */
+async function fillWide(store: RowStore): Promise<void> {
+  await apply(store, "a", put("c00000", "write", 1, "a"));
+  const step = Math.min(500, store.capabilities.mutationCells);
+  for (let i = 0; i < wideColumns; i += step) {
+    const columns = Array.from({ length: Math.min(step, wideColumns - i) }, (_, j) => name(i + j));
+    await apply(store, "wide", ...columns.map((column) => put(column, "write", 1, column)));
+  }
+  await apply(store, "z", put("c00000", "write", 1, "z"), put("zz", "write", 1, "z"));
+}
+
+const allColumns = Array.from({ length: wideColumns }, (_, i) => name(i));
+
+/** Pages, and how to go on from one to the next. */
+export function pageTests(test: Declare): void {
+  test("a row's pages hold at most their limit, and give every column once, in order", async (store) => {
+    await fillWide(store);
+    for (const limit of [1, 7, 1_000, undefined]) {
+      const some = limit === 1 ? between("c00100", "c00140") : between("");
+      const expected = limit === 1 ? allColumns.slice(100, 140) : allColumns;
+      const shown = await row(store, "wide", { columns: some, ...(limit === undefined ? {} : { limit }) });
+      assert.deepEqual(
+        shown.map((cell) => cell.column),
+        expected,
+      );
+    }
+  });
+
+  test("a row read of many columns and ranges gives what is there of each", async (store) => {
+    await fillWide(store);
+    const columns = [...exactly("b", "c00003"), ...between("c00010", "c00013"), ...exactly("c02000", "d")];
+    const expected = ["c00003", "c00010", "c00011", "c00012", "c02000"];
+    for (const limit of [1, 2, 3, 100]) {
+      const shown = await row(store, "wide", { columns, limit });
+      assert.deepEqual(
+        shown.map((cell) => cell.column),
+        expected,
+      );
+    }
+  });
+
+  test("a range's pages hold at most their limit of rows, and give every row once, in order", async (store) => {
+    const rows = Array.from({ length: 60 }, (_, i) => `r${String(i).padStart(3, "0")}`);
+    for (const each of rows) await apply(store, each, put("c", "write", 1, each), put("d", "write", 1, each));
+    for (const limit of [1, 2, 7, 59, 60, 61, 1_000]) {
+      const shown = await range(store, { limit });
+      assert.deepEqual(
+        shown.map((each) => each.row),
+        rows,
+      );
+      assert.ok(shown.every((each) => each.cells.length === 2));
+      if (!store.capabilities.reverseScans) continue;
+      const reversed = await range(store, { limit, reverse: true, start: place("r010"), end: place("r050") });
+      assert.deepEqual(
+        reversed.map((each) => each.row),
+        rows.slice(10, 50).reverse(),
+      );
+      assert.ok(reversed.every((each) => each.cells[0]!.column === "c" && each.cells[1]!.column === "d"));
+    }
+  });
+
+  test("a wide row may be divided over pages, and is whole when they are put together", async (store) => {
+    await fillWide(store);
+    const shown = await range(store);
+    assert.deepEqual(
+      shown.map((each) => [each.row, each.cells.length]),
+      [
+        ["a", 1],
+        ["wide", wideColumns],
+        ["z", 2],
+      ],
+    );
+    assert.deepEqual(
+      shown[1]!.cells.map((cell) => cell.column),
+      allColumns,
+    );
+    const middle = await range(store, { start: place("wide", "c01000"), end: place("wide", "c02400") });
+    assert.deepEqual(
+      middle.flatMap((each) => each.cells.map((cell) => cell.column)),
+      allColumns.slice(1_000, 2_400),
+    );
+  });
+
+  test("unwanted columns of a wide row are passed by", async (store) => {
+    await fillWide(store);
+    const columns = [...exactly("c00000", "c01234"), ...between("c02000", "c02003"), ...exactly("zz")];
+    const expected = [
+      ["a", ["c00000"]],
+      ["wide", ["c00000", "c01234", "c02000", "c02001", "c02002"]],
+      ["z", ["c00000", "zz"]],
+    ];
+    const plain = (rows: Awaited<ReturnType<typeof range>>) =>
+      rows.map((each) => [each.row, each.cells.map((cell) => cell.column)]);
+    assert.deepEqual(plain(await range(store, { columns })), expected);
+    assert.deepEqual(plain(await range(store, { columns: exactly("zz") })), [["z", ["zz"]]]);
+    assert.deepEqual(plain(await range(store, { columns: exactly("c01234") })), [["wide", ["c01234"]]]);
+    if (!store.capabilities.reverseScans) return;
+    assert.deepEqual(plain(await range(store, { columns, reverse: true })), [...expected].reverse());
+    const last = await range(store, { columns: exactly("c01234"), reverse: true });
+    assert.deepEqual(plain(last), [["wide", ["c01234"]]]);
+  });
+
+  test("a page is bounded in bytes", async (store) => {
+    const value = Buffer.alloc(300_000, 7);
+    for (let i = 0; i < 12; i++) await apply(store, `r${10 + i}`, put("c", "write", 1, value));
+    let start: { row: Uint8Array } | undefined;
+    let rows = 0;
+    let pages = 0;
+    do {
+      const { count, next } = await taking(
+        store.readRange({ table, columns: between(""), at: 9, start }),
+        (page) => ({
+          count: page.rows.length,
+          next: page.next === undefined ? undefined : { row: Buffer.from(page.next.row) },
+        }),
+      );
+      rows += count;
+      pages++;
+      start = next;
+    } while (start !== undefined);
+    assert.equal(rows, 12);
+    assert.ok(pages > 1, "4 MB do not come in one page");
+  });
+
+  test("rows that show nothing at S do not hold a scan up, nor end it", async (store) => {
+    for (let i = 0; i < 300; i++) await apply(store, `r${i}`, put("c", "write", i < 299 ? 50 : 1, "x"));
+    const shown = await range(store, { at: 10 });
+    assert.deepEqual(
+      shown.map((each) => each.row),
+      ["r299"],
+    );
+  });
+
+  test("a reversed row is never divided, and its columns are ascending", async (store) => {
+    await fillWide(store);
+    if (!store.capabilities.reverseScans) {
+      const reversed = async () => store.readRange({ table, columns: between(""), at: 9, reverse: true });
+      await assert.rejects(reversed);
+      return;
+    }
+    const read = { table, columns: between(""), at: 9, reverse: true, limit: 2 };
+    const rows = await taking(store.readRange(read), (page) =>
+      page.rows.map((each) => [text(each.row), each.cells.map((cell) => text(cell.column))] as const),
+    );
+    assert.deepEqual(rows[0], ["z", ["c00000", "zz"]]);
+    if (rows.length > 1) assert.deepEqual(rows[1], ["wide", allColumns]);
+    const part = await range(store, {
+      reverse: true,
+      start: place("wide", "c02490"),
+      end: place("z", "d"),
+    });
+    assert.deepEqual(
+      part.map((each) => [each.row, each.cells.length]),
+      [
+        ["z", 1],
+        ["wide", 10],
+      ],
+    );
+  });
+
+  test("a raw read gives every version, by part, newest first, and all of a cell in one page", async (store) => {
+    for (const timestamp of [3, 1, 2]) {
+      await apply(
+        store,
+        "r",
+        put("c", "txn", timestamp, `t${timestamp}`),
+        put("c", "data", timestamp, `d${timestamp}`),
+        put("c", "write", timestamp, `w${timestamp}`),
+        put("c", "lock", timestamp, `l${timestamp}`),
+        put("only", "txn", timestamp, "t"),
+      );
+    }
+    const versions = (part: string, letter: string, column = "c") =>
+      [3, 2, 1].map((each) => `r/${column}/${part}@${each}=${letter}${each}`);
+    const only = [3, 2, 1].map((each) => `r/only/txn@${each}=t`);
+    const all = [
+      ...versions("lock", "l"),
+      ...versions("write", "w"),
+      ...versions("data", "d"),
+      ...versions("txn", "t"),
+    ];
+    assert.deepEqual(await raw(store), [...all, ...only]);
+    assert.deepEqual(await raw(store, { limit: 1 }), [...all, ...only]);
+    assert.deepEqual(await raw(store, { parts: ["data", "lock"] }), [
+      ...versions("lock", "l"),
+      ...versions("data", "d"),
+    ]);
+    assert.deepEqual(await raw(store, { parts: ["write"], from: 2, to: 3 }), ["r/c/write@2=w2"]);
+    assert.deepEqual(await raw(store, { parts: ["txn"], from: 2 }), [
+      "r/c/txn@3=t3",
+      "r/c/txn@2=t2",
+      ...only.slice(0, 2),
+    ]);
+    assert.deepEqual(await raw(store, { parts: ["txn"], to: 2, columns: exactly("only") }), only.slice(2));
+    assert.deepEqual(await raw(store, { from: 5, to: 5 }), []);
+  });
+
+  test("raw reads go from place to place, over wide rows too", async (store) => {
+    await fillWide(store);
+    const shown = await raw(store, { start: place("a"), end: place("z") });
+    assert.equal(shown.length, wideColumns + 1);
+    assert.equal(shown.at(-1), `wide/${name(wideColumns - 1)}/write@1=${name(wideColumns - 1)}`);
+    const part = await raw(store, { start: place("wide", "c02495"), end: place("z", "d") });
+    assert.deepEqual(
+      part.map((each) => each.split("/")[1]),
+      [...allColumns.slice(2_495), "c00000"],
+    );
+    const some = await raw(store, { columns: exactly("c01000", "zz") });
+    assert.deepEqual(some, ["wide/c01000/write@1=c01000", "z/zz/write@1=z"]);
+    await apply(store, "wide", erase("c01000", "write", 0, 5));
+    assert.deepEqual(await raw(store, { columns: exactly("c01000") }), []);
+  });
+
+  test("split points are rows in order, at most as many as asked for", async (store) => {
+    for (let i = 0; i < 400; i++)
+      await apply(store, `r${String(i).padStart(4, "0")}`, put("c", "write", 1, "x"));
+    for (const most of [0, 1, 3, 16]) {
+      const points = await store.splitPoints(table, most);
+      assert.ok(points.length <= most);
+      for (let i = 1; i < points.length; i++) assert.ok(Buffer.compare(points[i - 1]!, points[i]!) < 0);
+      const first = bytes("r0000");
+      for (const point of points) assert.ok(Buffer.compare(point, first) > 0);
+    }
+  });
+}

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import type { RowStore } from "../../store/index.js";
+import {
+  absent,
+  apply,
+  between,
+  bytes,
+  change,
+  type Declare,
+  erase,
+  exactly,
+  mutate,
+  place,
+  put,
+  range,
+  raw,
+  row,
+  table,
+} from "./harness.js";
+
+const code = (expected: string) => (error: unknown) =>
+  typeof error === "object" && error !== null && "code" in error && error.code === expected;
+
+/** Every call that a store takes. */
+function calls(store: RowStore, signal?: AbortSignal): (() => Promise<unknown>)[] {
+  const options = signal === undefined ? undefined : { signal };
+  const columns = exactly("c");
+  const reads = [
+    async () => store.readRow({ table, row: bytes("r"), columns, at: 9 }, options),
+    async () => store.readRange({ table, columns, at: 9 }, options),
+    async () => store.readRaw({ table, columns, parts: ["write"] }, options),
+  ];
+  const writes = [() => store.mutate(change("r", [put("c", "write", 9, "x")]), options)];
+  const { atomic } = store;
+  if (atomic !== undefined) {
+    writes.push(() => atomic.commit({ rows: [change("r", [put("c", "write", 9, "x")])] }, options) as never);
+    writes.push(() => atomic.next(options) as never);
+  }
+  return [...reads, ...writes];
+}
+
+/** Many at once, given up, and after the end. */
+export function requestTests(test: Declare): void {
+  test("of 1,000 mutations that guard one cell, one is applied", async (store) => {
+    const one = (i: number) => mutate(store, "r", [put("c", "write", i + 1, `${i}`)], [absent("c", "write")]);
+    const answers = await Promise.all(Array.from({ length: 1_000 }, (_, i) => one(i)));
+    assert.equal(answers.filter((each) => each === "applied").length, 1);
+    assert.equal(answers.filter((each) => each === "rejected").length, 999);
+    const winner = answers.indexOf("applied");
+    assert.deepEqual(await raw(store), [`r/c/write@${winner + 1}=${winner}`]);
+  });
+
+  test("1,000 mutations of one row are done one after the other", async (store) => {
+    // Each takes the lock and gives it back, in two steps; nobody may come between.
+    let held = 0;
+    const worker = async (id: number) => {
+      for (let round = 0; round < 25; ) {
+        const timestamp = id + 1;
+        const taken = await mutate(store, "r", [put("c", "lock", timestamp, "")], [absent("c", "lock")]);
+        if (taken !== "applied") continue;
+        assert.equal(++held, 1);
+        held--;
+        await apply(
+          store,
+          "r",
+          erase("c", "lock", timestamp, timestamp + 1),
+          put("n", "txn", id * 100 + round, ""),
+        );
+        round++;
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, (_, id) => worker(id)));
+    assert.equal((await raw(store, { parts: ["txn"] })).length, 100);
+    assert.deepEqual(await raw(store, { parts: ["lock"] }), []);
+  });
+
+  test("1,000 mutations of as many rows are all there", async (store) => {
+    const name = (i: number) => `r${String(i).padStart(4, "0")}`;
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, (_, i) => mutate(store, name(i), [put("c", "write", 1, `${i}`)])),
+    );
+    assert.ok(answers.every((each) => each === "applied"));
+    const shown = await range(store);
+    assert.deepEqual(
+      shown.map((each) => [each.row, each.cells[0]!.write]),
+      Array.from({ length: 1_000 }, (_, i) => [name(i), `1=${i}`]),
+    );
+  });
+
+  test("a row is read whole or not at all while it is mutated", async (store) => {
+    let done = false;
+    const writer = async () => {
+      for (let i = 1; i <= 60; i++) {
+        await apply(store, "r", ...["a", "b", "c"].map((column) => put(column, "write", i, `${i}`)));
+      }
+      done = true;
+    };
+    const reader = async () => {
+      while (!done) {
+        const whole = new Set((await row(store, "r")).map((cell) => cell.write));
+        const columns = new Set(
+          (await row(store, "r", { columns: exactly("a", "c") })).map((cell) => cell.write),
+        );
+        assert.ok(whole.size <= 1 && columns.size <= 1);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await Promise.all([writer(), reader()]);
+  });
+
+  test("a signal that is aborted already ends every request, with nothing changed", async (store) => {
+    const signal = AbortSignal.abort(new Error("enough"));
+    for (const call of calls(store, signal)) await assert.rejects(call, code("ABORTED"));
+    assert.deepEqual(await raw(store), []);
+  });
+
+  test("a signal aborted meanwhile ends the wait: the answer is right, unknown, or none with nothing changed", async (store) => {
+    for (let i = 0; i < 20; i++) {
+      const controller = new AbortController();
+      const name = `r${i}`;
+      const asked = store
+        .mutate(change(name, [put("c", "write", 1, "x")]), { signal: controller.signal })
+        .then(
+          (answer) => answer as string,
+          (error: unknown) => {
+            assert.ok(code("ABORTED")(error));
+            return "none";
+          },
+        );
+      for (let turn = 0; turn < i % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      const answer = await asked;
+      await apply(store, "other", put("c", "write", i + 1, ""));
+      const there = (await row(store, name)).length === 1;
+      if (answer === "applied") assert.ok(there);
+      else if (answer === "none") assert.ok(!there);
+      else assert.equal(answer, "unknown");
+    }
+  });
+
+  test("a signal aborted after the answer does nothing", async (store) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    assert.equal(await store.mutate(change("r", [put("c", "write", 1, "x")]), { signal }), "applied");
+    controller.abort();
+    assert.equal((await row(store, "r")).length, 1);
+  });
+
+  test("close waits for what is under way, and may be repeated; after it everything is refused", async (store) => {
+    const asked = mutate(store, "r", [put("c", "write", 1, "x")]);
+    const closed = store.close();
+    assert.equal(await asked, "applied");
+    await closed;
+    await store.close();
+    for (const call of calls(store)) await assert.rejects(call, code("CLOSED"));
+    await assert.rejects(async () => store.prepare(["t"]), code("CLOSED"));
+    await assert.rejects(async () => store.splitPoints("t", 4), code("CLOSED"));
+    await assert.rejects(async () => store.statistics(), code("CLOSED"));
+    if (store.atomic !== undefined) {
+      const { atomic } = store;
+      await assert.rejects(async () => atomic.counter(), code("CLOSED"));
+    }
+  });
+
+  test("a store describes itself and its capabilities", async (store) => {
+    assert.ok(store.description.length > 0);
+    const { capabilities } = store;
+    assert.equal(capabilities.atomicBatches, store.atomic !== undefined);
+    assert.ok(capabilities.mutationCells >= 100);
+    assert.ok(capabilities.inlineBytes >= 0);
+    const figures = await store.statistics();
+    for (const [name, figure] of Object.entries(figures)) assert.ok(Number.isFinite(figure), name);
+    await apply(store, "r", put("c", "write", 1, "x"));
+    const rows = await range(store, { columns: between(""), start: place("r") });
+    assert.equal(rows.length, 1);
+  });
+}

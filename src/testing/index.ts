@@ -1,0 +1,1 @@
+export { type StoreConformanceOptions, storeConformance, type TestRunner } from "./store-conformance.js";

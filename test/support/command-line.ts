@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { afterEach } from "vitest";
+import { type EndSignal, type Io, type OutputStream, runCli } from "../../src/cli/index.js";
+import { systemEnvironment } from "../../src/environment/index.js";
+
+/** What a command line came to. */
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The lines of the standard output. */
+  readonly lines: readonly string[];
+  /** The documents of the standard output, a line each. */
+  readonly documents: readonly Record<string, unknown>[];
+}
+
+/** A stream that keeps what was printed. */
+export class Printed extends Writable implements OutputStream {
+  text = "";
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+
+  constructor(width?: number) {
+    super({ decodeStrings: false });
+    if (width === undefined) return;
+    this.isTTY = true;
+    this.columns = width;
+  }
+
+  override _write(chunk: string, _encoding: string, done: (error?: Error | null) => void): void {
+    this.text += chunk;
+    done();
+  }
+}
+
+export interface CommandOptions {
+  readonly stdin?: string | Uint8Array | undefined;
+  readonly stdout?: OutputStream | undefined;
+  readonly stderr?: OutputStream | undefined;
+}
+
+/** A command line under way in this process. */
+export interface RunningCommand {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly outcome: Promise<Outcome>;
+  signal(signal: EndSignal): void;
+}
+
+/** A temporary folder in which command lines run; it is removed after the test. */
+export class CommandLine {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async create(): Promise<CommandLine> {
+    const folder = await mkdtemp(join(tmpdir(), "percolator-cli-"));
+    made.push(folder);
+    return new CommandLine(folder);
+  }
+
+  /** Starts a command line. */
+  start(args: readonly string[], options: CommandOptions = {}): RunningCommand {
+    const stdout = options.stdout ?? new Printed();
+    const stderr = options.stderr ?? new Printed();
+    const listeners = new Set<(signal: EndSignal) => void>();
+    const io: Io = {
+      stdin: options.stdin === undefined ? new PassThrough().end() : Readable.from([options.stdin]),
+      stdout,
+      stderr,
+      cwd: this.folder,
+      environment: systemEnvironment,
+      onSignal(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const outcome = runCli(args, io).then((code) => outcomeOf(code, stdout, stderr));
+    return {
+      stdout,
+      stderr,
+      outcome,
+      signal(signal) {
+        for (const listener of listeners) listener(signal);
+      },
+    };
+  }
+
+  /** Runs a command line to its end. */
+  run(args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    return this.start(args, options).outcome;
+  }
+
+  /** Writes a file into the folder; answers its path. */
+  async write(name: string, text: string): Promise<string> {
+    const path = join(this.folder, name);
+    await writeFile(path, text);
+    return path;
+  }
+}
+
+const made: string[] = [];
+
+afterEach(async () => {
+  for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+function outcomeOf(code: number, out: OutputStream, err: OutputStream): Outcome {
+  const stdout = out instanceof Printed ? out.text : "";
+  const stderr = err instanceof Printed ? err.text : "";
+  const lines = stdout.split("\n").slice(0, -1);
+  return {
+    code,
+    stdout,
+    stderr,
+    lines,
+    get documents() {
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+  };
+}
