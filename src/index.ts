@@ -43,13 +43,27 @@ export type {
   ObserverMetrics,
 } from "./events/index.js";
 export {
+  type BackfillOptions,
+  type BackfillProgress,
+  type BackfillReport,
   type Change,
   type ColumnChange,
+  type DrainOptions,
+  type DrainProgress,
   type FamilyChange,
+  isObserver,
+  type ObservedCell,
   type Observer,
   type ObserverOptions,
+  type ObserverRecord,
   observer,
+  type ParkedChange,
+  type PendingChange,
+  type SessionRecord,
   type SignalChange,
+  type StopOptions,
+  type Worker,
+  type WorkOptions,
 } from "./observer/index.js";
 export type { Oracle } from "./oracle/index.js";
 export {

@@ -1,6 +1,32 @@
 import { ClosedError, SchemaError } from "../errors/index.js";
 import { type EventListener, type EventName, Metrics, type MetricsSnapshot } from "../events/index.js";
-import type { Observer, Registry, Sessions } from "../observer/index.js";
+import {
+  type BackfillOptions,
+  type BackfillReport,
+  backfill,
+  type DrainOptions,
+  discardParked,
+  isObserver,
+  listParked,
+  listPending,
+  type ObservedCell,
+  type Observer,
+  type ObserverRecord,
+  type ParkedChange,
+  type ParkedOptions,
+  type PendingChange,
+  type PendingOptions,
+  parkedTable,
+  type Registry,
+  retryParked,
+  type SessionRecord,
+  type Sessions,
+  type UnregisterOptions,
+  unregister,
+  type Worker,
+  WorkerPool,
+  type WorkOptions,
+} from "../observer/index.js";
 import { type AnyTable, type Column, definition, encodeRow, isTable, type KeyOf } from "../schema/index.js";
 import {
   type CheckOptions,
@@ -11,7 +37,6 @@ import {
   checkTimeout,
   deadline,
   type HistoryEntry,
-  hintTable,
   history,
   type InspectedColumn,
   inspectRow,
@@ -42,21 +67,41 @@ export interface DatabaseParts {
   readonly observers: readonly Observer[];
 }
 
+/** What {@link Database.status} tells. */
+export interface DatabaseStatus {
+  /** Kind and place of the store. */
+  readonly store: string;
+  /** What the store counts of itself: bytes, entries and the like. */
+  readonly statistics: Readonly<Record<string, number>>;
+  readonly commit: "one-phase" | "two-phase";
+  readonly retentionMs: number;
+  readonly latestTimestamp: number;
+  /** Snapshots below it are refused; 0 before the first collection. */
+  readonly safepoint: number;
+  readonly safepointAgeMs: number | undefined;
+  /** Processes with workers, by session. */
+  readonly sessions: ReadonlyMap<string, SessionRecord>;
+}
+
 /** An open database. Made by `open`; to be closed, or held with `await using`. */
 export class Database {
   readonly #context: TransactionContext;
   readonly #registry: Registry;
+  readonly #sessions: Sessions;
   readonly #collector: Collector;
   readonly #publisher: ActivePublisher;
   readonly #metrics: Metrics;
+  readonly #workers: WorkerPool;
   #closing: Promise<void> | undefined;
 
   /** @internal */
   constructor(parts: DatabaseParts) {
-    const { context, registry, settings } = parts;
+    const { context, registry, sessions, settings, observers } = parts;
     this.#context = context;
     this.#registry = registry;
+    this.#sessions = sessions;
     this.#metrics = new Metrics(context.events);
+    this.#workers = new WorkerPool({ registry, sessions, observers });
     this.#publisher = new ActivePublisher(context, context.liveness.session);
     this.#collector = new Collector(context, () => this.#tables(), settings.collectEveryMs);
   }
@@ -106,6 +151,74 @@ export class Database {
   /** A read-only view: of now, or of a moment within the retention. To be closed, or held with `await using`. */
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
     return takeSnapshot(this.#open(), options);
+  }
+
+  /**
+   * Starts a worker: runs the observers given to `open`, or some of them, until it is stopped. Changes that this process
+   * commits are run at once; those of other processes are found by scanning, well within a second.
+   *
+   * @example
+   * await using worker = db.work({ concurrency: 32 });
+   */
+  work(options: WorkOptions = {}): Worker {
+    this.#open();
+    return this.#workers.work(options);
+  }
+
+  /**
+   * Works until nothing is left to do: every change committed before the call is handled, and all that those caused, here
+   * or by another process. Waits for changes that are tried again, and not for parked ones.
+   *
+   * @throws ObserverError where changes wait for observers that no live process runs.
+   */
+  async drain(options: DrainOptions = {}): Promise<void> {
+    this.#open();
+    await this.#workers.drain(options);
+  }
+
+  /** Resolves when nothing is left to do for any live worker, here or elsewhere; works itself only where workers stand. */
+  async idle(options: DrainOptions = {}): Promise<void> {
+    this.#open();
+    await this.#workers.idle(options);
+  }
+
+  /** The changes that observers are due on. */
+  pending(options: PendingOptions = {}): AsyncIterable<PendingChange> {
+    this.#open();
+    return listPending(this.#registry, options);
+  }
+
+  /** The changes that were given up on after their last attempt. */
+  parked(options: ParkedOptions = {}): AsyncIterable<ParkedChange> {
+    this.#open();
+    return listParked(this.#registry, options);
+  }
+
+  /** Makes a parked change due again. False where it is parked no more. */
+  async retry(parked: ObservedCell): Promise<boolean> {
+    this.#open();
+    return retryParked(this.#registry, parked);
+  }
+
+  /** Counts a parked change as handled. False where it is parked no more. */
+  async discard(parked: ObservedCell): Promise<boolean> {
+    this.#open();
+    return discardParked(this.#registry, parked);
+  }
+
+  /**
+   * Makes an observer due on the cells that stand: for a new observer, or one of a new version. Resumes where an earlier
+   * call was interrupted.
+   */
+  async backfill(observer: Observer | string, options: BackfillOptions = {}): Promise<BackfillReport> {
+    this.#open();
+    return backfill(this.#registry, isObserver(observer) ? observer.name : observer, options);
+  }
+
+  /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */
+  async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
+    this.#open();
+    await unregister(this.#registry, observer, options);
   }
 
   /** The committed versions of a cell that collection has left, newest first. */
@@ -158,10 +271,33 @@ export class Database {
     return new Map([...view.tables.keys()].map((name) => [name, view.table(name)!]));
   }
 
+  /** The observers that the database has recorded, by name. */
+  async observers(): Promise<ReadonlyMap<string, ObserverRecord>> {
+    this.#open();
+    const view = await this.#registry.fresh();
+    return new Map([...view.observers].map(([name, observer]) => [name, observer.record]));
+  }
+
+  /** Where the database stands: what its store says of itself, the safepoint, and the processes that work on it. */
+  async status(): Promise<DatabaseStatus> {
+    const { store, safepoint, oracle, environment } = this.#open();
+    const at = await safepoint.current();
+    return {
+      store: store.description,
+      statistics: await store.statistics(),
+      commit: this.#context.settings.commit,
+      retentionMs: this.#context.settings.retentionMs,
+      latestTimestamp: await oracle.latest(),
+      safepoint: at,
+      safepointAgeMs: at === 0 ? undefined : Math.max(0, environment.now() - at / 1_000),
+      sessions: await this.#sessions.list(),
+    };
+  }
+
   /** All tables with transactional cells. */
   async #tables(): Promise<readonly string[]> {
     const view = await this.#registry.fresh();
-    return [...view.tables.keys(), systemTable].filter((table) => table !== hintTable);
+    return [...view.tables.keys(), systemTable, parkedTable];
   }
 
   /** Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat. */
@@ -171,6 +307,7 @@ export class Database {
   }
 
   async #close(): Promise<void> {
+    await this.#workers.close();
     await this.#collector.stop();
     await this.#publisher.stop();
     await this.#context.background.settled();

@@ -1,4 +1,4 @@
-export { Database } from "./database.js";
+export { Database, type DatabaseStatus } from "./database.js";
 export type { Location } from "./location.js";
 export { open } from "./open.js";
 export type { Logger, OpenOptions } from "./options.js";

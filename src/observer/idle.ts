@@ -24,6 +24,8 @@ export type DrainOptions = IdleOptions;
 
 interface UntilIdleOptions extends IdleOptions {
   readonly closing: AbortSignal;
+  /** To be waited for first. */
+  readonly after?: Promise<void> | undefined;
   /** Whether hints of observers that nobody runs are an error. */
   readonly refuseOrphans: boolean;
 }
@@ -41,12 +43,21 @@ export async function untilIdle(pool: WorkerPool, options: UntilIdleOptions): Pr
   const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
   const stopProgress = reportProgress(pool, options);
   try {
+    if (options.after !== undefined) await unlessAborted(options.after, either);
     await waitUntilIdle(pool, either, options.refuseOrphans);
   } catch (error) {
     throw either.aborted ? abortError(either, "Waiting until nothing is due") : error;
   } finally {
     stopProgress();
   }
+}
+
+function unlessAborted(waited: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }
 
 async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphans: boolean): Promise<void> {

@@ -1,3 +1,4 @@
+export { type Acknowledgment, decodeAcknowledgment } from "./acknowledgment.js";
 export {
   type BackfillOptions,
   type BackfillProgress,

@@ -150,8 +150,8 @@ export class WorkerPool {
   }
 
   /** Resolves when nothing is left to do for any live worker, here or elsewhere. */
-  async idle(options: IdleOptions = {}): Promise<void> {
-    await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: false });
+  async idle(options: IdleOptions = {}, after?: Promise<void>): Promise<void> {
+    await untilIdle(this, { ...options, after, closing: this.#closing.signal, refuseOrphans: false });
   }
 
   /**

@@ -91,6 +91,14 @@ export class Sessions implements Liveness {
     return hosting;
   }
 
+  /** The processes that run observers and live, this one among them, as they stand in the store. */
+  async list(): Promise<ReadonlyMap<string, SessionRecord>> {
+    const live = new Map<string, SessionRecord>();
+    for await (const [session, record] of this.#records())
+      if (this.#counts(record)) live.set(session, record);
+    return live;
+  }
+
   /** Timestamp up to which hints of an observer are suspect: a process that ran it ended uncleanly. 0 for none. */
   suspectUpTo(observer: string): number {
     return this.#suspicions.get(observer) ?? 0;

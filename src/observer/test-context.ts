@@ -8,6 +8,7 @@ import {
   ActiveTransactions,
   BackgroundWork,
   type CommitHooks,
+  Fairness,
   LockResolver,
   noHooks,
   Safepoint,
@@ -66,6 +67,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
     resolver: new LockResolver(),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),
+    fairness: new Fairness(environment),
   };
   registry.attach(context);
   sessions.attach(context);

@@ -144,7 +144,7 @@ export class Worker {
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     throwIfAborted(options.signal, "Waiting until a worker is idle");
-    await this.#pool.idle(options);
+    await this.#pool.idle(options, this.#started);
   }
 
   /** Begins nothing new, and resolves when the runs under way are over. Harmless to repeat. */

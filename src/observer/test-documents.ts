@@ -1,0 +1,24 @@
+import { family, int, signal, table, text } from "../schema/index.js";
+import { observer } from "./index.js";
+
+/** The table that the tests of this room use. */
+export const documents = table("documents", {
+  contents: text(),
+  length: int(),
+  anchors: family(text()),
+  anchorLengths: family(int()),
+  words: int(),
+  poke: signal(),
+  poked: int(),
+});
+
+/** Keeps the length of a document's contents. */
+export const length = observer("length", documents.contents, (tx, { row, value }) => {
+  if (value === undefined) tx.delete(documents.length, row);
+  else tx.set(documents.length, row, value.length);
+});
+
+/** Keeps the number of its words. */
+export const words = observer("words", documents.contents, (tx, { row, value }) => {
+  tx.set(documents.words, row, value === undefined ? 0 : value.split(" ").length);
+});
