@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { StoreFullError } from "../errors/index.js";
 import { codec, table, text } from "../schema/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { discardParked, listParked, listPending, observer, type ParkedChange, retryParked } from "./index.js";
@@ -397,13 +398,6 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     let failing = false;
-    const atomic = store.atomic!;
-    const flaky = {
-      ...store,
-      description: store.description,
-      capabilities: store.capabilities,
-    };
-    void flaky;
     const observed = observer(
       "observed",
       documents.contents,
@@ -421,14 +415,12 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
         async step(name, info, run) {
           const isRun = info.label === "observed" && (name === "one-phase-commit" || name === "prewrite");
           if (failing && isRun) {
-            const { StoreFullError } = await import("../errors/index.js");
             throw new StoreFullError("no space left");
           }
           return run();
         },
       },
     });
-    void atomic;
     failing = true;
     const worker = db.pool.work();
     await environment.settle();

@@ -75,6 +75,7 @@ export class WorkerPool {
     const worker = new Worker(this, observers, concurrency);
     this.#workers.set(worker, observers);
     this.#listWorked();
+    worker.start();
     if (signal?.aborted) this.#stopInBackground(worker);
     else signal?.addEventListener("abort", () => this.#stopInBackground(worker), { once: true });
     return worker;

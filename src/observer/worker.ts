@@ -32,7 +32,7 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
   readonly #served = new Map<string, number>();
-  readonly #started: Promise<void>;
+  #started: Promise<void> = Promise.resolve();
   #isReady = false;
   #turn = 0;
   #stopped: Promise<void> | undefined;
@@ -50,7 +50,6 @@ export class Worker {
         new Scanner({ store, environment, sessions, shares, board, observer, owner: this, signal }),
     );
     this.#scanLoop = new ScanLoop(registry, scanners);
-    this.#started = this.#start();
   }
 
   /** Names of the observers that it runs. */
@@ -61,6 +60,11 @@ export class Worker {
   /** Runs under way. */
   get running(): number {
     return this.#runs.size;
+  }
+
+  /** Begins its work; once it is one of the pool's. @internal */
+  start(): void {
+    this.#started = this.#start();
   }
 
   /** Tells the other processes first, so that the work is shared out from the start. */

@@ -107,7 +107,7 @@ function buildBatch(
   request: CommitRequest,
   view: ObservedColumns | undefined,
 ): Built {
-  const rows = new RowBuilder();
+  const rows = new RowBuilder(context.store.capabilities.mutationCells);
   const hints: Hint[] = [...request.hints];
   for (const write of request.writes) {
     const guards = onePhaseGuards(write.column, request.start);
@@ -177,32 +177,52 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
   return ranges;
 }
 
-/** Gathers what concerns one row into one mutation. */
+interface RowEntry {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly guards: Guard[];
+  readonly mutations: Mutation[];
+  readonly cells: CellAddress[];
+}
+
+/** Gathers what concerns one row into one mutation, or into as many as the store takes. */
 class RowBuilder {
-  readonly #rows = new Map<
-    string,
-    { table: string; row: Uint8Array; guards: Guard[]; mutations: Mutation[]; cells: CellAddress[] }
-  >();
+  readonly #most: number;
+  readonly #open = new Map<string, RowEntry>();
+  readonly #entries: RowEntry[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   add(cell: CellAddress, guards: readonly Guard[], mutations: readonly Mutation[]): void {
-    const key = rowKey(cell.table, cell.row);
-    let entry = this.#rows.get(key);
-    if (entry === undefined) {
-      entry = { table: cell.table, row: cell.row, guards: [], mutations: [], cells: [] };
-      this.#rows.set(key, entry);
-    }
+    const entry = this.#entryFor(cell, guards.length + mutations.length);
     for (const guard of guards) {
       entry.guards.push(guard);
       entry.cells.push(cell);
     }
-    entry.mutations.push(...mutations);
+    for (const mutation of mutations) entry.mutations.push(mutation);
+  }
+
+  #entryFor({ table, row }: CellAddress, size: number): RowEntry {
+    const key = rowKey(table, row);
+    const open = this.#open.get(key);
+    if (open !== undefined && open.guards.length + open.mutations.length + size <= this.#most) return open;
+    const entry = { table, row, guards: [], mutations: [], cells: [] };
+    this.#open.set(key, entry);
+    this.#entries.push(entry);
+    return entry;
   }
 
   build(): { mutations: RowMutation[]; cells: (readonly CellAddress[])[] } {
-    const entries = [...this.#rows.values()];
     return {
-      mutations: entries.map(({ table, row, guards, mutations }) => ({ table, row, guards, mutations })),
-      cells: entries.map((entry) => entry.cells),
+      mutations: this.#entries.map(({ table, row, guards, mutations }) => ({
+        table,
+        row,
+        guards,
+        mutations,
+      })),
+      cells: this.#entries.map((entry) => entry.cells),
     };
   }
 }

@@ -7,14 +7,26 @@ import { type EndSignal, type Io, type OutputStream, runCli } from "../../src/cl
 import { systemEnvironment } from "../../src/environment/index.js";
 
 /** What a command line came to. */
-export interface Outcome {
+export class Outcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+
+  constructor(code: number, stdout: string, stderr: string) {
+    this.code = code;
+    this.stdout = stdout;
+    this.stderr = stderr;
+  }
+
   /** The lines of the standard output. */
-  readonly lines: readonly string[];
+  get lines(): readonly string[] {
+    return this.stdout.split("\n").slice(0, -1);
+  }
+
   /** The documents of the standard output, a line each. */
-  readonly documents: readonly Record<string, unknown>[];
+  get documents(): readonly Record<string, unknown>[] {
+    return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
 }
 
 /** A stream that keeps what was printed. */
@@ -80,7 +92,7 @@ export class CommandLine {
         return () => listeners.delete(listener);
       },
     };
-    const outcome = runCli(args, io).then((code) => outcomeOf(code, stdout, stderr));
+    const outcome = runCli(args, io).then((code) => new Outcome(code, textOf(stdout), textOf(stderr)));
     return {
       stdout,
       stderr,
@@ -110,17 +122,6 @@ afterEach(async () => {
   for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-function outcomeOf(code: number, out: OutputStream, err: OutputStream): Outcome {
-  const stdout = out instanceof Printed ? out.text : "";
-  const stderr = err instanceof Printed ? err.text : "";
-  const lines = stdout.split("\n").slice(0, -1);
-  return {
-    code,
-    stdout,
-    stderr,
-    lines,
-    get documents() {
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    },
-  };
+function textOf(stream: OutputStream): string {
+  return stream instanceof Printed ? stream.text : "";
 }

@@ -26,7 +26,7 @@ describe("delete", () => {
 
   it("deletes a row, and says where there was none", async () => {
     const { documents: printed } = await cli.run(["delete", "data", "documents", "a", "--json"]);
-    expect(printed[0]?.["commitTimestamp"]).toBeTypeOf("number");
+    expect(printed[0]?.commitTimestamp).toBeTypeOf("number");
     expect(await row()).toMatchObject({ found: false });
     const again = await cli.run(["delete", "data", "documents", "a"]);
     expect(again).toMatchObject({ code: 0, stdout: "nothing to commit\n" });

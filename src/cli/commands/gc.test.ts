@@ -27,7 +27,7 @@ describe("gc", () => {
     expect(code).toBe(0);
     expect(printed).toHaveLength(1);
     expect(printed[0]).toMatchObject({ versionsDropped: 3, locksResolved: 0 });
-    expect(printed[0]?.["cellsSeen"]).toBeGreaterThan(0);
+    expect(printed[0]?.cellsSeen).toBeGreaterThan(0);
     expect(await versions()).toBe(1);
     const { lines } = await cli.run(["gc", "data", "--retention", "0"]);
     expect(lines[0]).toMatch(/^\d+ versions? dropped, \d+ cells? seen, 0 locks resolved in \d+ ms$/);

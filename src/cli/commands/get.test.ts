@@ -77,7 +77,7 @@ describe("get", () => {
     expect(await cli.run(["get", "data", target, row])).toMatchObject({ code: 1, stdout: "", stderr: "" });
     const { code, documents: printed } = await cli.run(["get", "data", target, row, "--json"]);
     expect(code).toBe(1);
-    expect(printed.map((each) => each["found"])).toEqual(target === "documents.anchors" ? [] : [false]);
+    expect(printed.map((each) => each.found)).toEqual(target === "documents.anchors" ? [] : [false]);
   });
 
   it("reads the past, by timestamp and by date", async () => {
@@ -92,7 +92,9 @@ describe("get", () => {
     expect(await at(String(before))).toBe("Alpha\n");
     expect((await cli.run(["get", "data", "documents.title", "a"])).stdout).toBe("Alpha 2\n");
     const earlier = new Date(before / 1_000 - 60_000).toISOString();
-    expect(await cli.run(["get", "data", "documents.title", "a", "--at", earlier])).toMatchObject({ code: 1 });
+    expect(await cli.run(["get", "data", "documents.title", "a", "--at", earlier])).toMatchObject({
+      code: 1,
+    });
   });
 
   it.each([

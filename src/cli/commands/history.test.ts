@@ -33,7 +33,10 @@ describe("history", () => {
     ]);
     for (const { commitTimestamp, kind, value } of versions) {
       const args = ["get", "data", "documents.title", "a", "--at", String(commitTimestamp), "--json"];
-      expect((await cli.run(args)).documents[0]).toMatchObject({ found: kind === "put", ...(kind === "put" ? { value } : {}) });
+      expect((await cli.run(args)).documents[0]).toMatchObject({
+        found: kind === "put",
+        ...(kind === "put" ? { value } : {}),
+      });
     }
   });
 

@@ -17,7 +17,7 @@ interface Inspected {
 
 const inspect = async (row: string) => {
   const { code, documents: printed } = await cli.run(["inspect", "data", "documents", row, "--json"]);
-  return { code, columns: (printed[0]?.["columns"] ?? []) as readonly Inspected[] };
+  return { code, columns: (printed[0]?.columns ?? []) as readonly Inspected[] };
 };
 
 describe("inspect", () => {
@@ -30,7 +30,9 @@ describe("inspect", () => {
 
   it("prints write records and statuses of two-phase commits", async () => {
     const commit = (title: string) =>
-      withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "b", title)), { commit: "two-phase" });
+      withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "b", title)), {
+        commit: "two-phase",
+      });
     await commit("Beta 2");
     const { columns } = await inspect("b");
     const title = columns.find(({ column }) => column === "title");
@@ -40,9 +42,9 @@ describe("inspect", () => {
     ]);
     expect(title?.statuses).toEqual([
       {
-        startTimestamp: title?.writes[0]?.["startTimestamp"],
+        startTimestamp: title?.writes[0]?.startTimestamp,
         outcome: "committed",
-        commit: title?.writes[0]?.["commitTimestamp"],
+        commit: title?.writes[0]?.commitTimestamp,
       },
     ]);
   });

@@ -1,10 +1,56 @@
-import { beforeEach, describe, expect, it } from "vitest";
-import { faultHooks } from "../../../test/support/fault-hooks.js";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { CommandLine } from "../../../test/support/command-line.js";
+import { FaultHooks, stopsForGood } from "../../../test/support/fault-hooks.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 
 let cli: CommandLine;
 
 beforeEach(async () => {
   cli = await libraryCommandLine();
+});
+
+/** Leaves the locks of a transaction that stops before its commit point. */
+async function leaveLocks(): Promise<void> {
+  const hooks = new FaultHooks();
+  hooks.once("commit-timestamp", stopsForGood);
+  await withLibrary(
+    cli,
+    async (db) => {
+      const abandoned = db.transact((tx) => {
+        tx.set(documents.title, "a", "Alpha 2");
+        tx.set(documents.title, "b", "Beta 2");
+      });
+      abandoned.catch(() => undefined);
+      await vi.waitFor(() => expect(hooks.count("commit-timestamp")).toBe(1));
+    },
+    { commit: "two-phase", hooks },
+  );
+}
+
+describe("locks", () => {
+  it("lists the locks that stand", async () => {
+    await leaveLocks();
+    const { code, documents: locks } = await cli.run(["locks", "data", "--json"]);
+    expect(code).toBe(0);
+    expect(locks.map(({ cell, primary, isPrimary }) => ({ cell, primary, isPrimary }))).toEqual([
+      { cell: "documents/a/title", primary: "documents/a/title", isPrimary: true },
+      { cell: "documents/b/title", primary: "documents/a/title", isPrimary: false },
+    ]);
+    const { lines, stderr } = await cli.run(["locks", "data"]);
+    expect(lines[0]).toBe("documents/a/title");
+    expect(lines[1]).toMatch(/^ {2}put of the transaction at \d+, session /);
+    expect(lines[3]).toBe("  primary: this cell");
+    expect(lines[7]).toBe("  primary: documents/a/title");
+    expect(stderr).toBe("note: 2 locks\n");
+    expect((await cli.run(["locks", "data", "--limit", "1", "--json"])).documents).toHaveLength(1);
+  });
+
+  it("lists nothing where none stands", async () => {
+    expect(await cli.run(["locks", "data"])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "note: no locks\n",
+    });
+    expect(await cli.run(["locks", "data", "--json"])).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  });
 });

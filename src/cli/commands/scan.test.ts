@@ -11,7 +11,7 @@ beforeEach(async () => {
 const rows = async (...args: string[]) => {
   const { code, documents: printed } = await cli.run(["scan", "data", ...args, "--json"]);
   expect(code).toBe(0);
-  return printed.map((each) => each["row"]);
+  return printed.map((each) => each.row);
 };
 
 describe("scan", () => {
@@ -52,7 +52,9 @@ describe("scan", () => {
   it("takes composite keys, and their leading parts as a prefix", async () => {
     expect(await rows("visits.seconds")).toEqual(['["home",1]', '["home",2]', '["shop",1]']);
     expect(await rows("visits.seconds", "--prefix", '["home"]')).toEqual(['["home",1]', '["home",2]']);
-    expect(await rows("visits.seconds", "--start", '["home",2]', "--end", '["shop",1]')).toEqual(['["home",2]']);
+    expect(await rows("visits.seconds", "--start", '["home",2]', "--end", '["shop",1]')).toEqual([
+      '["home",2]',
+    ]);
   });
 
   it("reads the past", async () => {

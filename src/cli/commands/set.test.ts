@@ -95,7 +95,12 @@ describe("set", () => {
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("no database");
     expect(existsSync(join(fresh.folder, "data"))).toBe(false);
-    await fresh.write("app.ts", ledgerModule(schema).replace("total: bigints", "total: bigints, note: text()").replace("codec,", "codec, text,"));
+    await fresh.write(
+      "app.ts",
+      ledgerModule(schema)
+        .replace("total: bigints", "total: bigints, note: text()")
+        .replace("codec,", "codec, text,"),
+    );
     const set = await fresh.run(["set", "data", "ledger.note", "all", "hello", "--app", "app.ts"]);
     expect(set).toMatchObject({ code: 0, stderr: "" });
     expect((await fresh.run(["get", "data", "ledger.note", "all"])).stdout).toBe("hello\n");

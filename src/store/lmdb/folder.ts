@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { arch, endianness } from "node:os";
 import { join } from "node:path";
-import { StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
+import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
 import { storeError } from "./errors.js";
 import { DataFile, type Meta, PageError } from "./pages.js";
 
@@ -161,6 +161,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 function systemError(error: unknown, path: string): unknown {
+  if (error instanceof PercolatorError) return error;
   const code = codeOf(error);
   if (code === undefined || !(error instanceof Error)) return storeError(error, path, "be opened");
   return new StoreError(

@@ -1,0 +1,107 @@
+import { type Database, observer, table, text } from "percolatordb";
+import type { BenchCase } from "../context.js";
+import { rowOf, textOf } from "../data.js";
+import { WrongResultError } from "../harness.js";
+import type { RawDatabase } from "../raw.js";
+import { summarize } from "../statistics.js";
+
+const valueBytes = 100;
+/** Milliseconds between two samples: the database is idle again. */
+const pauseMs = 5;
+const mostMs = 2;
+
+const inputs = table("inputs", { contents: text() });
+const outputs = table("outputs", { contents: text() });
+
+/** When an observer's commit was answered, by the row that it wrote. */
+const committed = new Map<string, (at: number) => void>();
+
+const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
+  if (value === undefined) return;
+  tx.set(outputs.contents, row, value);
+  tx.onCommit(() => committed.get(row)?.(performance.now()));
+});
+
+/**
+ * From the call that commits a change to the answer of its observer's commit, on an idle database; beside two raw puts, each
+ * flushed before the next step, which is the least that two commits in a row can take.
+ */
+export const delay: BenchCase = {
+  name: "delay",
+  about: "from a commit to its observer's commit on an idle database, beside two flushed puts",
+  async run(bench) {
+    const samples = bench.options.quick ? 60 : 300;
+    bench.say("delay from a commit to its observer's commit");
+    return bench.withDatabases({ observers: [copy] }, async (db, raw) => {
+      const worker = db.work();
+      try {
+        const ours: number[] = [];
+        const flushes: number[] = [];
+        for (let index = 0; index < samples + 10; index++) {
+          await pause();
+          const two = await twoFlushedPuts(raw, index);
+          await pause();
+          const one = await observedCommit(db, index);
+          if (index < 10) continue;
+          flushes.push(two);
+          ours.push(one);
+        }
+        await verify(db, samples + 10);
+        return { comparisons: [], figures: figures(ours, flushes) };
+      } finally {
+        await worker.stop();
+      }
+    });
+  },
+};
+
+function figures(ours: readonly number[], flushes: readonly number[]) {
+  const delays = summarize(ours);
+  const puts = summarize(flushes);
+  return [
+    { name: "two flushed puts, one after the other", unit: "ms", value: puts.median, spread: puts },
+    { name: "commit to its observer's commit", unit: "ms", value: delays.median, spread: delays },
+    {
+      name: "commit to its observer's commit, beyond two flushed puts",
+      unit: "ms",
+      value: delays.median - puts.median,
+      ceiling: mostMs,
+    },
+  ];
+}
+
+async function observedCommit(db: Database, index: number): Promise<number> {
+  const row = rowOf(index);
+  const value = textOf(index, valueBytes);
+  const done = new Promise<number>((resolve) => {
+    committed.set(row, resolve);
+  });
+  const started = performance.now();
+  await db.transact((tx) => tx.set(inputs.contents, row, value));
+  const ended = await done;
+  committed.delete(row);
+  return ended - started;
+}
+
+async function twoFlushedPuts(raw: RawDatabase, index: number): Promise<number> {
+  const table = raw.table("puts");
+  const value = Buffer.from(textOf(index, valueBytes));
+  const started = performance.now();
+  await raw.commit([{ table, key: Buffer.from(`${rowOf(index)} input`), value }]);
+  await raw.commit([{ table, key: Buffer.from(`${rowOf(index)} output`), value }]);
+  return performance.now() - started;
+}
+
+async function verify(db: Database, count: number): Promise<void> {
+  await using snapshot = await db.snapshot();
+  for (let index = 0; index < count; index++) {
+    if ((await snapshot.get(outputs.contents, rowOf(index))) === textOf(index, valueBytes)) continue;
+    throw new WrongResultError(`The observer did not write row ${rowOf(index)}.`);
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, pauseMs);
+  });
+}

@@ -1,0 +1,151 @@
+import type { Database } from "percolatordb";
+import type { Bench, BenchCase } from "../context.js";
+import { shuffled, textOf } from "../data.js";
+import { Dataset } from "../dataset.js";
+import { type Comparison, type ComparisonSpec, inFlight, type Side, WrongResultError } from "../harness.js";
+import { type RawDatabase, RawGroups, type RawPut, versionKey } from "../raw.js";
+
+const valueBytes = 100;
+/** What stands before a value: in the store's entry a byte of flags and a timestamp, in the write record as much. */
+const entryBytes = 9;
+const recordBytes = 9;
+const floorOneCell = 0.4;
+
+interface Shape {
+  readonly cells: number;
+  readonly width: number;
+  readonly durability: "full" | "none";
+}
+
+/** Which cells the transactions of a round write: no two of a round the same. */
+interface Plan extends Shape {
+  readonly count: number;
+  cellsOf(round: number, transaction: number): readonly number[];
+}
+
+/**
+ * Transactions that overwrite cells, beside the puts that they cause: each cell's new entry and its older version, and
+ * the counter once a group, in asynchronous transactions of all that waits. The puts are made ready before the time is
+ * taken, and nothing is read or checked.
+ */
+export const transactions: BenchCase = {
+  name: "transactions",
+  about:
+    "transactions of one and of ten cells, 1 and 1,000 in flight, with and without flush, beside raw puts",
+  async run(bench) {
+    const comparisons: Comparison[] = [];
+    for (const durability of ["full", "none"] as const) {
+      await bench.withDatabases({ durability }, async (db, raw) => {
+        const spec = { name: "transactions", cells: bench.options.cells, valueBytes, olderVersions: 0 };
+        const data = await new Dataset(spec, raw).load(bench, db, raw);
+        for (const cells of [1, 10]) {
+          for (const width of [1, 1_000]) {
+            const plan = makePlan(bench, data, { cells, width, durability });
+            comparisons.push(await bench.compare(overwrites(db, raw, data, plan)));
+          }
+        }
+      });
+    }
+    return { comparisons, figures: [] };
+  },
+};
+
+function makePlan(bench: Bench, data: Dataset, shape: Shape): Plan {
+  const { cells, width, durability } = shape;
+  // About a tenth of a second a round, whatever the shape.
+  const wanted = width > 1 ? (cells > 1 ? 2_000 : 8_000) : durability === "full" ? 200 : 1_000;
+  const count = Math.min(bench.options.quick ? wanted / 2 : wanted, Math.floor(data.cells / cells));
+  const order = shuffled(data.cells, 4 + cells + width);
+  const groups = Math.floor(data.cells / cells);
+  return {
+    ...shape,
+    count,
+    cellsOf(round, transaction) {
+      const first = ((round * count + transaction) % groups) * cells;
+      return Array.from(order.subarray(first, first + cells));
+    },
+  };
+}
+
+function overwrites(db: Database, raw: RawDatabase, data: Dataset, plan: Plan): ComparisonSpec {
+  const { cells, width, durability, count } = plan;
+  const words = cells === 1 ? "one cell" : `${cells} cells`;
+  const flush = durability === "full" ? "flushed" : "not flushed";
+  return {
+    name: `transactions of ${words}, ${width.toLocaleString("en")} in flight, ${flush}`,
+    unit: "transactions",
+    operations: count,
+    floor: cells === 1 && width > 1 ? floorOneCell : undefined,
+    raw: rawSide(raw, data, plan),
+    ours: ourSide(db, data, plan),
+  };
+}
+
+function ourSide(db: Database, data: Dataset, { width, count, cellsOf }: Plan): Side {
+  const { contents } = data.table;
+  let units: (readonly { readonly row: string; readonly value: string }[])[] = [];
+  return {
+    prepare(round) {
+      units = Array.from({ length: count }, (_, transaction) =>
+        cellsOf(round, transaction).map((cell) => ({
+          row: data.rows[cell]!,
+          value: textOf(cell, valueBytes, round + 1),
+        })),
+      );
+    },
+    async run() {
+      await inFlight(count, width, (transaction) =>
+        db.transact((tx) => {
+          for (const { row, value } of units[transaction]!) tx.set(contents, row, value);
+        }),
+      );
+      return count;
+    },
+    async verify() {
+      await using snapshot = await db.snapshot();
+      for (const { row, value } of units.flat()) {
+        const found = await snapshot.get(contents, row);
+        if (found === value) continue;
+        throw new WrongResultError(`Row ${row} holds ${found}, and its transaction wrote ${value}.`);
+      }
+    },
+  };
+}
+
+/** Versions of a cell need keys of their own, in ascending order of time. */
+let lastVersion = 1_700_000_000_000_000;
+
+function rawSide(raw: RawDatabase, data: Dataset, { width, durability, count, cellsOf }: Plan): Side {
+  const groups = new RawGroups(raw, durability);
+  let units: (readonly RawPut[])[] = [];
+  return {
+    prepare(round) {
+      units = Array.from({ length: count }, (_, transaction) =>
+        cellsOf(round, transaction).flatMap((cell) => putsOf(data, cell, round)),
+      );
+    },
+    async run() {
+      await inFlight(count, width, (transaction) => groups.commit(units[transaction]!));
+      return count;
+    },
+    async verify() {
+      // Only then do reads show what was answered before its flush.
+      await raw.root.flushed;
+      for (const { table, key, value } of units.flat()) {
+        if (table.bytes.get(key)?.equals(value)) continue;
+        throw new WrongResultError(`LMDB holds ${table.bytes.get(key)?.toString()} where ${value.toString()} was put.`);
+      }
+    },
+  };
+}
+
+/** What the overwriting of one cell puts: its entry, and the version before. */
+function putsOf(data: Dataset, cell: number, round: number): readonly RawPut[] {
+  const key = data.keys[cell]!;
+  const entry = Buffer.from(textOf(cell, entryBytes + recordBytes + valueBytes, round + 1));
+  const older = Buffer.from(textOf(cell, recordBytes + valueBytes, round));
+  return [
+    { table: data.rawHistory, key: versionKey(key, ++lastVersion), value: older },
+    { table: data.raw, key, value: entry },
+  ];
+}

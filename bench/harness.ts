@@ -1,0 +1,138 @@
+import { ratios, type Summary, summarize } from "./statistics.js";
+
+/** One way of doing the work of a measurement. */
+export interface Side {
+  /**
+   * Does the round's work, and gives a check of what it read or wrote: lengths, counts, sums. Both sides of a comparison
+   * must come to the same.
+   */
+  run(round: number): number | Promise<number>;
+  /** What must be made ready for the round, outside the time that is measured. */
+  prepare?(round: number): void | Promise<void>;
+  /** Looks at what the round has done, outside the time that is measured; throws a `WrongResultError` where it is wrong. */
+  verify?(round: number): void | Promise<void>;
+}
+
+export interface ComparisonSpec {
+  readonly name: string;
+  /** What is counted: "reads", "entries", "transactions". */
+  readonly unit: string;
+  /** How many of them one round does. */
+  readonly operations: number;
+  /** The least ratio that is wanted; undefined where none was set. */
+  readonly floor?: number | undefined;
+  readonly note?: string | undefined;
+  readonly raw: Side;
+  readonly ours: Side;
+}
+
+/** Both sides' rates, in units a second, and their ratios round by round. */
+export interface Comparison {
+  readonly name: string;
+  readonly unit: string;
+  readonly operations: number;
+  readonly floor: number | undefined;
+  readonly note: string | undefined;
+  readonly raw: Summary;
+  readonly ours: Summary;
+  readonly ratio: Summary;
+  /** The same by processor time, which others on the machine disturb less; all threads counted. */
+  readonly processorRatio: Summary;
+  readonly samples: { readonly raw: readonly number[]; readonly ours: readonly number[] };
+}
+
+/** A measurement came out wrong: the sides disagree, or something was not what was written. */
+export class WrongResultError extends Error {
+  override readonly name = "WrongResultError";
+}
+
+/** Rounds before those that count: compilation and caches. */
+const warmUpRounds = 2;
+
+/**
+ * Measures both sides in turns, the first one alternating, so that a machine that slows down slows both. Throws a
+ * `WrongResultError` where they disagree.
+ */
+export async function compare(spec: ComparisonSpec, rounds: number): Promise<Comparison> {
+  const raw: Sample[] = [];
+  const ours: Sample[] = [];
+  for (let round = 0; round < rounds + warmUpRounds; round++) {
+    const rawFirst = round % 2 === 0;
+    const first = await sample(rawFirst ? spec.raw : spec.ours, round);
+    const second = await sample(rawFirst ? spec.ours : spec.raw, round);
+    if (first.check !== second.check) {
+      throw new WrongResultError(
+        `${spec.name}: ${rawFirst ? "LMDB" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
+      );
+    }
+    if (round < warmUpRounds) continue;
+    (rawFirst ? raw : ours).push(first);
+    (rawFirst ? ours : raw).push(second);
+  }
+  return conclude(spec, raw, ours);
+}
+
+function conclude(spec: ComparisonSpec, raw: readonly Sample[], ours: readonly Sample[]): Comparison {
+  const { name, unit, operations, floor, note } = spec;
+  const rate = ({ ms }: Sample) => (operations / ms) * 1_000;
+  const rawRates = raw.map(rate);
+  const ourRates = ours.map(rate);
+  const processorTimes = ratios(
+    raw.map(({ cpuMs }) => cpuMs),
+    ours.map(({ cpuMs }) => cpuMs),
+  );
+  return {
+    name,
+    unit,
+    operations,
+    floor,
+    note,
+    raw: summarize(rawRates),
+    ours: summarize(ourRates),
+    ratio: summarize(ratios(ourRates, rawRates)),
+    processorRatio: summarize(processorTimes),
+    samples: { raw: rawRates, ours: ourRates },
+  };
+}
+
+interface Sample {
+  readonly ms: number;
+  /** Processor time of all threads. */
+  readonly cpuMs: number;
+  readonly check: number;
+}
+
+async function sample(side: Side, round: number): Promise<Sample> {
+  await side.prepare?.(round);
+  globalThis.gc?.();
+  await nextTurn();
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  const check = await side.run(round);
+  const ms = performance.now() - started;
+  const { user, system } = process.cpuUsage(cpu);
+  // LMDB shows a new commit to reads of the next turn.
+  await nextTurn();
+  await side.verify?.(round);
+  return { ms, cpuMs: (user + system) / 1_000, check };
+}
+
+/** Lets the event loop go round: what waits is done, and LMDB takes a new snapshot. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Runs `count` tasks with `width` under way at any time. */
+export async function inFlight(
+  count: number,
+  width: number,
+  task: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await task(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, count) }, worker));
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { packContents, unpackContents } from "./contents.js";
+import { AnchorSample, anchorLimits, describePage, mergeLinks } from "./derive.js";
+import { pageId, shardNames } from "./identity.js";
+import { memberKey, memberUrl } from "./tables.js";
+import { inKeyOrder } from "./twin/order.js";
+
+describe("contents", () => {
+  it("come back as they were", () => {
+    const body = Buffer.from([0, 1, 255, 128]);
+    const { contentType, body: found } = unpackContents(
+      packContents({ contentType: "text/html; charset=utf-8", body }),
+    );
+    expect(contentType).toBe("text/html; charset=utf-8");
+    expect(Buffer.from(found)).toEqual(body);
+    expect(unpackContents(packContents({ contentType: "", body: Buffer.alloc(0) })).body).toHaveLength(0);
+  });
+});
+
+describe("what a page says", () => {
+  const html =
+    '<title>T</title><p>one two</p><a href="/x">here</a> <a href="/x#y">there</a> <a href="/x">here</a>';
+  const contents = (contentType: string) => packContents({ contentType, body: Buffer.from(html) });
+
+  it("is read from its bytes", () => {
+    const page = describePage(contents("text/html"), "https://example.org/");
+    expect(page.title).toBe("T");
+    expect(page.links).toEqual([["https://example.org/x", "here there"]]);
+    expect(page.words).toContain("one 1");
+  });
+
+  it("hashes the body alone", () => {
+    const one = describePage(contents("text/html"), "https://example.org/1");
+    expect(describePage(contents("text/html; charset=utf-8"), "https://example.org/2").hash).toBe(one.hash);
+    const other = packContents({ contentType: "text/html", body: Buffer.from(`${html} `) });
+    expect(describePage(other, "https://example.org/1").hash).not.toBe(one.hash);
+  });
+
+  it("bounds the anchor text of one link, without half a character at the end", () => {
+    const long = Array.from({ length: 300 }, (_, index) => ({ url: "u", text: `\u{1f600}${index}` }));
+    const [[, anchor] = ["", ""]] = mergeLinks(long);
+    expect(anchor.length).toBeLessThanOrEqual(500);
+    expect(Buffer.from(anchor).toString()).toBe(anchor);
+  });
+});
+
+describe("an anchor sample", () => {
+  it("counts equal texts, leaves out empty ones, and ends at its limit", () => {
+    const sample = new AnchorSample();
+    for (const text of ["a", "", "b", "a"]) sample.add(text);
+    expect(sample.anchors).toEqual([
+      ["a", 2],
+      ["b", 1],
+    ]);
+    while (sample.left > 0) sample.add("c");
+    sample.add("d");
+    expect(sample.anchors.at(-1)).toEqual(["c", anchorLimits.links - 4]);
+  });
+});
+
+describe("names", () => {
+  it("sort members by rank, the highest first, then by URL", () => {
+    const keys = [
+      memberKey(0, "b"),
+      memberKey(0, "a"),
+      memberKey(250, "z"),
+      memberKey(9, "y"),
+      memberKey(10, "x y"),
+    ];
+    expect(inKeyOrder(keys).map(memberUrl)).toEqual(["z", "x y", "y", "a", "b"]);
+  });
+
+  it("put each page into one of the shards", () => {
+    const names = new Set(shardNames());
+    const found = new Set(
+      Array.from({ length: 2_000 }, (_, index) => pageId(`https://example.org/${index}`).shard),
+    );
+    expect([...found].every((shard) => names.has(shard))).toBe(true);
+    expect(found.size).toBe(names.size);
+    expect(pageId("https://example.org/").text).toMatch(/^[\w-]{11}$/);
+  });
+});

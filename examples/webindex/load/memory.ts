@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * The most anonymous memory (heap, buffers, stacks; not mapped files) that this process was seen to have, in bytes. The
+ * kernel keeps no such mark, so that it is looked at ten times a second. `undefined` where the system does not tell.
+ */
+export class MemoryWatch {
+  #highest: number | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#highest = anonymousBytes();
+    this.#timer = setInterval(() => this.#look(), 100);
+    this.#timer.unref();
+  }
+
+  get highest(): number | undefined {
+    this.#look();
+    return this.#highest;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const now = anonymousBytes();
+    if (now !== undefined && now > (this.#highest ?? 0)) this.#highest = now;
+  }
+}
+
+function anonymousBytes(): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const found = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"));
+    return found === null ? undefined : Number(found[1]) * 1024;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+/** The command: loads sources, keeps the index, and serves search. See `options.ts`. */
+import { CommanderError } from "commander";
+import { InvalidArgumentError, PercolatorError } from "percolatordb";
+import { MemoryWatch } from "./load/memory.js";
+import { loadStage, ProgressLine } from "./load/progress.js";
+import { type Options, readOptions } from "./options.js";
+import { megabytes, printLoad, printProblems, printVerification, printWork } from "./print.js";
+import { SearchServer } from "./server/server.js";
+import { openDefaultSource, openSource, type Source, SourceError } from "./sources/index.js";
+import { isEqual, verifyIndex } from "./twin/verify.js";
+import { WebIndex } from "./webindex.js";
+
+const exitCodes = { done: 0, data: 1, usage: 2 } as const;
+type ExitCode = number;
+
+/** Ends the work when the process is told to; told a second time, it ends at once. */
+class Interruption {
+  readonly #controller = new AbortController();
+  exitCode: ExitCode = exitCodes.done;
+
+  constructor() {
+    for (const [name, number] of [
+      ["SIGINT", 2],
+      ["SIGTERM", 15],
+    ] as const) {
+      process.on(name, () => {
+        if (this.signal.aborted) process.exit(128 + number);
+        this.exitCode = 128 + number;
+        this.#controller.abort(new Error("interrupted"));
+      });
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get happened(): boolean {
+    return this.signal.aborted;
+  }
+
+  /** Resolves when it happens. */
+  wait(): Promise<void> {
+    if (this.happened) return Promise.resolve();
+    return new Promise((resolve) => this.signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+}
+
+async function main(args: readonly string[]): Promise<ExitCode> {
+  const options = readOptions(args);
+  const interruption = new Interruption();
+  const { signal } = interruption;
+  const given = options.sources.map((path) => openSource(path, { base: options.base, signal }));
+  const sources =
+    given.length > 0 ? await Promise.all(given) : [await openDefaultSource(process.cwd(), { signal })];
+  const memory = new MemoryWatch();
+  await using index = await WebIndex.open(options.data, { concurrency: options.concurrency });
+  const session = new Session(options, index, signal);
+  if (options.once) {
+    const code = await session.loadAll(sources);
+    if (memory.highest !== undefined)
+      console.log(`memory: ${megabytes(memory.highest)} anonymous at the most`);
+    return interruption.happened ? interruption.exitCode : code;
+  }
+  const server = await session.serve();
+  console.log(`Search at ${server.url}`);
+  const loading = session.loadAll(sources);
+  await interruption.wait();
+  await server.stop();
+  await loading;
+  return exitCodes.done;
+}
+
+/** One run of the command. */
+class Session {
+  readonly #options: Options;
+  readonly #index: WebIndex;
+  readonly #signal: AbortSignal;
+  readonly #progress = new ProgressLine();
+
+  constructor(options: Options, index: WebIndex, signal: AbortSignal) {
+    this.#options = options;
+    this.#index = index;
+    this.#signal = signal;
+  }
+
+  /** Loads, indexes and reports on one source after the other. Answers the exit code; 0 where it was interrupted. */
+  async loadAll(sources: readonly Source[]): Promise<ExitCode> {
+    let code: ExitCode = exitCodes.done;
+    try {
+      for (const source of sources) if (!(await this.#load(source))) code = exitCodes.data;
+      const parked = await this.#index.parked();
+      if (parked.length > 0) {
+        console.error(["Given up on:", ...parked.map((change) => `  ${change}`)].join("\n"));
+        code = exitCodes.data;
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+      this.#progress.clear();
+      console.error("Interrupted. What was loaded is kept; the same command goes on from here.");
+    } finally {
+      this.#progress.stop();
+    }
+    return code;
+  }
+
+  async #load(source: Source): Promise<boolean> {
+    const before = this.#index.metrics;
+    const start = performance.now();
+    const report = await this.#index.load(source, {
+      signal: this.#signal,
+      onItem: (item, { pages }) => this.#progress.set(loadStage(source.path, item, pages)),
+    });
+    await this.#settle();
+    const seconds = (performance.now() - start) / 1_000;
+    const { live } = await this.#index.count();
+    this.#progress.clear();
+    console.log(`${printLoad(report, seconds, live)}\n${printWork(before, this.#index.metrics)}`);
+    const problems = printProblems(report);
+    if (problems !== undefined) console.error(problems);
+    return (await this.#verify()) && report.problemCount === 0;
+  }
+
+  /** Waits for the observers, and says meanwhile how much they still have to do. */
+  async #settle(): Promise<void> {
+    let highest = 0;
+    await this.#index.settle({
+      signal: this.#signal,
+      onProgress: ({ waiting }) => {
+        highest = Math.max(highest, waiting);
+        const part = highest === 0 ? undefined : 1 - waiting / highest;
+        this.#progress.set({ doing: "indexing", pages: 0, part, waiting });
+      },
+    });
+  }
+
+  async #verify(): Promise<boolean> {
+    if (!this.#options.verify) return true;
+    this.#progress.set({
+      doing: "comparing with an index built from scratch",
+      pages: 0,
+      part: undefined,
+      waiting: undefined,
+    });
+    const verification = await verifyIndex(this.#index.db, this.#options.data, this.#signal);
+    this.#progress.clear();
+    console.log(printVerification(verification));
+    return isEqual(verification);
+  }
+
+  async serve(): Promise<SearchServer> {
+    const { host, port } = this.#options;
+    return SearchServer.start(this.#index.db, {
+      host,
+      port,
+      activity: async () => ({
+        loading: this.#progress.text,
+        waiting: await this.#index.waiting(1_000),
+      }),
+      onError: (error) => console.error(error),
+    });
+  }
+}
+
+/** The exit code of what went wrong, which is said. */
+function explain(error: unknown): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  if (error instanceof SourceError || error instanceof InvalidArgumentError) {
+    console.error(`error: ${error.message}`);
+    return exitCodes.usage;
+  }
+  const said = error instanceof PercolatorError || (error as NodeJS.ErrnoException)?.code !== undefined;
+  console.error(said ? `error: ${(error as Error).message}` : error);
+  return exitCodes.data;
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(explain);

@@ -1,0 +1,39 @@
+import { type Column, observer, type Transaction } from "percolatordb";
+import { describePage } from "../derive.js";
+import { documents } from "../tables.js";
+
+/** Reads a page: hash, title, words, links. Writes only what is different, so that only that is worked on further. */
+export const extract = observer(
+  "extract",
+  documents.contents,
+  async (tx, { row: url, value: contents }) => {
+    const page = contents === undefined ? undefined : describePage(contents, url);
+    const before = await Promise.all([
+      tx.get(documents.hash, url),
+      tx.get(documents.title, url),
+      tx.get(documents.words, url),
+      tx.get(documents.links, url),
+    ]);
+    if (replace(tx, documents.hash, url, before[0], page?.hash)) tx.notify(documents.rescore, url);
+    const retitled = replace(tx, documents.title, url, before[1], page?.title);
+    const reworded = replace(tx, documents.words, url, before[2], page?.words);
+    if (retitled || reworded) tx.notify(documents.reindex, url);
+    const same = JSON.stringify(before[3]) === JSON.stringify(page?.links);
+    if (!same) replace(tx, documents.links, url, before[3], page?.links);
+  },
+  { priority: 4 },
+);
+
+/** Whether the value is another; then it is written. */
+function replace<V>(
+  tx: Transaction,
+  column: Column<V>,
+  url: string,
+  before: V | undefined,
+  after: V | undefined,
+): boolean {
+  if (before === after) return false;
+  if (after === undefined) tx.delete(column, url);
+  else tx.set(column, url, after);
+  return true;
+}

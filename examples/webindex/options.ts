@@ -1,0 +1,62 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+
+/** What the command line asks for. */
+export interface Options {
+  /** Paths; none for the packages of the project. */
+  readonly sources: readonly string[];
+  readonly data: string;
+  readonly base: string | undefined;
+  readonly once: boolean;
+  readonly verify: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly concurrency: number;
+}
+
+/** Reads the command line; throws commander's error for what cannot be meant, after saying so. */
+export function readOptions(args: readonly string[]): Options {
+  const command = new Command("webindex")
+    .description("Keeps a search index of web pages up to date, and serves it.")
+    .argument(
+      "[source...]",
+      "web archives (.warc, .warc.gz) and folders of HTML or Markdown, loaded in order; without any, the documentation of the packages under node_modules",
+    )
+    .option("--data <location>", "where the index is: a folder, or memory:", "./webindex-data")
+    .option("--base <url>", "for a folder: the URL that it is published at")
+    .option("--once", "load, wait until all is indexed, report and exit", false)
+    .option("--verify", "compare every table with an index built from scratch", false)
+    .addOption(new Option("--port <number>", "of the search page").default(8080).argParser(port))
+    .option("--host <address>", "to listen on; others than this machine can reach 0.0.0.0", "127.0.0.1")
+    .addOption(
+      new Option("--concurrency <number>", "observers that run at the same time")
+        .default(32)
+        .argParser(concurrency),
+    )
+    .addHelpText("after", helpText)
+    .exitOverride();
+  command.parse(args, { from: "user" });
+  return { ...command.opts<Omit<Options, "sources">>(), sources: command.args };
+}
+
+const helpText = `
+Exit codes: 0 done; 1 something could not be read, a change could not be worked on, or a table is wrong; 2 the
+command line cannot be meant.
+
+Examples:
+  npm run webindex
+  npm run webindex -- --once --verify crawl-1.warc.gz crawl-2.warc.gz
+  npm run webindex -- --data ./docs-index --base https://docs.example.org/ ./docs`;
+
+function port(given: string): number {
+  return whole(given, 0, 65_535);
+}
+
+function concurrency(given: string): number {
+  return whole(given, 1, 1_000);
+}
+
+function whole(given: string, least: number, most: number): number {
+  const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+}

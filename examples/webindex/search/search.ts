@@ -1,0 +1,171 @@
+import type { Snapshot } from "percolatordb";
+import { decodeBlock, readBlock } from "../block.js";
+import { unpackContents } from "../contents.js";
+import { bucketOf } from "../identity.js";
+import { findTerm } from "../postings.js";
+import { clusters, documents, postings, type Statistics, shards } from "../tables.js";
+import type { Counts } from "../terms.js";
+import { extract, termCounts } from "../text/index.js";
+import { scoreTerm } from "./bm25.js";
+import { makeSnippet, type SnippetPart } from "./snippet.js";
+
+export interface SearchResult {
+  readonly url: string;
+  readonly title: string;
+  readonly score: number;
+  readonly snippet: readonly SnippetPart[];
+  /** How many pages link to it, as far as that is counted. */
+  readonly rank: number;
+  /** How many other pages have the same contents, as far as that is counted. */
+  readonly duplicates: number;
+}
+
+export interface SearchAnswer {
+  /** The words that were searched for. */
+  readonly terms: readonly string[];
+  /** How many pages have at least one of them. */
+  readonly total: number;
+  /** The best first; of equal ones that with the smaller URL. */
+  readonly results: readonly SearchResult[];
+}
+
+export const searchLimits = { terms: 16, results: 100, duplicates: 100 } as const;
+
+interface Candidate {
+  readonly id: string;
+  readonly shard: string;
+  score: number;
+  matched: number;
+}
+
+/** Of one shard, the pages that have a term. */
+interface TermBlock {
+  readonly shard: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Pages by any of the words of a query, by BM25; a page that has several of them counts as many times over. */
+export async function search(view: Snapshot, query: string, limit = 10): Promise<SearchAnswer> {
+  const terms = [...termCounts(query).keys()].slice(0, searchLimits.terms);
+  const candidates = await findCandidates(view, terms);
+  const best = await inOrder(view, [...candidates.values()], Math.min(limit, searchLimits.results));
+  const wanted = new Set(terms);
+  const results = await Promise.all(best.map(({ url, score }) => describeResult(view, url, score, wanted)));
+  return { terms, total: candidates.size, results };
+}
+
+async function findCandidates(view: Snapshot, terms: readonly string[]): Promise<Map<string, Candidate>> {
+  const all = await readStatistics(view);
+  const lengths = new Map<string, ReadonlyMap<string, Counts>>();
+  const candidates = new Map<string, Candidate>();
+  for (const term of terms) {
+    const blocks: TermBlock[] = [];
+    for await (const { qualifier, value } of view.entries(postings.documents, bucketOf(term))) {
+      const bytes = findTerm(value, term);
+      if (bytes !== undefined) blocks.push({ shard: qualifier, bytes });
+    }
+    const frequency = countFields(blocks);
+    await readLengths(view, blocks, lengths);
+    for (const { shard, bytes } of blocks) {
+      const ofShard = lengths.get(shard)!;
+      readBlock(bytes, (id, ...counts) => {
+        const score = scoreTerm(counts, ofShard.get(id)!, frequency, all);
+        const known = candidates.get(id);
+        if (known === undefined) candidates.set(id, { id, shard, score, matched: 1 });
+        else {
+          known.score += score;
+          known.matched++;
+        }
+      });
+    }
+  }
+  for (const candidate of candidates.values()) candidate.score *= candidate.matched;
+  return candidates;
+}
+
+/** How many pages can be found, and how long they are. */
+export async function readStatistics(view: Snapshot): Promise<Statistics> {
+  let pages = 0;
+  const lengths: [number, number, number] = [0, 0, 0];
+  for await (const { value } of view.scan(shards.statistics)) {
+    pages += value.pages;
+    for (const field of [0, 1, 2] as const) lengths[field] += value.lengths[field];
+  }
+  return { pages, lengths };
+}
+
+/** In how many pages each field has the term. */
+function countFields(blocks: readonly TermBlock[]): Counts {
+  const frequency: [number, number, number] = [0, 0, 0];
+  for (const { bytes } of blocks) {
+    readBlock(bytes, (_id, ...counts) => {
+      for (const field of [0, 1, 2] as const) if (counts[field] > 0) frequency[field]++;
+    });
+  }
+  return frequency;
+}
+
+async function readLengths(
+  view: Snapshot,
+  blocks: readonly TermBlock[],
+  known: Map<string, ReadonlyMap<string, Counts>>,
+): Promise<void> {
+  const missing = blocks.map(({ shard }) => shard).filter((shard) => !known.has(shard));
+  const found = await view.getMany(shards.lengths, missing);
+  for (const [index, shard] of missing.entries()) known.set(shard, decodeBlock(found[index]));
+}
+
+/** The best, in order. Those as good as the last of them are looked at too, so that the URL decides. */
+async function inOrder(
+  view: Snapshot,
+  candidates: Candidate[],
+  limit: number,
+): Promise<{ readonly url: string; readonly score: number }[]> {
+  const mostTies = 1_000;
+  candidates.sort((a, b) => b.score - a.score);
+  const last = candidates[Math.min(limit, candidates.length) - 1];
+  if (last === undefined) return [];
+  let end = limit;
+  while (end < Math.min(candidates.length, limit + mostTies) && candidates[end]!.score === last.score) end++;
+  const named = await Promise.all(
+    candidates.slice(0, end).map(async ({ id, shard, score }) => {
+      return { url: (await view.get(shards.urls.at(id), shard))!, score };
+    }),
+  );
+  return named.sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1)).slice(0, limit);
+}
+
+async function describeResult(
+  view: Snapshot,
+  url: string,
+  score: number,
+  terms: ReadonlySet<string>,
+): Promise<SearchResult> {
+  const [title, rank, hash, contents] = await Promise.all([
+    view.get(documents.title, url),
+    view.get(documents.rank, url),
+    view.get(documents.hash, url),
+    view.get(documents.contents, url),
+  ]);
+  return {
+    url,
+    title: title ?? "",
+    score,
+    snippet: contents === undefined ? [] : makeSnippet(textOf(contents, url), terms),
+    rank: rank ?? 0,
+    duplicates: hash === undefined ? 0 : await countDuplicates(view, hash),
+  };
+}
+
+/** The text of a page is not stored: it can be read from the page. */
+function textOf(contents: Uint8Array, url: string): string {
+  const { contentType, body } = unpackContents(contents);
+  return extract(body, contentType, url).text;
+}
+
+async function countDuplicates(view: Snapshot, hash: string): Promise<number> {
+  let members = 0;
+  for await (const _ of view.entries(clusters.members, hash, { limit: searchLimits.duplicates + 1 }))
+    members++;
+  return Math.max(0, members - 1);
+}

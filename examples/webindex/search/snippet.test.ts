@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { makeSnippet } from "./snippet.js";
+
+const filler = "lorem ipsum dolor sit amet ".repeat(40);
+const show = (text: string, ...terms: string[]) =>
+  makeSnippet(text, new Set(terms))
+    .map(({ text, match }) => (match ? `[${text}]` : text))
+    .join("");
+
+describe("a snippet", () => {
+  it("marks whole words, whatever their case", () => {
+    expect(show("A Cat, a catalog and the CAT.", "cat")).toBe("A [Cat], a catalog and the [CAT].");
+  });
+
+  it("shows where most of the words are", () => {
+    const shown = show(`cat ${filler} dog ${filler} the cat and the dog ${filler}`, "cat", "dog");
+    expect(shown).toMatch(/^… .*\[cat\] and the \[dog\].* …$/);
+    expect(shown.length).toBeLessThan(300);
+  });
+
+  it("is the beginning where no word is found", () => {
+    expect(show(`start ${filler}`, "cat")).toMatch(/^start lorem.* …$/);
+    expect(show("", "cat")).toBe("");
+  });
+
+  it("does not cut a character in two, nor takes long over one endless word", () => {
+    const shown = show(`${"\u{1f600}".repeat(100_000)} cat`, "cat");
+    expect(Buffer.from(shown).toString()).toBe(shown);
+  });
+});

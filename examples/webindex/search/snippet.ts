@@ -1,0 +1,86 @@
+/** A stretch of text, and whether it is a word that was searched for. */
+export interface SnippetPart {
+  readonly text: string;
+  readonly match: boolean;
+}
+
+const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+/** Bounds of the work for one page: characters looked at, matches weighed. */
+const lookAt = 200_000;
+const mostMatches = 2_000;
+const snippetLength = 240;
+const before = 40;
+
+interface Match {
+  readonly start: number;
+  readonly end: number;
+  readonly term: string;
+}
+
+/** The stretch of a text in which most of the terms occur, with these marked. */
+export function makeSnippet(text: string, terms: ReadonlySet<string>): SnippetPart[] {
+  const matches = findMatches(text.slice(0, lookAt), terms);
+  const first = bestWindow(matches);
+  const from = first === undefined ? 0 : wordStart(text, first.start);
+  const to = wordEnd(text, from + snippetLength);
+  const parts: SnippetPart[] = from > 0 ? [{ text: "… ", match: false }] : [];
+  let at = from;
+  for (const { start, end } of matches) {
+    if (start < from || end > to) continue;
+    if (start > at) parts.push({ text: text.slice(at, start), match: false });
+    parts.push({ text: text.slice(start, end), match: true });
+    at = end;
+  }
+  if (to > at) parts.push({ text: text.slice(at, to), match: false });
+  if (to < text.length) parts.push({ text: " …", match: false });
+  return parts;
+}
+
+function findMatches(text: string, terms: ReadonlySet<string>): Match[] {
+  const matches: Match[] = [];
+  for (const found of text.matchAll(word)) {
+    const term = found[0].normalize("NFKC").toLowerCase();
+    if (!terms.has(term)) continue;
+    matches.push({ start: found.index, end: found.index + found[0].length, term });
+    if (matches.length === mostMatches) break;
+  }
+  return matches;
+}
+
+/** The match after which most different terms follow within a snippet, then most matches, then the first. */
+function bestWindow(matches: readonly Match[]): Match | undefined {
+  let best: Match | undefined;
+  let bestScore = 0;
+  for (const [index, match] of matches.entries()) {
+    const terms = new Set<string>();
+    let count = 0;
+    for (let at = index; at < matches.length; at++) {
+      const other = matches[at]!;
+      if (other.end > match.start + snippetLength - before) break;
+      terms.add(other.term);
+      count++;
+    }
+    const score = terms.size * snippetLength + count;
+    if (score > bestScore) {
+      best = match;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+/** The beginning of a word, a little before `position`. */
+function wordStart(text: string, position: number): number {
+  if (position <= before) return 0;
+  const space = text.indexOf(" ", position - before);
+  return space >= 0 && space < position ? space + 1 : position;
+}
+
+/** The end of the last whole word before `position`. */
+function wordEnd(text: string, position: number): number {
+  if (position >= text.length) return text.length;
+  const space = text.lastIndexOf(" ", position);
+  if (space > position - before) return space;
+  const last = text.charCodeAt(position - 1);
+  return last >= 0xd800 && last < 0xdc00 ? position - 1 : position;
+}

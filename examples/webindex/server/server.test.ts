@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { crawl, page } from "../testing/site.js";
+import { WebIndex } from "../webindex.js";
+import { html } from "./html.js";
+import { SearchServer } from "./server.js";
+
+const bold = "https://example.org/bold";
+
+describe("the search server", () => {
+  let index: WebIndex;
+  let server: SearchServer;
+  const errors: unknown[] = [];
+
+  beforeAll(async () => {
+    index = await WebIndex.open("memory:");
+    await crawl(index, {
+      "https://example.org/": page("Start", "walrus & <b>otter</b>", { [bold]: "bold" }),
+      [bold]: page("&lt;script&gt;alert(1)&lt;/script&gt;", "walrus &lt;img src=x&gt; badger"),
+      "npm:/walrus/README.md": page("Package", "marmot"),
+    });
+    server = await SearchServer.start(index.db, {
+      host: "127.0.0.1",
+      port: 0,
+      activity: async () => ({ loading: undefined, waiting: 0 }),
+      onError: (error) => errors.push(error),
+    });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await index.close();
+    expect(errors).toEqual([]);
+  });
+
+  const get = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init);
+
+  it("has a start page with a form, no scripts and nothing from elsewhere", async () => {
+    const response = await get("/");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    const policy = response.headers.get("content-security-policy")!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain("unsafe");
+    const body = await response.text();
+    expect(body).toContain('<form action="/search"');
+    expect(body).toContain("3 pages");
+    expect(body).not.toMatch(/<script|src=|https?:/);
+  });
+
+  it("shows what was found, with the words marked and everything escaped", async () => {
+    const body = await (await get("/search?q=Walrus")).text();
+    expect(body).toContain("2 pages found");
+    expect(body).toContain("<mark>walrus</mark>");
+    expect(body).toContain("&#60;script&#62;");
+    expect(body).not.toMatch(/<script|<img|<b>/);
+    expect(body).toContain(`href="${bold}"`);
+  });
+
+  it("escapes the query, and says when nothing was found", async () => {
+    const body = await (await get(`/search?q=${encodeURIComponent('"><scripted')}`)).text();
+    expect(body).toContain("Nothing was found");
+    expect(body).not.toContain("<scripted");
+    expect(await (await get("/search?q=")).text()).toContain("Type one word");
+    expect(await (await get("/search?q=%2B%2B")).text()).toContain("There is no word");
+  });
+
+  it("answers the same as JSON", async () => {
+    const response = await get("/api/search?q=badger+walrus&limit=1");
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    const found = (await response.json()) as { total: number; results: { url: string; rank: number }[] };
+    expect(found).toMatchObject({ query: "badger walrus", terms: ["badger", "walrus"], total: 2 });
+    expect(found.results).toHaveLength(1);
+    expect(found.results[0]).toMatchObject({ url: bold, rank: 1, duplicates: 0 });
+  });
+
+  it.each(["0", "101", "x", "1.5", ""])("refuses a limit of %j", async (limit) => {
+    const response = await get(`/api/search?q=walrus&limit=${limit}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toHaveProperty("error");
+  });
+
+  it("shows the text of a page that a browser cannot open", async () => {
+    const found = await (await get("/search?q=marmot")).text();
+    const address = /href="(\/page\?url=npm[^"]+)"/.exec(found)?.[1];
+    expect(address).toBeDefined();
+    expect(await (await get(address!)).text()).toContain("marmot");
+    expect((await get("/page?url=https://example.org/absent")).status).toBe(404);
+    expect((await get("/page?url=%00")).status).toBe(404);
+    expect((await get("/page")).status).toBe(404);
+  });
+
+  it("tells of itself", async () => {
+    expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 0 });
+  });
+
+  it("refuses what it does not know", async () => {
+    expect((await get("/nowhere")).status).toBe(404);
+    expect((await get("/api/nowhere")).status).toBe(404);
+    const posted = await get("/search?q=x", { method: "POST" });
+    expect(posted.status).toBe(405);
+    expect(posted.headers.get("allow")).toBe("GET, HEAD");
+    expect((await get(`/search?q=${"x".repeat(600)}`)).status).toBe(400);
+    const head = await get("/search?q=walrus", { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+  });
+});
+
+describe("the template of HTML", () => {
+  it("escapes what it is given, and nothing that it made itself", () => {
+    expect(html`<p class="${'"'}">${"<&'>"}${html`<b>`}${[1, undefined, "a"]}</p>`.source).toBe(
+      '<p class="&#34;">&#60;&#38;&#39;&#62;<b>1a</p>',
+    );
+  });
+});

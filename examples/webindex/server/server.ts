@@ -1,0 +1,167 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Database } from "percolatordb";
+import { unpackContents } from "../contents.js";
+import { readStatistics, search, searchLimits } from "../search/search.js";
+import { documents } from "../tables.js";
+import { extract, normalizeUrl, urlFitsKey } from "../text/index.js";
+import type { Html } from "./html.js";
+import { messagePage, resultsPage, startPage, textPage } from "./pages.js";
+import type { Status } from "./status.js";
+import { styleHash } from "./style.js";
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** What is going on besides. */
+  readonly activity: () => Promise<Omit<Status, "pages">>;
+  /** Told of what went wrong inside. */
+  readonly onError: (error: unknown) => void;
+}
+
+const longestQuery = 500;
+
+const headers = {
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    `style-src '${styleHash}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cache-Control": "no-store",
+} as const;
+
+/** An answer: a page, or a value as JSON. */
+type Answer = { readonly status: number } & ({ readonly page: Html } | { readonly json: unknown });
+
+/** The search page, and the same as JSON. */
+export class SearchServer {
+  readonly #db: Database;
+  readonly #options: ServerOptions;
+  readonly #server: Server;
+
+  private constructor(db: Database, options: ServerOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#server = createServer((request, response) => void this.#handle(request, response));
+    this.#server.requestTimeout = 30_000;
+  }
+
+  /** Rejects where the port cannot be had. */
+  static async start(db: Database, options: ServerOptions): Promise<SearchServer> {
+    const server = new SearchServer(db, options);
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once("error", reject);
+      server.#server.listen(options.port, options.host, () => {
+        server.#server.off("error", reject);
+        server.#server.on("error", options.onError);
+        resolve();
+      });
+    });
+    return server;
+  }
+
+  get url(): string {
+    const { address, port, family } = this.#server.address() as AddressInfo;
+    return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/`;
+  }
+
+  /** Answers what has been asked, and ends. */
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const impatient = setTimeout(() => this.#server.closeAllConnections(), 2_000);
+    await closed;
+    clearTimeout(impatient);
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let answer: Answer;
+    try {
+      answer = await this.#answer(request);
+    } catch (error) {
+      this.#options.onError(error);
+      answer = failure(request, 500, "Something went wrong", "The index could not be read. Try again.");
+    }
+    const body = "page" in answer ? answer.page.source : `${JSON.stringify(answer.json)}\n`;
+    const type = "page" in answer ? "text/html; charset=utf-8" : "application/json; charset=utf-8";
+    const length = Buffer.byteLength(body);
+    const allow = answer.status === 405 ? { Allow: "GET, HEAD" } : {};
+    response.writeHead(answer.status, {
+      ...headers,
+      ...allow,
+      "Content-Type": type,
+      "Content-Length": length,
+    });
+    response.end(request.method === "HEAD" ? undefined : body);
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return failure(request, 405, "Not possible", "Here one can only read.");
+    }
+    const target = request.url ?? "/";
+    if (!URL.canParse(target, "http://localhost")) {
+      return failure(request, 400, "Not understood", "The address is none.");
+    }
+    const { pathname, searchParams } = new URL(target, "http://localhost");
+    if (pathname === "/") return { status: 200, page: startPage(await this.#status()) };
+    if (pathname === "/search") return this.#search(request, searchParams.get("q") ?? "");
+    if (pathname === "/page") return this.#page(request, searchParams.get("url") ?? "");
+    if (pathname === "/api/search") return this.#searchJson(request, searchParams);
+    if (pathname === "/api/status") return { status: 200, json: await this.#status() };
+    return failure(request, 404, "Not found", "There is no such page here.");
+  }
+
+  async #search(request: IncomingMessage, query: string): Promise<Answer> {
+    if (query.length > longestQuery) return tooLong(request);
+    const start = performance.now();
+    await using view = await this.#db.snapshot();
+    const answer = await search(view, query);
+    const page = resultsPage(query, answer, performance.now() - start, await this.#status());
+    return { status: 200, page };
+  }
+
+  async #searchJson(request: IncomingMessage, parameters: URLSearchParams): Promise<Answer> {
+    const query = parameters.get("q") ?? "";
+    if (query.length > longestQuery) return tooLong(request);
+    const limit = Number(parameters.get("limit") ?? 10);
+    if (!Number.isInteger(limit) || limit < 1 || limit > searchLimits.results) {
+      const message = `limit must be a whole number from 1 to ${searchLimits.results}.`;
+      return failure(request, 400, "Not understood", message);
+    }
+    await using view = await this.#db.snapshot();
+    return { status: 200, json: { query, ...(await search(view, query, limit)) } };
+  }
+
+  async #page(request: IncomingMessage, asked: string): Promise<Answer> {
+    await using view = await this.#db.snapshot();
+    const url = normalizeUrl(asked);
+    const contents =
+      url !== undefined && urlFitsKey(url) ? await view.get(documents.contents, url) : undefined;
+    if (url === undefined || contents === undefined)
+      return failure(request, 404, "Not found", "There is no such page in the index.");
+    const { contentType, body } = unpackContents(contents);
+    const { title, text } = extract(body, contentType, url);
+    return { status: 200, page: textPage(url, title, text) };
+  }
+
+  async #status(): Promise<Status> {
+    await using view = await this.#db.snapshot();
+    const { pages } = await readStatistics(view);
+    return { pages, ...(await this.#options.activity()) };
+  }
+}
+
+function tooLong(request: IncomingMessage): Answer {
+  return failure(request, 400, "Not understood", `A query has at most ${longestQuery} characters.`);
+}
+
+function failure(request: IncomingMessage, status: number, title: string, message: string): Answer {
+  if (request.url?.startsWith("/api/")) return { status, json: { error: message } };
+  return { status, page: messagePage(title, message) };
+}

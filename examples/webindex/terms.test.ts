@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
+
+describe("the stored terms of a page", () => {
+  it("count text and title apart", () => {
+    expect(wordsOf("Cat and Dog", "a dog, a dog, a bird")).toBe("a 3 dog 2,1 bird 1 cat 0,1 and 0,1");
+    expect(wordsOf("", "")).toBe("");
+  });
+
+  it("take the anchors in, as often as they lead here", () => {
+    const anchors = [
+      ["The Dog", 2],
+      ["dog", 1],
+    ] as const;
+    expect(withAnchors("dog 2,1 bird 1", anchors)).toBe("dog 2,1,3 bird 1 the 0,0,2");
+    expect(withAnchors("bird 4", [["bird", 1]])).toBe("bird 4,0,1");
+    expect(withAnchors("bird 4", [])).toBe("bird 4");
+    expect(withAnchors("", [["x", 1]])).toBe("x 0,0,1");
+  });
+
+  it("can be read again", () => {
+    expect([...parseTerms("dog 2,1,3 bird 1")]).toEqual([
+      ["dog", "2,1,3"],
+      ["bird", "1"],
+    ]);
+    expect(parseTerms("").size).toBe(0);
+    expect(parseCounts("2")).toEqual([2, 0, 0]);
+    expect(parseCounts("0,1")).toEqual([0, 1, 0]);
+    expect(parseCounts("0,0,3")).toEqual([0, 0, 3]);
+    expect(lengthsOf(parseTerms("dog 2,1,3 bird 1 the 0,0,2"))).toEqual([2, 1, 2]);
+  });
+});

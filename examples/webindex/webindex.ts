@@ -1,0 +1,104 @@
+import { type Database, type MetricsSnapshot, open, type Worker } from "percolatordb";
+import { type LoaderOptions, loadSource } from "./load/loader.js";
+import type { LoadReport } from "./load/report.js";
+import { observers } from "./observers/index.js";
+import { readStatistics } from "./search/search.js";
+import type { Source } from "./sources/index.js";
+import { documents, tables } from "./tables.js";
+
+export interface WebIndexOptions {
+  /** Observers that run at the same time. Default: 32. */
+  readonly concurrency?: number | undefined;
+  /** As `open` takes it. */
+  readonly commit?: "auto" | "two-phase" | undefined;
+}
+
+export interface SettleOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Told now and then how many changes are known to wait. */
+  readonly onProgress?: ((progress: { readonly waiting: number }) => void) | undefined;
+}
+
+/** Bounds what is loaded and not yet read by an observer. */
+const mostWaiting = 4_000;
+/** How many pages are loaded between two looks at what waits. */
+const lookEvery = 1_000;
+const paceMs = 20;
+
+/** The index: a database with its observers at work. To be closed, or held with `await using`. */
+export class WebIndex {
+  readonly db: Database;
+  readonly #worker: Worker;
+
+  private constructor(db: Database, worker: Worker) {
+    this.db = db;
+    this.#worker = worker;
+  }
+
+  /** Opens the index at a location, makes it where there is none, and begins to work on what is due. */
+  static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
+    const db = await open(location, { tables, observers, commit: options.commit });
+    return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 32 }));
+  }
+
+  /** Brings the pages of a source in. They are indexed in the background: see {@link settle}. */
+  async load(source: Source, options: LoaderOptions = {}): Promise<LoadReport> {
+    let sent = 0;
+    const pace = async () => {
+      if (++sent % lookEvery === 0) await this.#pace(options.signal);
+    };
+    return loadSource(this.db, source, { pace, ...options });
+  }
+
+  /** Waits until every change has been worked on, with all that it causes. */
+  async settle(options: SettleOptions = {}): Promise<void> {
+    await this.#worker.idle(options);
+  }
+
+  /** How many changes observers are to work on, counted up to `most`. */
+  async waiting(most: number, observer?: string): Promise<number> {
+    let count = 0;
+    for await (const pending of this.db.pending()) {
+      if (observer !== undefined && pending.observer !== observer) continue;
+      if (++count === most) break;
+    }
+    return count;
+  }
+
+  /** Lets the observers catch up with the loader. */
+  async #pace(signal: AbortSignal | undefined): Promise<void> {
+    while ((await this.waiting(mostWaiting, "extract")) === mostWaiting) {
+      signal?.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, paceMs));
+    }
+  }
+
+  /** Pages that are there, and those of them that can be found: all but duplicates. */
+  async count(): Promise<{ readonly live: number; readonly findable: number }> {
+    await using view = await this.db.snapshot();
+    let live = 0;
+    for await (const _ of view.scan(documents.hash)) live++;
+    return { live, findable: (await readStatistics(view)).pages };
+  }
+
+  /** What could not be worked on, a sentence each. */
+  async parked(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const { observer, row, error } of this.db.parked())
+      found.push(`${observer} of ${row}: ${error}`);
+    return found;
+  }
+
+  get metrics(): MetricsSnapshot {
+    return this.db.metrics;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.stop();
+    await this.db.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

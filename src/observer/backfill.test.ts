@@ -1,0 +1,274 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { InvalidArgumentError, ObserverError } from "../errors/index.js";
+import { type BackfillProgress, backfill, listParked, type Observer, observer, unregister } from "./index.js";
+import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
+import { documents, length, words } from "./test-documents.js";
+
+const open: TestDatabase[] = [];
+
+async function start(options: TestOptions): Promise<TestDatabase> {
+  const db = await openTest(options);
+  open.push(db);
+  return db;
+}
+
+afterEach(async () => {
+  for (const db of open.splice(0)) {
+    await db.close();
+    expect(db.failures).toEqual([]);
+  }
+});
+
+function name(index: number): string {
+  return `row ${String(index).padStart(4, "0")}`;
+}
+
+async function fill(db: TestDatabase, count: number): Promise<void> {
+  await db.transact((tx) => {
+    for (let index = 0; index < count; index++) tx.set(documents.contents, name(index), "some words");
+  });
+}
+
+async function countLengths(db: TestDatabase): Promise<number> {
+  return db.transact(async (tx) => {
+    let count = 0;
+    for await (const _ of tx.scan(documents.length)) count++;
+    return count;
+  });
+}
+
+function versioned(version: number, seen: string[]): Observer {
+  return observer("versioned", documents.contents, (_tx, { row }) => seen.push(`${row} v${version}`), {
+    version,
+  });
+}
+
+describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s", (commit) => {
+  test("a new observer handles what was there before only when it is asked to", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 700);
+    const db = await start({ commit, store: writer.store, observers: [length] });
+    await db.pool.drain();
+    expect(await countLengths(db)).toBe(0);
+    const progress: BackfillProgress[] = [];
+    const report = await backfill(db.registry, length, { onProgress: (each) => progress.push(each) });
+    expect(report).toEqual({ marked: 700 });
+    expect(progress.at(-1)!.marked).toBe(700);
+    expect(progress.length).toBeGreaterThan(2);
+    await db.pool.drain();
+    expect(await countLengths(db)).toBe(700);
+    expect((await db.registry.fresh()).observers.get("length")!.record.backfill).toBeUndefined();
+  });
+
+  test("a range narrows it", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 30);
+    const db = await start({ commit, store: writer.store, observers: [length] });
+    await backfill(db.registry, "length", { range: { start: name(5), end: name(9) } });
+    await backfill(db.registry, "length", { range: { prefix: "row 002" } });
+    await db.pool.drain();
+    expect(await countLengths(db)).toBe(14);
+  });
+
+  test("what is handled is not done again, unless the version rose", async () => {
+    const seen: string[] = [];
+    const first = await start({ commit, observers: [versioned(1, seen)] });
+    await first.transact((tx) => tx.set(documents.contents, "a", "x"));
+    await first.pool.drain();
+    await backfill(first.registry, "versioned");
+    await first.pool.drain();
+    expect(seen).toEqual(["a v1"]);
+    const second = await start({ commit, store: first.store, observers: [versioned(2, seen)] });
+    await second.pool.drain();
+    expect(seen).toEqual(["a v1"]);
+    await backfill(second.registry, "versioned");
+    await second.pool.drain();
+    expect(seen).toEqual(["a v1", "a v2"]);
+    await backfill(second.registry, "versioned");
+    await second.pool.drain();
+    expect(seen).toEqual(["a v1", "a v2"]);
+  });
+
+  test("a worker of an older version leaves the hints to the newer one", async () => {
+    const seen: string[] = [];
+    const old = await openTest({ commit, observers: [versioned(1, seen)] });
+    const worker = old.pool.work();
+    await old.transact((tx) => tx.set(documents.contents, "a", "x"));
+    await worker.idle();
+    const db = await start({ commit, store: old.store, observers: [versioned(2, seen)] });
+    await backfill(db.registry, "versioned");
+    await worker.idle();
+    expect(await countHints(db.store)).toEqual({ versioned: 1 });
+    await db.pool.drain();
+    expect(seen).toEqual(["a v1", "a v2"]);
+    await old.close();
+    expect(old.failures.map((failure) => String(failure.error))).toEqual([
+      expect.stringContaining(
+        'Observer "versioned" is now registered in version 2; this program has version 1',
+      ),
+    ]);
+  });
+
+  test("what is parked is due again in a newer version", async () => {
+    const make = (version: number) =>
+      observer(
+        "versioned",
+        documents.contents,
+        (tx, { row }) => {
+          if (version === 1) throw new Error("bad version");
+          tx.set(documents.length, row, version);
+        },
+        { version, attempts: 1 },
+      );
+    const first = await start({ commit, observers: [make(1)] });
+    await first.transact((tx) => tx.set(documents.contents, "a", "x"));
+    await first.pool.drain();
+    const db = await start({ commit, store: first.store, observers: [make(2)] });
+    await backfill(db.registry, "versioned");
+    await db.pool.drain();
+    expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(2);
+    for await (const parked of listParked(db.registry)) expect(parked).toBeUndefined();
+  });
+
+  test("stopped in the middle, it is resumed by the next call, in another process too", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 1_000);
+    const db = await start({ commit, store: writer.store, observers: [length] });
+    const controller = new AbortController();
+    const stopped = backfill(db.registry, length, {
+      signal: controller.signal,
+      onProgress: ({ marked }) => {
+        if (marked >= 256) controller.abort();
+      },
+    });
+    await expect(stopped).rejects.toMatchObject({ code: "ABORTED" });
+    const other = await start({ commit, store: writer.store, observers: [length] });
+    const state = (await other.registry.fresh()).observers.get("length")!.record.backfill!;
+    expect(state.marked).toBeGreaterThanOrEqual(256);
+    expect(state.marked).toBeLessThan(1_000);
+    const [seen] = other.registry.context.notifications === other.registry ? [other] : [];
+    expect(seen).toBe(other);
+    const column = Buffer.from("contents");
+    const passed = (row: string) =>
+      (other.registry.fresh() as Awaited<ReturnType<typeof other.registry.fresh>>)
+        .observersOf("documents", column)[0]!
+        .passed(Buffer.from(row));
+    expect(passed(name(0))).toBe(true);
+    expect(passed(name(999))).toBe(false);
+    const report = await backfill(other.registry, length);
+    expect(report.marked).toBe(1_000 - state.marked);
+    expect((await countHints(other.store)).length).toBe(1_000);
+    expect(passed(name(999))).toBe(true);
+    await other.pool.drain();
+    expect(await countLengths(db)).toBe(1_000);
+  });
+
+  test("two at once share the work", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 900);
+    const one = await start({ commit, store: writer.store, observers: [length] });
+    const other = await start({ commit, store: writer.store, observers: [length] });
+    await Promise.all([backfill(one.registry, length), backfill(other.registry, length)]);
+    await one.pool.drain();
+    expect(await countLengths(one)).toBe(900);
+  });
+
+  test("cells of a family in one wide row are all marked", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await writer.transact((tx) => {
+      for (let index = 0; index < 2_500; index++) tx.set(documents.anchors.at(name(index)), "a", "x");
+    });
+    const wide = observer("wide", documents.anchors, (tx, { row, qualifier }) => {
+      tx.set(documents.anchorLengths.at(qualifier), row, 1);
+    });
+    const db = await start({ commit, store: writer.store, observers: [wide] });
+    expect(await backfill(db.registry, wide)).toEqual({ marked: 2_500 });
+    await db.pool.drain();
+    const row = await db.transact((tx) => tx.row(documents, "a"));
+    expect(row!.anchorLengths.size).toBe(2_500);
+  });
+
+  test("unknown observers, signals and bad ranges are refused", async () => {
+    const poked = observer("poked", documents.poke, () => {});
+    const db = await start({ commit, observers: [length, poked] });
+    await expect(backfill(db.registry, "nobody")).rejects.toThrow('No observer named "nobody" is registered');
+    await expect(backfill(db.registry, poked)).rejects.toThrow(InvalidArgumentError);
+    const backwards = backfill(db.registry, length, { range: { start: "b", end: "a" } });
+    await expect(backwards).rejects.toThrow(InvalidArgumentError);
+  });
+});
+
+describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s", (commit) => {
+  test("removes the observer with everything it left, and nobody else's", async () => {
+    const failing = observer(
+      "failing",
+      documents.contents,
+      (_tx, { row }) => {
+        if (row === name(3)) throw new Error("bad");
+      },
+      { attempts: 1 },
+    );
+    const db = await start({ commit, observers: [failing, words] });
+    await fill(db, 600);
+    await db.pool.drain();
+    await fill(db, 10);
+    expect(await countHints(db.store)).toEqual({ failing: 10, words: 10 });
+    const removed: number[] = [];
+    await unregister(db.registry, "failing", { onProgress: (progress) => removed.push(progress.removed) });
+    expect(removed.at(-1)!).toBe(10 + 599 + 2);
+    expect(await countHints(db.store)).toEqual({ words: 10 });
+    const view = await db.registry.fresh();
+    expect([...view.observers.keys()]).toEqual(["words"]);
+    expect(view.forgotten.size).toBe(0);
+    await fill(db, 5);
+    await db.pool.drain();
+    expect(await countHints(db.store)).toEqual({});
+    await expect(unregister(db.registry, "failing")).rejects.toThrow(ObserverError);
+  });
+
+  test("an observer of the same name that comes later begins anew", async () => {
+    const first = await start({ commit, observers: [length] });
+    await fill(first, 20);
+    await first.pool.drain();
+    const controller = new AbortController();
+    controller.abort();
+    await unregister(first.registry, "length", { signal: controller.signal }).catch(() => undefined);
+    // Interrupted at any place, even before: then it is still registered.
+    if ((await first.registry.fresh()).observers.has("length")) await unregister(first.registry, "length");
+    const again = await start({ commit, store: first.store, observers: [length] });
+    await backfill(again.registry, length);
+    expect(again.runs).toEqual([]);
+    await again.pool.drain();
+    expect(again.runs.filter((run) => run.outcome === "committed")).toHaveLength(20);
+  });
+
+  test("what an interrupted call left is removed by the next, and never counts for a new registration", async () => {
+    const db = await start({ commit, observers: [length] });
+    await fill(db, 600);
+    await db.pool.drain();
+    const controller = new AbortController();
+    const interrupted = unregister(db.registry, "length", {
+      signal: controller.signal,
+      onProgress: ({ removed }) => {
+        if (removed > 0) controller.abort();
+      },
+    });
+    await expect(interrupted).rejects.toMatchObject({ code: "ABORTED" });
+    expect((await db.registry.fresh()).forgotten.has("length")).toBe(true);
+    const again = await start({ commit, store: db.store, observers: [length] });
+    await backfill(again.registry, length);
+    await again.pool.drain();
+    expect(again.runs.filter((run) => run.outcome === "committed")).toHaveLength(600);
+  });
+
+  test("a worker that still has it stops running it", async () => {
+    const db = await openTest({ commit, observers: [length] });
+    const worker = db.pool.work();
+    await worker.idle();
+    await unregister(db.registry, "length");
+    await fill(db, 3);
+    await worker.idle();
+    expect(db.runs).toEqual([]);
+    await db.close();
+  });
+});
