@@ -10,14 +10,13 @@ export async function printCommit(
   label: string,
   run: (tx: Transaction) => void | Promise<void>,
 ): Promise<void> {
-  let commitTimestamp: number | undefined;
+  let committed: Transaction | undefined;
   const remember = async (tx: Transaction) => {
     await run(tx);
-    tx.onCommit((timestamp) => {
-      commitTimestamp = timestamp;
-    });
+    committed = tx;
   };
   await db.transact(remember, { label: `percolator ${label}`, signal: cli.signal });
+  const commitTimestamp = committed?.commitTimestamp;
   const time = commitTimestamp === undefined ? undefined : showTimestamp(commitTimestamp);
   await cli.print({ commitTimestamp: commitTimestamp ?? null, time: time ?? null }, () => [
     time === undefined ? "nothing to commit" : `committed at ${commitTimestamp} (${time})`,

@@ -8,8 +8,13 @@ import { addGet } from "./commands/get.js";
 import { addHistory } from "./commands/history.js";
 import { addInspect } from "./commands/inspect.js";
 import { addLocks } from "./commands/locks.js";
+import { addParked } from "./commands/parked.js";
+import { addPending } from "./commands/pending.js";
 import { addScan } from "./commands/scan.js";
 import { addSet } from "./commands/set.js";
+import { addStatus } from "./commands/status.js";
+import { addWait } from "./commands/wait.js";
+import { addWorker } from "./commands/worker.js";
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
@@ -19,6 +24,11 @@ const commands: readonly AddCommand[] = [
   addScan,
   addHistory,
   addInspect,
+  addWorker,
+  addStatus,
+  addWait,
+  addPending,
+  addParked,
   addLocks,
   addGc,
   addCheck,

@@ -68,6 +68,9 @@ function saysJson(args: readonly string[]): boolean {
 }
 
 function usageError(error: CommanderError): UsageError {
-  const message = error.message.replace(/^error: /, "").trim();
+  const message = error.message
+    .replace(/^error: /, "")
+    .replace(/\s*\n\s*/g, " ")
+    .trim();
   return new UsageError(`${message}${/[.?)]$/.test(message) ? "" : "."} See percolator --help.`);
 }

@@ -146,8 +146,6 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     const state = (await other.registry.fresh()).observers.get("length")!.record.backfill!;
     expect(state.marked).toBeGreaterThanOrEqual(256);
     expect(state.marked).toBeLessThan(1_000);
-    const [seen] = other.registry.context.notifications === other.registry ? [other] : [];
-    expect(seen).toBe(other);
     const column = Buffer.from("contents");
     const passed = (row: string) =>
       (other.registry.fresh() as Awaited<ReturnType<typeof other.registry.fresh>>)
@@ -215,6 +213,7 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     expect(await countHints(db.store)).toEqual({ failing: 10, words: 10 });
     const removed: number[] = [];
     await unregister(db.registry, "failing", { onProgress: (progress) => removed.push(progress.removed) });
+    db.pool.forget("failing");
     expect(removed.at(-1)!).toBe(10 + 599 + 2);
     expect(await countHints(db.store)).toEqual({ words: 10 });
     const view = await db.registry.fresh();

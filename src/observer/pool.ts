@@ -40,7 +40,7 @@ export class WorkerPool {
   readonly shares: Shares;
   readonly board: TaskBoard;
   readonly runner: Runner;
-  readonly #hosted: readonly Observer[];
+  #hosted: readonly Observer[];
   readonly #workers = new Map<Worker, readonly Observer[]>();
   readonly #worked = new Map<string, Observer>();
   readonly #unlisten: () => void;
@@ -94,6 +94,11 @@ export class WorkerPool {
     throw new ObserverError(
       `This process does not host the observer ${describeValue(name)}: give it to \`open\` in \`observers\`.`,
     );
+  }
+
+  /** An observer was unregistered: workers that start from now on do not run it. */
+  forget(name: string): void {
+    this.#hosted = this.#hosted.filter((observer) => observer.name !== name);
   }
 
   /** The observers that workers run here, by name. */

@@ -6,14 +6,20 @@ interface StandingTimer {
   readonly callback: () => void;
 }
 
+let ids = 0;
+
 /** An environment whose time passes only when a test says so; everything else goes on by itself. */
 export class TestEnvironment implements Environment {
   #now = 0;
   #timers = new Set<StandingTimer>();
   #order = 0;
-  #ids = 0;
   #seed = 1;
   readonly #start = 1_700_000_000_000;
+
+  /** `passedMs`: how much time has passed already, for a process that starts later than another. */
+  constructor(passedMs = 0) {
+    this.#now = passedMs;
+  }
 
   now(): number {
     return this.#start + this.#now;
@@ -29,7 +35,7 @@ export class TestEnvironment implements Environment {
   }
 
   uniqueId(): string {
-    return `id-${++this.#ids}`;
+    return `id-${++ids}`;
   }
 
   setTimer(callback: () => void, delayMs: number): Timer {

@@ -30,10 +30,12 @@ describe("set", () => {
     expect(await get(target, row)).toBe(`${value}\n`);
   });
 
-  it("takes values that begin with a hyphen after --", async () => {
-    expect(await cli.run(["set", "data", "documents.size", "a", "-5"])).toMatchObject({ code: 2 });
-    expect(await cli.run(["set", "data", "documents.size", "a", "--", "-5"])).toMatchObject({ code: 0 });
+  it("takes negative numbers, and after -- whatever begins with a hyphen", async () => {
+    expect(await cli.run(["set", "data", "documents.size", "a", "-5"])).toMatchObject({ code: 0 });
     expect(await get("documents.size", "a")).toBe("-5\n");
+    expect(await cli.run(["set", "data", "documents.title", "a", "-x"])).toMatchObject({ code: 2 });
+    expect(await cli.run(["set", "data", "documents.title", "a", "--", "-x"])).toMatchObject({ code: 0 });
+    expect(await get("documents.title", "a")).toBe("-x\n");
   });
 
   it("answers the commit timestamp as JSON", async () => {

@@ -22,7 +22,7 @@ export function addSet(program: Command, cli: Cli): void {
       "set ./data documents.title https://example.org/ 'Example Domain'",
       "set ./data documents.contents https://example.org/ - < index.html",
       `set ./data documents.links https://example.org/ '["https://example.com/"]'`,
-      "set ./data counters.hits home -- -1",
+      "set ./data documents.title https://example.org/ -- --draft--",
     ],
     json: ['{"commitTimestamp","time"}'],
   });

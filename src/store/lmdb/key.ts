@@ -1,4 +1,4 @@
-import { keyTooLong, storeLimits } from "../check.js";
+import { checkTable, keyTooLong, storeLimits } from "../check.js";
 
 /** LMDB's own limit with pages of 4 KB. */
 const longestKey = 1_978;
@@ -14,10 +14,14 @@ const boundSlack = 4;
 const latestTimestamp = Number.MAX_SAFE_INTEGER;
 const prefixes = new Map<string, Uint8Array>();
 
-/** The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another. */
+/**
+ * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another.
+ * Refuses what cannot be a table's name.
+ */
 export function tablePrefix(table: string): Uint8Array {
   const known = prefixes.get(table);
   if (known !== undefined) return known;
+  checkTable(table);
   const prefix = Buffer.from(`${table}\0`);
   if (prefixes.size < 10_000) prefixes.set(table, prefix);
   return prefix;
@@ -48,13 +52,13 @@ export class Key {
     if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
     const target = this.bytes;
     for (let i = 0; i < prefix.length; i++) target[i] = prefix[i]!;
-    this.length = prefix.length;
-    this.#escape(row);
-    target[this.length++] = 0;
-    target[this.length++] = 1;
-    if (column !== undefined) this.#escape(column);
-    this.cellLength = this.length;
-    const bytes = this.length - prefix.length - 2;
+    let at = escapeInto(row, target, prefix.length);
+    target[at++] = 0;
+    target[at++] = 1;
+    if (column !== undefined) at = escapeInto(column, target, at);
+    this.length = at;
+    this.cellLength = at;
+    const bytes = at - prefix.length - 2;
     if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
     return this;
   }
@@ -134,21 +138,20 @@ export class Key {
     return this;
   }
 
-  #escape(source: Uint8Array): void {
-    const target = this.bytes;
-    let at = this.length;
-    for (let i = 0; i < source.length; i++) {
-      const byte = source[i]!;
-      target[at++] = byte;
-      if (byte === 0) target[at++] = 0xff;
-    }
-    this.length = at;
-  }
-
   /** Less than 0 where this key sorts before `other`. */
   compare(other: Key): number {
     return this.bytes.compare(other.bytes, 0, other.length, 0, this.length);
   }
+}
+
+/** Copies `source` to `at`, each NUL as 00 FF; gives the place behind it. */
+function escapeInto(source: Uint8Array, target: Uint8Array, at: number): number {
+  for (let i = 0; i < source.length; i++) {
+    const byte = source[i]!;
+    target[at++] = byte;
+    if (byte === 0) target[at++] = 0xff;
+  }
+  return at;
 }
 
 function tooLong(prefix: Uint8Array, bytes: number): Error {

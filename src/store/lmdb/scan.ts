@@ -19,6 +19,10 @@ export interface ScanBounds {
 /** Reused by all scans: each runs to its end before the next one begins. */
 export const scanBounds: ScanBounds = { low: new Key(), high: new Key() };
 
+/** The encoded row and column of the entry, reused likewise. */
+const rowBytes = new Uint8Array(longestEncodedKey);
+const columnBytes = new Uint8Array(longestEncodedKey);
+
 /**
  * Walks over the cells of a part of a table, in either direction. It reads keys and values where LMDB has put
  * them and copies no more than a page shows: a row once, a column once while it repeats, a value if it is wanted.
@@ -45,10 +49,11 @@ export class CellScan implements EntryReader {
   readonly #reverse: boolean;
   #iterator: Iterator<unknown> | undefined;
   #misses = 0;
-  readonly #rowBytes = Buffer.allocUnsafe(longestEncodedKey);
+  /** Of the row, its end mark included, in {@link rowBytes}. */
   #rowLength = 0;
+  #rowNuls = 0;
   #row: Buffer | undefined;
-  readonly #columnBytes = Buffer.allocUnsafe(longestEncodedKey);
+  /** In {@link columnBytes}. */
   #columnLength = -1;
   #column: Uint8Array = noBytes;
   #columnWanted = false;
@@ -96,7 +101,7 @@ export class CellScan implements EntryReader {
 
   /** The row of the entry: a copy, one for all its columns. */
   get row(): Buffer {
-    this.#row ??= this.#unescape(this.#rowBytes, 0, this.#rowLength - 2);
+    this.#row ??= this.#unescape(rowBytes, this.#rowLength - 2, this.#rowNuls);
     return this.#row;
   }
 
@@ -126,7 +131,8 @@ export class CellScan implements EntryReader {
     this.timestamp = readTimestamp(entry, 1);
     if (length > headerBytes && this.timestamp <= this.#at) {
       const copy = this.#take(length - headerBytes);
-      if (copy.length > 64) copy.set(entry.subarray(headerBytes, length));
+      if (copy.length > 48)
+        copy.set(new Uint8Array(entry.buffer, entry.byteOffset + headerBytes, copy.length));
       else for (let i = 0; i < copy.length; i++) copy[i] = entry[headerBytes + i]!;
       this.bytes = copy;
     }
@@ -145,7 +151,11 @@ export class CellScan implements EntryReader {
     this.#misses = 0;
     this.close();
     const { low, high } = this.#bounds;
-    const column = this.#unescape(this.#columnBytes, 0, this.#columnLength);
+    const column = this.#unescape(
+      columnBytes,
+      this.#columnLength,
+      countNuls(columnBytes, this.#columnLength),
+    );
     if (this.#reverse) {
       high.cell(this.#prefix, this.row, lastWantedBound(this.#columns, column));
     } else {
@@ -159,24 +169,25 @@ export class CellScan implements EntryReader {
   #sameRow(target: Uint8Array, from: number, end: number): boolean {
     const length = this.#rowLength;
     if (length === 0 || from + length > end) return false;
-    const row = this.#rowBytes;
-    for (let i = length - 1; i >= 0; i--) if (target[from + i] !== row[i]) return false;
+    for (let i = length - 1; i >= 0; i--) if (target[from + i] !== rowBytes[i]) return false;
     return true;
   }
 
   /** Copies the encoded row, its end mark included. Gives the place of the column. */
   #enterRow(target: Uint8Array, from: number): number {
-    const row = this.#rowBytes;
     let length = 0;
+    let nuls = 0;
     for (;;) {
       const byte = target[from + length]!;
-      row[length++] = byte;
+      rowBytes[length++] = byte;
       if (byte !== 0) continue;
       const mark = target[from + length]!;
-      row[length++] = mark;
+      rowBytes[length++] = mark;
       if (mark === 1) break;
+      nuls++;
     }
     this.#rowLength = length;
+    this.#rowNuls = nuls;
     this.#row = undefined;
     this.rowNumber++;
     return from + length;
@@ -184,17 +195,16 @@ export class CellScan implements EntryReader {
 
   #sameColumn(target: Uint8Array, from: number, end: number): boolean {
     if (this.#columnLength !== end - from) return false;
-    const column = this.#columnBytes;
-    for (let i = this.#columnLength - 1; i >= 0; i--) if (target[from + i] !== column[i]) return false;
+    for (let i = this.#columnLength - 1; i >= 0; i--) if (target[from + i] !== columnBytes[i]) return false;
     return true;
   }
 
   #enterColumn(target: Uint8Array, from: number, end: number): void {
     const length = end - from;
-    for (let i = 0; i < length; i++) this.#columnBytes[i] = target[from + i]!;
+    for (let i = 0; i < length; i++) columnBytes[i] = target[from + i]!;
     this.#columnLength = length;
     const used = this.#chunkUsed;
-    this.#column = this.#unescape(this.#columnBytes, 0, length);
+    this.#column = this.#unescape(columnBytes, length, countNuls(columnBytes, length));
     this.#columnWanted = true;
     if (this.#all) return;
     const range = wantedRange(this.#columns, this.#column);
@@ -204,11 +214,14 @@ export class CellScan implements EntryReader {
     this.#column = range.exact;
   }
 
-  #unescape(source: Uint8Array, from: number, end: number): Buffer {
-    let nuls = 0;
-    for (let i = from; i < end; i++) if (source[i] === 0) nuls++;
-    const copy = this.#take(end - from - nuls);
-    for (let i = from, to = 0; i < end; i++, to++) {
+  /** A copy of the first `length` bytes, decoded; `nuls` of them are NUL. */
+  #unescape(source: Uint8Array, length: number, nuls: number): Buffer {
+    const copy = this.#take(length - nuls);
+    if (nuls === 0) {
+      for (let i = 0; i < length; i++) copy[i] = source[i]!;
+      return copy;
+    }
+    for (let i = 0, to = 0; i < length; i++, to++) {
       const byte = source[i]!;
       copy[to] = byte;
       if (byte === 0) i++;
@@ -227,4 +240,10 @@ export class CellScan implements EntryReader {
     this.#chunkUsed += length;
     return this.#chunk.subarray(start, start + length);
   }
+}
+
+function countNuls(bytes: Uint8Array, length: number): number {
+  let nuls = 0;
+  for (let i = 0; i < length; i++) if (bytes[i] === 0) nuls++;
+  return nuls;
 }

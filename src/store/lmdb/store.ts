@@ -208,7 +208,6 @@ class LmdbStore implements RowStore {
     options: StoreRequestOptions | undefined,
   ): void {
     this.#open("read", options);
-    checkTable(read.table);
     checkColumns(read.columns);
     checkLimit(read.limit);
   }

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { CommandLine } from "../../../test/support/command-line.js";
+import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
+import { open } from "../../database/index.js";
+import { observer } from "../../observer/index.js";
+
+const titles = observer("titles", documents.title, () => undefined, { version: 2 });
+
+describe("status", () => {
+  it("tells of tables, observers, sessions and the safepoint", async () => {
+    const cli = await libraryCommandLine();
+    await withLibrary(
+      cli,
+      async (db) => {
+        await db.transact((tx) => tx.set(documents.title, "a", "Alpha 2"));
+        await db.collect({ retentionMs: 0 });
+      },
+      { observers: [titles] },
+    );
+    const { code, documents: printed } = await cli.run(["status", "data", "--json"]);
+    expect(code).toBe(0);
+    expect(printed).toHaveLength(1);
+    expect(printed[0]).toMatchObject({
+      store: expect.stringMatching(/^lmdb:.*data$/),
+      latestTimestamp: expect.any(Number),
+      safepoint: expect.any(Number),
+      statistics: { bytes: expect.any(Number) },
+      tables: [
+        { name: "documents", key: "text" },
+        { name: "ledger", columns: [{ name: "total", kind: "column", codec: "custom" }] },
+        { name: "visits", key: "tuple(text,int)" },
+      ],
+      observers: [
+        {
+          name: "titles",
+          table: "documents",
+          column: "title",
+          version: 2,
+          pending: { count: 1, more: false },
+          parked: { count: 0, more: false },
+          sessions: 0,
+          backfill: null,
+        },
+      ],
+      sessions: [],
+    });
+    const { lines } = await cli.run(["status", "data"]);
+    expect(lines.some((line) => /^safepoint +\d+ \(.*Z, .* ago\)$/.test(line))).toBe(true);
+    expect(lines.some((line) => /^documents +anchors +text, family$/.test(line))).toBe(true);
+    expect(lines.some((line) => /^visits +\(row key\) +tuple\(text,int\)$/.test(line))).toBe(true);
+    expect(lines.some((line) => /^titles +documents\.title +2 +1 +\S+ ago +0 +nobody$/.test(line))).toBe(
+      true,
+    );
+    expect(lines).toContain("no sessions");
+  });
+
+  it("tells who runs an observer", async () => {
+    const cli = await libraryCommandLine();
+    await withLibrary(
+      cli,
+      async (db) => {
+        await using worker = db.work();
+        await worker.idle();
+        const { documents: printed } = await cli.run(["status", "data", "--json"]);
+        expect(printed[0]).toMatchObject({
+          observers: [{ sessions: 1 }],
+          sessions: [{ observers: { titles: 2 } }],
+        });
+        const { lines } = await cli.run(["status", "data"]);
+        expect(lines.some((line) => /^titles .* 1 process$/.test(line))).toBe(true);
+      },
+      { observers: [titles] },
+    );
+  });
+
+  it("says so where there is nothing", async () => {
+    const cli = await CommandLine.create();
+    await (await open(`${cli.folder}/data`)).close();
+    const { lines } = await cli.run(["status", "data"]);
+    expect(lines).toContain("no tables");
+    expect(lines).toContain("no observers");
+    expect(lines.some((line) => line.startsWith("safepoint") && line.includes("none"))).toBe(true);
+  });
+});

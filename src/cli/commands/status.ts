@@ -1,0 +1,180 @@
+import type { Command } from "commander";
+import type { Database, DatabaseStatus } from "../../database/index.js";
+import type { ObserverRecord } from "../../observer/index.js";
+import { definition, describeTable, type TableDescription } from "../../schema/index.js";
+import { type Backlog, countParked, countPending, showCount } from "../backlog.js";
+import type { Cli } from "../cli.js";
+import { databaseCommand } from "../command.js";
+import { layOut, layOutPairs } from "../layout.js";
+import { withDatabase } from "../open-database.js";
+import { formatDuration, showTimestamp } from "../time.js";
+
+export function addStatus(program: Command, cli: Cli): void {
+  databaseCommand(program, "status", {
+    summary: "print what the database holds, and who works on it",
+    description:
+      "Prints figures of the store, the recorded tables, the registered observers with what waits for them and what they " +
+      "gave up on, the processes with workers, and the safepoint, below which garbage may have been collected.",
+    examples: ["status ./data", "status ./data --json"],
+    json: [
+      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
+      '"observers","sessions"}. A table is {"name","key","columns"}, an observer {"name","table","column","kind","version",',
+      '"since","pending","oldestPending","parked","sessions","backfill"}, where a count is {"count","more"}: at most 100,000',
+      'are counted. A session is {"session","observers","expires"}.',
+    ],
+  }).action((location: string) =>
+    withDatabase(cli, { location }, async ({ db }) => {
+      const status = await gather(db, cli.signal);
+      await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
+    }),
+  );
+}
+
+interface ObserverStatus {
+  readonly record: ObserverRecord;
+  readonly pending: Backlog;
+  readonly parked: Backlog;
+  /** Processes that run it in its registered version. */
+  readonly sessions: number;
+}
+
+interface Gathered {
+  readonly status: DatabaseStatus;
+  readonly tables: readonly TableDescription[];
+  readonly observers: readonly ObserverStatus[];
+}
+
+async function gather(db: Database, signal: AbortSignal): Promise<Gathered> {
+  const status = await db.status();
+  const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
+  const observers: ObserverStatus[] = [];
+  for (const [name, record] of await db.observers()) {
+    observers.push({
+      record,
+      pending: await countPending(db, name, signal),
+      parked: await countParked(db, name, signal),
+      sessions: [...status.sessions.values()].filter((each) => each.observers[name] === record.version)
+        .length,
+    });
+  }
+  return { status, tables, observers };
+}
+
+function statusToJson({ status, tables, observers }: Gathered): object {
+  const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
+  return {
+    store,
+    latestTimestamp,
+    latestTime: showTimestamp(latestTimestamp),
+    safepoint,
+    safepointTime: safepoint === 0 ? null : showTimestamp(safepoint),
+    safepointAgeMs: safepointAgeMs === undefined ? null : Math.round(safepointAgeMs),
+    statistics,
+    tables,
+    observers: observers.map(observerToJson),
+    sessions: [...status.sessions].map(([session, record]) => ({
+      session,
+      observers: record.observers,
+      expires: new Date(record.expires).toISOString(),
+    })),
+  };
+}
+
+function observerToJson({ record, pending, parked, sessions }: ObserverStatus): object {
+  const { name, table, column, kind, version, since, backfill } = record;
+  return {
+    name,
+    table,
+    column,
+    kind,
+    version,
+    since,
+    pending: { count: pending.count, more: pending.more },
+    oldestPending: pending.oldest?.toISOString() ?? null,
+    parked: { count: parked.count, more: parked.more },
+    sessions,
+    backfill: backfill === undefined ? null : { version: backfill.version, marked: backfill.marked },
+  };
+}
+
+function statusLines({ status, tables, observers }: Gathered, nowMs: number): readonly string[] {
+  const { store, latestTimestamp, safepoint, safepointAgeMs, statistics, sessions } = status;
+  const safepointText =
+    safepointAgeMs === undefined
+      ? "none: nothing was collected yet"
+      : `${safepoint} (${showTimestamp(safepoint)}, ${formatDuration(safepointAgeMs)} ago)`;
+  const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
+  return [
+    ...layOutPairs([
+      ["store", store],
+      ["latest timestamp", `${latestTimestamp} (${showTimestamp(latestTimestamp)})`],
+      ["safepoint", safepointText],
+    ]),
+    "",
+    "statistics",
+    ...layOutPairs(figures),
+    "",
+    ...section("tables", tables.flatMap(tableRows), [
+      { name: "table" },
+      { name: "column" },
+      { name: "codec" },
+    ]),
+    "",
+    ...section(
+      "observers",
+      observers.map((each) => observerRow(each, nowMs)),
+      [
+        { name: "observer" },
+        { name: "watches" },
+        { name: "version", align: "right" },
+        { name: "pending", align: "right" },
+        { name: "oldest" },
+        { name: "parked", align: "right" },
+        { name: "run by" },
+      ],
+    ),
+    "",
+    ...section(
+      "sessions",
+      [...sessions].map(([session, record]) => [session, Object.keys(record.observers).join(", ")]),
+      [{ name: "session" }, { name: "observers" }],
+    ),
+  ];
+}
+
+function section(
+  title: string,
+  rows: readonly (readonly string[])[],
+  columns: Parameters<typeof layOut>[0],
+): readonly string[] {
+  return rows.length === 0 ? [`no ${title}`] : layOut(columns, rows);
+}
+
+function tableRows({ name, key, columns }: TableDescription): readonly (readonly string[])[] {
+  const keyRow = key === "text" ? [] : [[name, "(row key)", key]];
+  return [
+    ...keyRow,
+    ...columns.map((column) => [
+      name,
+      column.name,
+      column.kind === "signal" ? "signal" : `${column.codec}${column.kind === "family" ? ", family" : ""}`,
+    ]),
+  ];
+}
+
+function observerRow(
+  { record, pending, parked, sessions }: ObserverStatus,
+  nowMs: number,
+): readonly string[] {
+  const { oldest } = pending;
+  const running = sessions === 0 ? "nobody" : `${sessions} process${sessions === 1 ? "" : "es"}`;
+  return [
+    record.name,
+    `${record.table}.${record.column}`,
+    String(record.version),
+    showCount(pending),
+    oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
+    showCount(parked),
+    record.backfill === undefined ? running : `${running}, backfill under way`,
+  ];
+}

@@ -1,0 +1,116 @@
+import type { Command } from "commander";
+import type { Database } from "../../database/index.js";
+import { type Environment, sleep } from "../../environment/index.js";
+import { abortError, TimeoutError, throwIfAborted } from "../../errors/index.js";
+import { type Backlog, countPending, showCount } from "../backlog.js";
+import type { Cli } from "../cli.js";
+import { databaseCommand, parsedBy } from "../command.js";
+import { counted } from "../layout.js";
+import { withDatabase } from "../open-database.js";
+import { Progress } from "../progress.js";
+import { formatDuration, parseDuration } from "../time.js";
+
+interface WaitOptions {
+  readonly timeout?: number | undefined;
+}
+
+const pollMs = 50;
+/** Between two looks at who waits for nobody. */
+const surveyMs = 2_000;
+
+export function addWait(program: Command, cli: Cli): void {
+  databaseCommand(program, "wait", {
+    summary: "wait until observers have nothing left to do",
+    description:
+      "Waits until no change is left that an observer is due on: everything committed before, and all that it causes. The " +
+      "work is done by workers elsewhere; this command only looks. It waits for what is to be tried again, not for what " +
+      "is parked, and says so where changes wait for observers that nobody runs.",
+    examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
+    json: ['{"idle":true,"waitedMs"}'],
+    exit: ["1 where something is left when the time is over (TIMEOUT)."],
+  })
+    .option("--timeout <duration>", "how long to wait (default: for ever)", parsedBy(parseDuration))
+    .action((location: string, { timeout }: WaitOptions) =>
+      withDatabase(cli, { location }, async ({ db }) => {
+        const progress = new Progress(cli);
+        await waitUntilIdle(cli, db, progress, timeout).finally(() => progress.end());
+        const waitedMs = Math.round(progress.elapsedMs);
+        await cli.print({ idle: true, waitedMs }, () => [
+          `nothing left to do after ${formatDuration(waitedMs)}`,
+        ]);
+      }),
+    );
+}
+
+async function waitUntilIdle(
+  cli: Cli,
+  db: Database,
+  progress: Progress,
+  timeoutMs: number = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  let noted = false;
+  for (let surveyAt = 0; !(await isIdle(db, cli.signal)); ) {
+    const { elapsedMs } = progress;
+    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.signal);
+    if (elapsedMs >= surveyAt) {
+      surveyAt = elapsedMs + surveyMs;
+      const waiting = await whatWaits(db, cli.signal);
+      progress.show(() => `waiting for ${waiting.map(describe).join(", ")}`);
+      const orphans = waiting.filter((each) => each.sessions === 0);
+      if (orphans.length > 0 && !noted) {
+        noted = true;
+        await cli.note(`nobody runs ${orphans.map(describe).join(", ")}; start a worker`);
+      }
+    }
+    await pause(cli.environment, Math.min(pollMs, timeoutMs - elapsedMs), cli.signal);
+  }
+}
+
+/** A hint stands until its run has committed, and what the run caused has its own hints by then: one look is enough. */
+async function isIdle(db: Database, signal: AbortSignal): Promise<boolean> {
+  throwIfAborted(signal, "Waiting");
+  for await (const _ of db.pending({ signal })) return false;
+  return true;
+}
+
+interface Waiting {
+  readonly observer: string;
+  readonly pending: Backlog;
+  /** Processes that run the observer. */
+  readonly sessions: number;
+}
+
+async function whatWaits(db: Database, signal: AbortSignal): Promise<readonly Waiting[]> {
+  const { sessions } = await db.status();
+  const waiting: Waiting[] = [];
+  for (const [observer, { version }] of await db.observers()) {
+    const pending = await countPending(db, observer, signal);
+    const running = [...sessions.values()].filter(
+      (session) => session.observers[observer] === version,
+    ).length;
+    if (pending.count > 0) waiting.push({ observer, pending, sessions: running });
+  }
+  return waiting;
+}
+
+function describe({ observer, pending }: Waiting): string {
+  return `${observer} (${showCount(pending)})`;
+}
+
+async function timeoutError(db: Database, timeoutMs: number, signal: AbortSignal): Promise<TimeoutError> {
+  const waiting = await whatWaits(db, signal);
+  const list = waiting
+    .map((each) => `${describe(each)}, run by ${counted(each.sessions, "session")}`)
+    .join("; ");
+  return new TimeoutError(
+    `Changes still wait after ${formatDuration(timeoutMs)}: ${list || "the last ones went just now"}. See \`pending\`.`,
+  );
+}
+
+async function pause(environment: Environment, delayMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(environment, delayMs, signal);
+  } catch {
+    throw abortError(signal, "Waiting");
+  }
+}

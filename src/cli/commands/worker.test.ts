@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { CommandLine, type Printed, type RunningCommand } from "../../../test/support/command-line.js";
+import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
+import { observer } from "../../observer/index.js";
+
+let cli: CommandLine;
+let running: string[];
+let release: () => void;
+
+/** Modules get what they export from here: the observers of a test share its variables. */
+const shared = globalThis as { app?: unknown };
+
+beforeEach(async () => {
+  cli = await libraryCommandLine();
+  running = [];
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  shared.app = {
+    tables: [documents],
+    observers: [
+      observer("sizes", documents.title, (tx, { row, value }) =>
+        tx.set(documents.size, row, value?.length ?? 0),
+      ),
+      observer("slow", documents.links, async (tx, { row }) => {
+        running.push(row);
+        await gate;
+        tx.set(documents.title, row, "linked");
+      }),
+      observer(
+        "failing",
+        documents.thumbnail,
+        () => {
+          throw new Error("no\nthumbnail");
+        },
+        { attempts: 2, backoff: { initialMs: 0 } },
+      ),
+    ],
+  };
+  await cli.write("app.mjs", "export default globalThis.app;\n");
+});
+
+const eventsOf = ({ stdout }: RunningCommand) =>
+  (stdout as Printed).text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const start = async (...args: string[]) => {
+  const command = cli.start(["worker", "data", "app.mjs", ...args]);
+  await vi.waitFor(() => expect((command.stdout as Printed).text).not.toBe(""));
+  return command;
+};
+
+const set = (target: string, row: string, value: string) => cli.run(["set", "data", target, row, value]);
+
+describe("worker", () => {
+  it("runs the observers of a module until a signal", async () => {
+    const command = await start("--json");
+    await set("documents.title", "new", "12345");
+    expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0, stderr: "" });
+    expect((await cli.run(["get", "data", "documents.size", "new"])).stdout).toBe("5\n");
+    const time = expect.any(String);
+    expect(eventsOf(command)).toEqual([
+      { event: "started", time, observers: ["sizes", "slow", "failing"] },
+      { event: "stopping", time, signal: "SIGTERM", running: 0 },
+      { event: "stopped", time, runs: expect.objectContaining({ committed: 1, failed: 0 }), givenUp: 0 },
+    ]);
+  });
+
+  it("after a signal begins nothing new and finishes what runs", async () => {
+    const command = await start("--json");
+    await set("documents.links", "new", "[]");
+    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    command.signal("SIGINT");
+    await vi.waitFor(() => expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopping", running: 1 }));
+    release();
+    expect(await command.outcome).toMatchObject({ code: 0 });
+    expect((await cli.run(["get", "data", "documents.title", "new"])).stdout).toBe("linked\n");
+    expect(await cli.run(["get", "data", "documents.size", "new"])).toMatchObject({ code: 1 });
+    const { documents: pending } = await cli.run(["pending", "data", "--json"]);
+    expect(pending.map((change) => change.observer)).toEqual(["sizes"]);
+  });
+
+  it("gives up runs that take longer than the grace", async () => {
+    const command = await start("--json", "--grace", "20ms");
+    await set("documents.links", "new", "[]");
+    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0 });
+    expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopped", givenUp: 1 });
+    const { documents: pending } = await cli.run(["pending", "data", "--json"]);
+    expect(pending.map((change) => change.observer)).toEqual(["slow"]);
+    release();
+  });
+
+  it("ends at once after a second signal", async () => {
+    const command = await start();
+    await set("documents.links", "new", "[]");
+    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    command.signal("SIGTERM");
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 143 });
+    release();
+    await withLibrary(cli, async () => undefined);
+  });
+
+  it("tells what fails and what is parked", async () => {
+    const command = await start("--json");
+    await set("documents.thumbnail", "new", "AA==");
+    expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
+    command.signal("SIGTERM");
+    await command.outcome;
+    const failures = eventsOf(command).filter(({ observer: name }) => name === "failing");
+    expect(failures.map(({ event, attempts, error }) => [event, attempts, error])).toEqual([
+      ["failed", 1, "Error: no\nthumbnail"],
+      ["parked", 2, "Error: no\nthumbnail"],
+    ]);
+  });
+
+  it("prints lines with their time for people", async () => {
+    const command = await start();
+    await set("documents.thumbnail", "new", "AA==");
+    await cli.run(["wait", "data", "--timeout", "1m"]);
+    command.signal("SIGINT");
+    const { lines } = await command.outcome;
+    expect(lines.map((line) => line.replace(/^\S+Z /, ""))).toEqual([
+      "running sizes, slow, failing",
+      "failing failed, attempt 1: Error: no\\nthumbnail",
+      "failing parked, attempt 2: Error: no\\nthumbnail",
+      "SIGINT: waiting for 0 runs to end",
+      "stopped after 0 runs",
+    ]);
+  });
+
+  it("runs only the observers that are named", async () => {
+    const command = await start(
+      "--json",
+      "--observer",
+      "failing",
+      "--observer",
+      "sizes",
+      "--concurrency",
+      "2",
+    );
+    expect(eventsOf(command)[0]).toMatchObject({ observers: ["failing", "sizes"] });
+    command.signal("SIGTERM");
+    await command.outcome;
+  });
+
+  it("makes a database where there is none", async () => {
+    cli = await CommandLine.create();
+    await cli.write("app.mjs", "export default globalThis.app;\n");
+    const command = await start();
+    expect(await set("documents.title", "first", "abc")).toMatchObject({ code: 0 });
+    await cli.run(["wait", "data", "--timeout", "1m"]);
+    command.signal("SIGTERM");
+    await command.outcome;
+    expect((await cli.run(["get", "data", "documents.size", "first"])).stdout).toBe("3\n");
+  });
+
+  it.each([
+    [["nothing.mjs"], "There is no module nothing.mjs"],
+    [["app.mjs", "--observer", "nobody"], "sizes, slow, failing"],
+    [["app.mjs", "--concurrency", "0"], "--concurrency"],
+    [["app.mjs", "--grace", "long"], "--grace"],
+    [["tables.mjs"], "declares no observers"],
+  ])("refuses %j", async (args, message) => {
+    await cli.write("tables.mjs", "export default { tables: globalThis.app.tables };\n");
+    const { code, stdout, stderr } = await cli.run(["worker", "data", ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+
+  it("answers 1 where the module contradicts what the database has recorded", async () => {
+    const other = observer("sizes", documents.size, () => undefined);
+    await withLibrary(cli, async () => undefined, { observers: [other] });
+    const { code, stderr } = await cli.run(["worker", "data", "app.mjs"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("(OBSERVER)");
+  });
+});

@@ -1,0 +1,98 @@
+import type { Database } from "../database/index.js";
+import type { Timer } from "../environment/index.js";
+import type { EventMap } from "../events/index.js";
+import type { Worker } from "../observer/index.js";
+import type { Cli } from "./cli.js";
+import { counted, oneLine } from "./layout.js";
+import { Progress } from "./progress.js";
+
+type RunCounts = Record<EventMap["run"]["outcome"], number>;
+
+const progressMs = 250;
+
+/** What a worker tells of itself: its beginning and end, and what fails between. Each line, or document, has its time. */
+export class WorkerLog {
+  readonly #cli: Cli;
+  readonly #progress: Progress;
+  readonly #runs: RunCounts = { committed: 0, clean: 0, conflict: 0, failed: 0, timeout: 0, parked: 0 };
+  readonly #unlisten: readonly (() => void)[];
+  #timer: Timer | undefined;
+
+  constructor(cli: Cli, db: Database) {
+    this.#cli = cli;
+    this.#progress = new Progress(cli);
+    this.#unlisten = [
+      db.on("run", (run) => this.#run(run)),
+      db.on("backgroundFailure", ({ doing, error }) => {
+        this.#tell("backgroundFailure", { doing, error: textOf(error) }, `${doing}: ${textOf(error)}`);
+      }),
+    ];
+    if (cli.err.isTerminal) this.#showProgress();
+  }
+
+  async started(worker: Worker): Promise<void> {
+    const { observers } = worker;
+    await this.#print("started", { observers }, `running ${observers.join(", ")}`);
+  }
+
+  async stopping(worker: Worker): Promise<void> {
+    const { endSignal: signal } = this.#cli;
+    const { running } = worker;
+    await this.#print(
+      "stopping",
+      { signal, running },
+      `${signal}: waiting for ${counted(running, "run")} to end`,
+    );
+  }
+
+  async stopped(givenUp: number): Promise<void> {
+    const left = givenUp === 0 ? "" : `, ${counted(givenUp, "run")} given up, to be run again`;
+    const { committed } = this.#runs;
+    await this.#print(
+      "stopped",
+      { runs: this.#runs, givenUp },
+      `stopped after ${counted(committed, "run")}${left}`,
+    );
+  }
+
+  /** Listens no more. */
+  end(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+    this.#timer?.cancel();
+    this.#progress.end();
+  }
+
+  #run({ observer, outcome, attempts, error }: EventMap["run"]): void {
+    this.#runs[outcome]++;
+    if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
+    const verb = outcome === "parked" ? "parked" : outcome === "timeout" ? "timed out" : "failed";
+    const text = textOf(error);
+    this.#tell(
+      outcome,
+      { observer, attempts, error: text },
+      `${observer} ${verb}, attempt ${attempts}: ${text}`,
+    );
+  }
+
+  /** Tells of what nobody waits for. Where it cannot be printed, the end of the output has been noticed already. */
+  #tell(event: string, details: object, text: string): void {
+    this.#print(event, details, text).catch(() => undefined);
+  }
+
+  async #print(event: string, details: object, text: string): Promise<void> {
+    const time = new Date(this.#cli.environment.now()).toISOString();
+    this.#progress.end();
+    await this.#cli.print({ event, time, ...details }, () => [`${time} ${oneLine(text)}`]);
+  }
+
+  #showProgress(): void {
+    const { committed } = this.#runs;
+    this.#progress.show(() => `${counted(committed, "run")} committed, ${this.#progress.rate(committed)}`);
+    const { environment } = this.#cli;
+    this.#timer = environment.setTimer(() => this.#showProgress(), progressMs, { background: true });
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

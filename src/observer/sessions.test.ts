@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "../store/memory/index.js";
+import { buckets } from "./hint.js";
+import { listParked, listPending, observer } from "./index.js";
+import { Shares } from "./shares.js";
+import { countHints, openTest } from "./test-context.js";
+import { documents, length } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+const forever = () => new Promise<void>(() => {});
+
+describe("sessions", () => {
+  test("a session lives while a worker stands, and is gone after it", async () => {
+    const environment = new TestEnvironment();
+    const store = memoryStore({ environment });
+    const one = await openTest({ store, environment, observers: [length] });
+    const other = await openTest({ store, environment });
+    const { session } = one.sessions;
+    expect(await one.sessions.alive(session)).toBe(true);
+    expect(await other.sessions.alive(session)).toBeUndefined();
+    const worker = one.pool.work();
+    await environment.advance(500);
+    expect(await other.sessions.alive(session)).toBe(true);
+    expect(other.sessions.hosting("length", 1)).toEqual([session]);
+    expect(other.sessions.hosting("length", 2)).toEqual([]);
+    await environment.advance(20_000);
+    expect(await other.sessions.alive(session)).toBe(true);
+    await environment.until(worker.stop());
+    await environment.advance(500);
+    expect(await other.sessions.alive(session)).toBeUndefined();
+  });
+
+  test("a session that shows no sign of life is dead, until somebody clears it away", async () => {
+    const store = memoryStore();
+    const stopped = new TestEnvironment();
+    const one = await openTest({ store, environment: stopped, observers: [length] });
+    one.pool.work();
+    await stopped.settle();
+    const environment = new TestEnvironment(6_000);
+    const other = await openTest({ store, environment, observers: [length] });
+    expect(await other.sessions.alive(one.sessions.session)).toBe(false);
+    const worker = other.pool.work();
+    await environment.settle();
+    expect(await other.sessions.alive(one.sessions.session)).toBeUndefined();
+    expect(other.sessions.suspectUpTo("length")).toBeGreaterThan(0);
+    await environment.until(worker.stop());
+  });
+
+  test("the buckets are divided: each has one owner, and each session its part", async () => {
+    const environment = new TestEnvironment();
+    const store = memoryStore({ environment });
+    const databases = await Promise.all(
+      [1, 2, 3].map(() => openTest({ store, environment, observers: [length] })),
+    );
+    const workers = databases.map((db) => db.pool.work());
+    await environment.advance(1_500);
+    const owners = Array.from({ length: buckets }, (_, bucket) =>
+      databases.map((db) => db.pool.shares.owns(length, bucket)),
+    );
+    for (const owned of owners) expect(owned.filter(Boolean)).toHaveLength(1);
+    for (const index of [0, 1, 2]) expect(owners.filter((owned) => owned[index]).length).toBeGreaterThan(6);
+    const first = owners.map((owned) => owned.indexOf(true));
+    await environment.until(workers[2]!.stop());
+    await environment.advance(1_500);
+    const moved = first.filter(
+      (owner, bucket) => owner < 2 && !databases[owner]!.pool.shares.owns(length, bucket),
+    );
+    expect(moved).toEqual([]);
+    for (const worker of workers) await environment.until(worker.stop());
+  });
+
+  test("alone, a process owns everything", async () => {
+    const db = await openTest({ observers: [length] });
+    const shares = new Shares(db.sessions);
+    expect(shares.ownsAll(length)).toBe(true);
+    expect(Array.from({ length: buckets }, (_, bucket) => shares.owns(length, bucket))).not.toContain(false);
+  });
+});
+
+describe.each(["one-phase", "two-phase"] as const)("workers that end badly, committing in %s", (commit) => {
+  test("what a dead process would have done is done by another", async () => {
+    const store = memoryStore();
+    const stopped = new TestEnvironment();
+    const make = (hangs: boolean) =>
+      observer("o", documents.contents, (tx, { row }) => {
+        if (hangs) return forever();
+        tx.set(documents.length, row, 1);
+      });
+    const dying = await openTest({ commit, store, environment: stopped, observers: [make(true)] });
+    dying.pool.work();
+    await stopped.settle();
+    const environment = new TestEnvironment();
+    const db = await openTest({ commit, store, environment, observers: [make(false)] });
+    const worker = db.pool.work();
+    await environment.settle();
+    await db.transact((tx) => {
+      for (let index = 0; index < 60; index++) tx.set(documents.contents, `row ${index}`, "x");
+    });
+    await environment.settle();
+    const done = () => db.runs.filter((run) => run.outcome === "committed").length;
+    // Its own share at once, the other's when it has stood for a while.
+    expect(done()).toBeGreaterThan(5);
+    expect(done()).toBeLessThan(55);
+    await environment.advance(3_500);
+    expect(done()).toBe(60);
+    await environment.until(worker.stop());
+  });
+
+  test("an observer that ends its process is counted, and parked in the end; what ran beside it is not", async () => {
+    const store = memoryStore();
+    let begun = 0;
+    const killer = observer(
+      "killer",
+      documents.contents,
+      (tx, { row }) => {
+        if (row !== "bad") return tx.set(documents.length, row, 1);
+        begun++;
+        return forever();
+      },
+      { attempts: 3 },
+    );
+    const slow = observer("slow", documents.contents, async (tx, { row }) => {
+      // Takes its time, so that it stands when the process ends.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      tx.set(documents.words, row, 1);
+    });
+    let passedMs = 0;
+    const run = async () => {
+      const environment = new TestEnvironment(passedMs);
+      const db = await openTest({ commit, store, environment, observers: [killer, slow] });
+      const worker = db.pool.work();
+      return { environment, db, worker };
+    };
+    const first = await run();
+    await first.db.transact((tx) => {
+      for (const row of ["a", "b", "bad", "c"]) tx.set(documents.contents, row, "x");
+    });
+    for (let crash = 1; crash <= 3; crash++) {
+      const { environment } = crash === 1 ? first : await run();
+      // Not long enough for a long run to be announced: only the end of the process tells.
+      for (let waited = 0; begun < crash && waited < 100; waited++) await environment.advance(100);
+      expect(begun).toBe(crash);
+      passedMs = environment.monotonic() + 6_000;
+      // From here on its time stands still: the process is dead.
+    }
+    const last = await run();
+    await last.environment.until(last.worker.idle());
+    expect(begun).toBe(3);
+    const parked = await all(listParked(last.db.registry));
+    expect(parked.map((each) => [each.observer, each.row, each.attempts])).toEqual([["killer", "bad", 3]]);
+    expect(parked[0]!.error.message).toContain(
+      "was begun on documents/bad/contents 3 times and never finished",
+    );
+    const rows = await last.db.transact((tx) => tx.getMany(documents.length, ["a", "b", "c"]));
+    expect(rows).toEqual([1, 1, 1]);
+    const counted = await last.db.transact((tx) => tx.getMany(documents.words, ["a", "b", "bad", "c"]));
+    expect(counted).toEqual([1, 1, 1, 1]);
+    expect(await countHints(store)).toEqual({});
+    await last.environment.until(last.worker.stop());
+  });
+
+  test("a long run is not begun a second time by another live process", async () => {
+    const environment = new TestEnvironment();
+    const store = memoryStore({ environment });
+    let begun = 0;
+    const releases: (() => void)[] = [];
+    const long = observer("long", documents.contents, async (tx, { row }) => {
+      begun++;
+      await new Promise<void>((resolve) => releases.push(resolve));
+      tx.set(documents.length, row, 1);
+    });
+    const databases = await Promise.all(
+      [1, 2].map(() => openTest({ commit, store, environment, observers: [long] })),
+    );
+    const workers = databases.map((db) => db.pool.work());
+    await environment.advance(1_500);
+    await databases[0]!.transact((tx) => {
+      for (let index = 0; index < 20; index++) tx.set(documents.contents, `row ${index}`, "x");
+    });
+    await environment.advance(30_000);
+    expect(begun).toBe(20);
+    const pending = await all(listPending(databases[0]!.registry));
+    expect(pending.map((each) => each.attempts)).toEqual(Array.from({ length: 20 }, () => 1));
+    for (const release of releases) release();
+    for (const worker of workers) await environment.until(worker.idle());
+    expect(begun).toBe(20);
+    expect(databases.flatMap((db) => db.runs.map((run) => run.outcome))).toEqual(
+      Array.from({ length: 20 }, () => "committed"),
+    );
+    for (const worker of workers) await environment.until(worker.stop());
+  });
+});
