@@ -12,42 +12,45 @@ const overheadBytes = 100;
 
 /** What a transaction will write: the last write of each cell counts. Bounded in bytes. */
 export class WriteBuffer {
-  readonly #writes = new Map<string, BufferedWrite>();
-  readonly #signals = new Map<string, CellAddress>();
+  // Each is made when it is first needed: thousands of transactions may be under way, and most are small.
+  #writes: Map<string, BufferedWrite> | undefined;
+  #signals: Map<string, CellAddress> | undefined;
+  #sorted: Map<string, readonly BufferedWrite[]> | undefined;
   readonly #limit: number;
   #bytes = 0;
-  #sorted = new Map<string, readonly BufferedWrite[]>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   get isEmpty(): boolean {
-    return this.#writes.size === 0 && this.#signals.size === 0;
+    return this.size === 0 && (this.#signals === undefined || this.#signals.size === 0);
   }
 
   get hasWrites(): boolean {
-    return this.#writes.size > 0;
+    return this.size > 0;
   }
 
   /** Cells written. */
   get size(): number {
-    return this.#writes.size;
+    return this.#writes === undefined ? 0 : this.#writes.size;
   }
 
   get(address: CellAddress): BufferedWrite | undefined {
-    return this.#writes.get(addressKey(address));
+    return this.#writes?.get(addressKey(address));
   }
 
   set(write: BufferedWrite): void {
+    this.#writes ??= new Map();
     const key = addressKey(write);
     const before = this.#writes.get(key);
     this.#grow(writeBytes(write) - (before === undefined ? 0 : writeBytes(before)));
     this.#writes.set(key, write);
-    this.#sorted.delete(write.table);
+    this.#sorted?.delete(write.table);
   }
 
   notify(signal: CellAddress): void {
+    this.#signals ??= new Map();
     const key = addressKey(signal);
     if (this.#signals.has(key)) return;
     this.#grow(writeBytes({ ...signal, value: undefined }));
@@ -65,28 +68,29 @@ export class WriteBuffer {
   }
 
   get signals(): readonly CellAddress[] {
-    return [...this.#signals.values()];
+    return this.#signals === undefined ? [] : [...this.#signals.values()];
   }
 
   /** All writes, by table, row and column. */
   all(): readonly BufferedWrite[] {
-    return [...this.#writes.values()].sort(compareAddresses);
+    return this.#writes === undefined ? [] : [...this.#writes.values()].sort(compareAddresses);
   }
 
   /** The writes of one table, by row and column. */
   ofTable(table: string): readonly BufferedWrite[] {
+    this.#sorted ??= new Map();
     let sorted = this.#sorted.get(table);
     if (sorted === undefined) {
-      sorted = [...this.#writes.values()].filter((write) => write.table === table).sort(compareAddresses);
+      sorted = this.all().filter((write) => write.table === table);
       this.#sorted.set(table, sorted);
     }
     return sorted;
   }
 
   clear(): void {
-    this.#writes.clear();
-    this.#signals.clear();
-    this.#sorted.clear();
+    this.#writes = undefined;
+    this.#signals = undefined;
+    this.#sorted = undefined;
     this.#bytes = 0;
   }
 }

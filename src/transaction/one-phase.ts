@@ -9,7 +9,7 @@ import {
   type RangeGuard,
   type RowMutation,
 } from "../store/index.js";
-import { type CellAddress, rowKey } from "./address.js";
+import type { CellAddress } from "./address.js";
 import { conflict, explainConflict } from "./conflict.js";
 import type { Hint, ObservedColumns, TransactionContext } from "./context.js";
 import { onePhaseGuards } from "./guards.js";
@@ -117,13 +117,17 @@ function buildBatch(
       onePhase: true,
       value: write.value,
     });
-    rows.add(write, guards, [
-      { type: "put", column: write.column, part: "write", timestamp: commitTimestamp, value },
-    ]);
+    rows.add(write, guards, {
+      type: "put",
+      column: write.column,
+      part: "write",
+      timestamp: commitTimestamp,
+      value,
+    });
     if (view?.observed(write.table, write.column)) hints.push(...view.hints(write));
   }
   for (const signal of request.signals) hints.push(...(view?.hints(signal) ?? []));
-  for (const hint of hints) rows.add(hint.address, [], [putHint(hint.address.column, commitTimestamp)]);
+  for (const hint of hints) rows.add(hint.address, [], putHint(hint.address.column, commitTimestamp));
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
   const { mutations, cells } = rows.build();
@@ -152,7 +156,7 @@ function addReadRow(rows: RowBuilder, read: ReadRow, start: number): void {
   for (const column of read.columns) {
     if ("exact" in column) {
       const cell = { table: read.table, row: read.row, column: column.exact };
-      rows.add(cell, onePhaseGuards(column.exact, start), []);
+      rows.add(cell, onePhaseGuards(column.exact, start), undefined);
     }
   }
 }
@@ -177,52 +181,50 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
   return ranges;
 }
 
-interface RowEntry {
-  readonly table: string;
-  readonly row: Uint8Array;
+/** A row's mutation, and the cell of each of its guards. */
+interface RowEntry extends RowMutation {
   readonly guards: Guard[];
   readonly mutations: Mutation[];
   readonly cells: CellAddress[];
 }
 
-/** Gathers what concerns one row into one mutation, or into as many as the store takes. */
+/**
+ * Gathers what concerns one row into one mutation, or into as many as the store takes. Only what comes one after the
+ * other is put together: writes come sorted, and a row that comes again costs no more than a mutation of its own.
+ */
 class RowBuilder {
   readonly #most: number;
-  readonly #open = new Map<string, RowEntry>();
   readonly #entries: RowEntry[] = [];
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  add(cell: CellAddress, guards: readonly Guard[], mutations: readonly Mutation[]): void {
-    const entry = this.#entryFor(cell, guards.length + mutations.length);
+  add(cell: CellAddress, guards: readonly Guard[], mutation: Mutation | undefined): void {
+    const entry = this.#entryFor(cell, guards.length + 1);
     for (const guard of guards) {
       entry.guards.push(guard);
       entry.cells.push(cell);
     }
-    for (const mutation of mutations) entry.mutations.push(mutation);
+    if (mutation !== undefined) entry.mutations.push(mutation);
   }
 
   #entryFor({ table, row }: CellAddress, size: number): RowEntry {
-    const key = rowKey(table, row);
-    const open = this.#open.get(key);
-    if (open !== undefined && open.guards.length + open.mutations.length + size <= this.#most) return open;
+    const last = this.#entries.at(-1);
+    if (
+      last !== undefined &&
+      last.guards.length + last.mutations.length + size <= this.#most &&
+      last.table === table &&
+      Buffer.compare(last.row, row) === 0
+    ) {
+      return last;
+    }
     const entry = { table, row, guards: [], mutations: [], cells: [] };
-    this.#open.set(key, entry);
     this.#entries.push(entry);
     return entry;
   }
 
   build(): { mutations: RowMutation[]; cells: (readonly CellAddress[])[] } {
-    return {
-      mutations: this.#entries.map(({ table, row, guards, mutations }) => ({
-        table,
-        row,
-        guards,
-        mutations,
-      })),
-      cells: this.#entries.map((entry) => entry.cells),
-    };
+    return { mutations: [...this.#entries], cells: this.#entries.map((entry) => entry.cells) };
   }
 }

@@ -9,6 +9,7 @@ import type {
   RowPage,
   RowView,
   StoreRequestOptions,
+  Version,
 } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
 import type { TransactionContext } from "./context.js";
@@ -51,6 +52,8 @@ export interface ReaderOptions {
   readonly exempt?: boolean | undefined;
 }
 
+const noOptions: ReaderOptions = Object.freeze({});
+
 /** How often locks of one row are resolved before the read is a failure; each time either waits or makes progress. */
 const mostResolutions = 1_000;
 /** Columns of a row that are read again at once, after locks on some of them. */
@@ -64,22 +67,15 @@ export class SnapshotReader {
   readonly timestamp: number;
   readonly #context: TransactionContext;
   readonly #options: ReaderOptions;
-  readonly #resolution: Resolution;
+  /** Made when a lock is first met. */
+  #resolution: Resolution | undefined;
   readonly #request: StoreRequestOptions | undefined;
 
-  constructor(context: TransactionContext, timestamp: number, options: ReaderOptions = {}) {
+  constructor(context: TransactionContext, timestamp: number, options: ReaderOptions = noOptions) {
     this.#context = context;
     this.timestamp = timestamp;
     this.#options = options;
     this.#request = options.signal === undefined ? undefined : { signal: options.signal };
-    this.#resolution = {
-      start: timestamp,
-      role: "reader",
-      signal: options.signal,
-      passed: new Set(),
-      pushesLeft: pushesPerTransaction,
-      attempt: 0,
-    };
   }
 
   /**
@@ -97,7 +93,7 @@ export class SnapshotReader {
     if (!(page instanceof Promise)) {
       const cell = page.cells[0];
       const write = cell?.write;
-      const isPlain = cell !== undefined && cell.latest && cell.lock === undefined;
+      const isPlain = cell?.latest && cell.lock === undefined;
       if (isPlain && write !== undefined && !this.#context.fairness.isDue()) {
         const bytes = asBuffer(write.value);
         if (writeKind(bytes) === "delete") return undefined;
@@ -221,7 +217,7 @@ export class SnapshotReader {
   #decodeAtOnce(views: readonly CellView[]): readonly CommittedCell[] | undefined {
     const cells: CommittedCell[] = [];
     for (const view of views) {
-      if (view.lock !== undefined && !this.#resolution.passed.has(view.lock.timestamp)) return undefined;
+      if (view.lock !== undefined && !this.#isPassed(view.lock)) return undefined;
       const write = view.write;
       if (write === undefined) continue;
       const bytes = asBuffer(write.value);
@@ -235,6 +231,10 @@ export class SnapshotReader {
     return cells;
   }
 
+  #isPassed(lock: Version): boolean {
+    return this.#resolution?.passed.has(lock.timestamp) ?? false;
+  }
+
   /** Resolves locks (then `undefined`: read again), or fetches the values that stand in data cells. */
   async #settleSlowly(
     table: string,
@@ -242,11 +242,12 @@ export class SnapshotReader {
     views: readonly CellView[],
   ): Promise<readonly CommittedCell[] | undefined> {
     const locks = views.flatMap((view) =>
-      view.lock === undefined || this.#resolution.passed.has(view.lock.timestamp)
+      view.lock === undefined || this.#isPassed(view.lock)
         ? []
         : [metLock({ table, row, column: view.column }, view.lock)],
     );
     if (locks.length > 0) {
+      this.#resolution ??= newResolution(this.timestamp, this.#options.signal);
       for (const lock of locks)
         await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
       return undefined;
@@ -286,6 +287,17 @@ export class SnapshotReader {
     if (this.#options.exempt) return;
     return this.#context.safepoint.check(this.timestamp);
   }
+}
+
+function newResolution(start: number, signal: AbortSignal | undefined): Resolution {
+  return {
+    start,
+    role: "reader",
+    signal,
+    passed: new Set(),
+    pushesLeft: pushesPerTransaction,
+    attempt: 0,
+  };
 }
 
 function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {

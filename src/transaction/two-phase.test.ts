@@ -353,6 +353,21 @@ describe("collection", () => {
     expect(await locks()).toBe(0);
   });
 
+  test("a prewrite that comes after the safepoint has passed its start is refused, and not put over a dropped delete", async () => {
+    await set({ alice: 1 });
+    await context.background.settled();
+    const late = await begin();
+    expect(await late.get(accounts.balance, "alice")).toBe(1);
+    await transact(context, (tx) => tx.delete(accounts.balance, "alice"));
+    // A process that knows nothing of the transaction, and drops the delete marker above its start.
+    const other = { ...context, active: bareContext(context.store).active };
+    await context.oracle.next();
+    await collect(other, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+    late.set(accounts.balance, "alice", 2);
+    await expect(late.commit()).rejects.toBeInstanceOf(StaleSnapshotError);
+    expect(await read("alice")).toBeUndefined();
+  });
+
   test("a snapshot below the safepoint is refused, never answered wrongly", async () => {
     await set({ alice: 1 });
     const at = await context.oracle.next();
