@@ -5,6 +5,7 @@ import { gzipEach, page, warcRecord } from "./sources/testing/archive.js";
 import { Scratch } from "./sources/testing/files.js";
 
 const main = fileURLToPath(new URL("./main.ts", import.meta.url));
+const tsconfig = fileURLToPath(new URL("../../tsconfig.json", import.meta.url));
 const site = "https://example.org/";
 
 interface Ended {
@@ -22,7 +23,8 @@ class Command {
 
   constructor(args: readonly string[], cwd?: string) {
     const node = ["--import", import.meta.resolve("tsx"), main, ...args];
-    this.#child = spawn(process.execPath, node, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, TSX_TSCONFIG_PATH: tsconfig };
+    this.#child = spawn(process.execPath, node, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child.stdout.on("data", (text: Buffer) => {
       this.#out += text.toString();
     });

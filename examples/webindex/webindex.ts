@@ -58,10 +58,7 @@ export class WebIndex {
   /** How many changes observers are to work on, counted up to `most`. */
   async waiting(most: number, observer?: string): Promise<number> {
     let count = 0;
-    for await (const pending of this.db.pending()) {
-      if (observer !== undefined && pending.observer !== observer) continue;
-      if (++count === most) break;
-    }
+    for await (const _ of this.db.pending({ observer })) if (++count === most) break;
     return count;
   }
 

@@ -21,14 +21,13 @@ export interface DatabaseOptions {
 
 /** Adds a command on a database: its location comes first, then its own arguments. */
 export function databaseCommand(program: Command, name: string, help: CommandHelp): Command {
-  const command = program
+  return program
     .command(name)
     .summary(help.summary)
     .description(help.description)
     .argument("<location>", 'the database: a folder, such as "./data"')
     .option("--json", "print JSON, for programs (see below)")
     .addHelpText("after", extraHelp(help));
-  return command;
 }
 
 /** Adds `--app MODULE`, for what the catalog of the database does not know. */

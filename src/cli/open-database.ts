@@ -45,6 +45,11 @@ export async function withDatabase<T>(
   }
 }
 
+/** What a module declares, for commands that write: observers must be registered before what they are to see. */
+export function declaredBy(app: App | undefined): OpenOptions {
+  return app === undefined ? {} : { tables: app.tables, observers: app.observers };
+}
+
 /** The location with its folder relative to where the command runs. */
 function placeOf(location: string, cwd: string): string {
   if (location.startsWith("memory:")) {

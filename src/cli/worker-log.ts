@@ -65,13 +65,12 @@ export class WorkerLog {
   #run({ observer, outcome, attempts, error }: EventMap["run"]): void {
     this.#runs[outcome]++;
     if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
-    const verb = outcome === "parked" ? "parked" : outcome === "timeout" ? "timed out" : "failed";
+    const what =
+      outcome === "parked"
+        ? `parked after ${counted(attempts, "attempt")}`
+        : `${outcome === "timeout" ? "timed out" : "failed"}, attempt ${attempts}`;
     const text = textOf(error);
-    this.#tell(
-      outcome,
-      { observer, attempts, error: text },
-      `${observer} ${verb}, attempt ${attempts}: ${text}`,
-    );
+    this.#tell(outcome, { observer, attempts, error: text }, `${observer} ${what}: ${text}`);
   }
 
   /** Tells of what nobody waits for. Where it cannot be printed, the end of the output has been noticed already. */

@@ -5,7 +5,8 @@ import { buildContext } from "./context.js";
 import { Database } from "./database.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
-import { checkChoices, checkSettings, type OpenOptions } from "./options.js";
+import { checkOptions, checkSettings, type OpenOptions } from "./options.js";
+import { settleRetention } from "./retention.js";
 
 /**
  * Opens the database at a location: `memory:`, a folder (`./data`, `file:./data`; made where it is missing), or a
@@ -19,12 +20,12 @@ import { checkChoices, checkSettings, type OpenOptions } from "./options.js";
  * await using db = await open("./data", { observers: [cluster] });
  */
 export async function open(location: Location, options: OpenOptions = {}): Promise<Database> {
-  checkChoices(options);
-  const settings = checkSettings(options);
+  checkOptions(options);
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
   try {
     await store.prepare([systemTable, hintTable]);
+    const settings = checkSettings(options, await settleRetention(store, environment, options.retentionMs));
     const registry = new Registry({ store, environment });
     const sessions = new Sessions({ store, environment });
     const context = buildContext(store, environment, registry, sessions, options, settings);

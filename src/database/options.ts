@@ -26,7 +26,10 @@ export interface OpenOptions {
   readonly durability?: "full" | "none" | undefined;
   /** `"auto"` (default): one phase where the store can. `"two-phase"` forces the full protocol. */
   readonly commit?: "auto" | "two-phase" | undefined;
-  /** How long versions are kept for snapshots of the past, in milliseconds. Default: one hour. */
+  /**
+   * How long versions are kept for snapshots of the past, in milliseconds. Recorded in the database for those who open it
+   * without saying. Default: what is recorded; one hour at first.
+   */
   readonly retentionMs?: number | undefined;
   /** How often collection runs in the background, in milliseconds; 0 never. Default: half of the retention, at least a minute. */
   readonly collectEveryMs?: number | undefined;
@@ -59,8 +62,15 @@ export interface Settings {
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
-export function checkSettings(options: OpenOptions): Settings {
-  const retentionMs = positive("retentionMs", options.retentionMs ?? hourMs, 0);
+/** Checks what can be checked before anything is opened. */
+export function checkOptions(options: OpenOptions): void {
+  checkChoices(options);
+  checkSettings(options, hourMs);
+}
+
+/** The settings, with `recorded` as the retention of who does not say. */
+export function checkSettings(options: OpenOptions, recorded: number | undefined): Settings {
+  const retentionMs = positive("retentionMs", options.retentionMs ?? recorded ?? hourMs, 0);
   return {
     retentionMs,
     collectEveryMs: positive(
@@ -79,7 +89,7 @@ function positive(name: string, value: number, least: number): number {
 }
 
 /** Throws for words that are not among those an option takes. */
-export function checkChoices(options: OpenOptions): void {
+function checkChoices(options: OpenOptions): void {
   choice("durability", options.durability, ["full", "none"]);
   choice("commit", options.commit, ["auto", "two-phase"]);
 }

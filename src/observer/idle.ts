@@ -68,7 +68,10 @@ async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphan
     await board.whenQuiet(signal);
     const survey = await surveyHints(pool, signal);
     if (!survey.busy && survey.isSnapshot && board.isQuiet) {
-      if (survey.orphans.size === 0 || !refuseOrphans) return;
+      if (survey.orphans.size === 0 || !refuseOrphans) {
+        await registry.context.background.settled();
+        return;
+      }
       // Somebody may have come meanwhile who runs them.
       await sessions.refresh();
       const again = await surveyHints(pool, signal);

@@ -48,9 +48,9 @@ export class ScanLoop {
     await this.#running;
   }
 
-  /** Whether there was more to find than the queues could take. */
-  get isUnfinished(): boolean {
-    return this.#scanners.some((scanner) => scanner.isUnfinished);
+  /** Whether there was more to find of an observer than its queue could take. */
+  isUnfinished(observer: string): boolean {
+    return this.#scanners.some((scanner) => scanner.observer.name === observer && scanner.isUnfinished);
   }
 
   async #scan(): Promise<void> {

@@ -63,6 +63,7 @@ export class Scanner {
   /** Looks for hints until the round is over or the queue is full. Answers how many it found to do. */
   async scan(): Promise<number> {
     const { board, observer, shares, store, signal } = this.#options;
+    if (!board.hasRoom(observer.name)) return 0;
     board.forgetOverflow(observer.name);
     if (this.#round === undefined) {
       const { hints } = await readHints(store, prefixRange(this.#prefix), 1, signal);

@@ -3,7 +3,7 @@ import { memoryStore } from "../store/memory/index.js";
 import { buckets } from "./hint.js";
 import { listParked, listPending, observer } from "./index.js";
 import { Shares } from "./shares.js";
-import { countHints, openTest } from "./test-context.js";
+import { countHints, openTest, type TestDatabase } from "./test-context.js";
 import { documents, length } from "./test-documents.js";
 import { TestEnvironment } from "./test-environment.js";
 
@@ -46,7 +46,7 @@ describe("sessions", () => {
     const other = await openTest({ store, environment, observers: [length] });
     expect(await other.sessions.alive(one.sessions.session)).toBe(false);
     const worker = other.pool.work();
-    await environment.settle();
+    await environment.advance(2_000);
     expect(await other.sessions.alive(one.sessions.session)).toBeUndefined();
     expect(other.sessions.suspectUpTo("length")).toBeGreaterThan(0);
     await environment.until(worker.stop());
@@ -55,9 +55,10 @@ describe("sessions", () => {
   test("the buckets are divided: each has one owner, and each session its part", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
-    const databases = await Promise.all(
-      [1, 2, 3].map(() => openTest({ store, environment, observers: [length] })),
-    );
+    const databases: TestDatabase[] = [];
+    for (let count = 0; count < 3; count++) {
+      databases.push(await openTest({ store, environment, observers: [length] }));
+    }
     const workers = databases.map((db) => db.pool.work());
     await environment.advance(1_500);
     const owners = Array.from({ length: buckets }, (_, bucket) =>
@@ -175,9 +176,10 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
       await new Promise<void>((resolve) => releases.push(resolve));
       tx.set(documents.length, row, 1);
     });
-    const databases = await Promise.all(
-      [1, 2].map(() => openTest({ commit, store, environment, observers: [long] })),
-    );
+    const databases: TestDatabase[] = [];
+    for (let count = 0; count < 2; count++) {
+      databases.push(await openTest({ commit, store, environment, observers: [long] }));
+    }
     const workers = databases.map((db) => db.pool.work());
     await environment.advance(1_500);
     await databases[0]!.transact((tx) => {

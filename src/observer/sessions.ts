@@ -179,7 +179,8 @@ export class Sessions implements Liveness {
   }
 
   async #clearAway(session: string, record: SessionRecord): Promise<void> {
-    const upTo = await this.#attached.oracle.latest();
+    // One of its own: an end that comes after another without a commit between them counts too.
+    const upTo = await this.#attached.oracle.next();
     await suspect(this.#store, Object.keys(record.observers), upTo);
     await this.#removeRecord(session);
   }

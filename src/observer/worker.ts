@@ -128,12 +128,12 @@ export class Worker {
   /** Whether the queue has room again for what did not fit before. */
   #wantsMore({ name }: Observer): boolean {
     const { board } = this.#pool;
-    return board.hasRoom(name) && (this.#scanLoop.isUnfinished || board.hasOverflowed(name));
+    return board.hasRoom(name) && (board.hasOverflowed(name) || this.#scanLoop.isUnfinished(name));
   }
 
   /** Whether more stands in the store than fitted into the queues. @internal */
   get hasMore(): boolean {
-    return this.#scanLoop.isUnfinished;
+    return this.observers.some((name) => this.#scanLoop.isUnfinished(name));
   }
 
   /** Looks for hints now. @internal */

@@ -96,7 +96,10 @@ export class Transaction extends View {
     this.#core.notify({ table: signal.table.name, row: rowBytes, column: signal.path });
   }
 
-  /** Calls `run` once after the commit, with the commit timestamp; not at all if there is none. Must not throw. */
+  /**
+   * Calls `run` once after the commit, with the commit timestamp (the start timestamp where nothing was written); not after a
+   * conflict or a rollback. Must not throw.
+   */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.#core.onCommit(run);
   }

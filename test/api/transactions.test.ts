@@ -445,3 +445,22 @@ describe("a folder", () => {
     expect((error as ConflictError).winnerTimestamp).toBe(one.commitTimestamp);
   });
 });
+
+describe("the retention", () => {
+  test("is recorded for those who open without saying", async () => {
+    const folder = await temporaryFolder();
+    try {
+      const retention = async (retentionMs?: number) => {
+        await using db = await open(folder.path, { retentionMs });
+        return (await db.status()).retentionMs;
+      };
+      expect(await retention()).toBe(3_600_000);
+      expect(await retention(86_400_000)).toBe(86_400_000);
+      expect(await retention()).toBe(86_400_000);
+      expect(await retention(0)).toBe(0);
+      expect(await retention()).toBe(0);
+    } finally {
+      await folder.remove();
+    }
+  });
+});

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
-import { afterEach } from "vitest";
+import { afterEach, vi } from "vitest";
 import { type EndSignal, type Io, type OutputStream, runCli } from "../../src/cli/index.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 
@@ -27,6 +27,11 @@ export class Outcome {
   get documents(): readonly Record<string, unknown>[] {
     return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
+}
+
+/** Waits until `check` does not throw, for as long as a slow machine may need. */
+export function eventually(check: () => void): Promise<void> {
+  return vi.waitFor(check, { timeout: 60_000, interval: 5 });
 }
 
 /** A stream that keeps what was printed. */

@@ -3,7 +3,7 @@ import type { Cli } from "../cli.js";
 import { addAppOption, type DatabaseOptions, databaseCommand } from "../command.js";
 import { printCommit } from "../commit.js";
 import { parseCellRow, parseRow } from "../key-text.js";
-import { withDatabase } from "../open-database.js";
+import { declaredBy, withDatabase } from "../open-database.js";
 import { findColumn, findTarget } from "../target.js";
 
 export function addDelete(program: Command, cli: Cli): void {
@@ -23,7 +23,7 @@ export function addDelete(program: Command, cli: Cli): void {
     .argument("<target>", "TABLE.COLUMN, TABLE.FAMILY:QUALIFIER, or TABLE for the row")
     .argument("<row>", "the row's key; a composite key as a JSON array")
     .action((location: string, text: string, rowText: string, { app }: DatabaseOptions) =>
-      withDatabase(cli, { location, app }, async (opened) => {
+      withDatabase(cli, { location, app, options: declaredBy }, async (opened) => {
         const target = findTarget(opened, text);
         if (target.kind === "table") {
           const row = parseRow(target.defined, rowText);

@@ -19,7 +19,11 @@ export function addGc(program: Command, cli: Cli): void {
     examples: ["gc ./data", "gc ./data --retention 0", "gc ./data --retention 24h --json"],
     json: ['{"safepoint","time","cellsSeen","locksResolved","versionsDropped","durationMs"}'],
   })
-    .option("--retention <duration>", "how much history to keep (default: 1h)", parsedBy(parseDuration))
+    .option(
+      "--retention <duration>",
+      "how much history to keep (default: what the database has recorded)",
+      parsedBy(parseDuration),
+    )
     .action((location: string, { retention }: GcOptions) =>
       withDatabase(cli, { location }, async ({ db }) => {
         const progress = new Progress(cli);

@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { CommandLine } from "../../../test/support/command-line.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CommandLine, eventually } from "../../../test/support/command-line.js";
 import { FaultHooks, stopsForGood } from "../../../test/support/fault-hooks.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 
@@ -21,7 +21,7 @@ async function leaveLocks(): Promise<void> {
         tx.set(documents.title, "b", "Beta 2");
       });
       abandoned.catch(() => undefined);
-      await vi.waitFor(() => expect(hooks.count("commit-timestamp")).toBe(1));
+      await eventually(() => expect(hooks.count("commit-timestamp")).toBe(1));
     },
     { commit: "two-phase", hooks },
   );

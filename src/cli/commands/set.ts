@@ -6,7 +6,7 @@ import type { Cli } from "../cli.js";
 import { addAppOption, type DatabaseOptions, databaseCommand } from "../command.js";
 import { printCommit } from "../commit.js";
 import { parseCellRow } from "../key-text.js";
-import { withDatabase } from "../open-database.js";
+import { declaredBy, withDatabase } from "../open-database.js";
 import { findColumn } from "../target.js";
 import { UsageError } from "../usage-error.js";
 import { parseCellInput, parseCellValue } from "../value-text.js";
@@ -17,7 +17,7 @@ export function addSet(program: Command, cli: Cli): void {
     description:
       "Sets a cell in a transaction of its own. VALUE is what `get` prints: text as it is, bytes as base64, numbers, true " +
       "or false, JSON. With - it is read from the standard input, bytes as they are. Observers of the column become due. " +
-      "With --app the database is made where there is none.",
+      "With --app the module's tables and observers are registered first, and the database is made where there is none.",
     examples: [
       "set ./data documents.title https://example.org/ 'Example Domain'",
       "set ./data documents.contents https://example.org/ - < index.html",
@@ -31,7 +31,7 @@ export function addSet(program: Command, cli: Cli): void {
     .argument("<row>", "the row's key; a composite key as a JSON array")
     .argument("<value>", "the value, or - for the standard input")
     .action((location: string, target: string, rowText: string, text: string, { app }: DatabaseOptions) =>
-      withDatabase(cli, { location, app, create: app !== undefined }, async (opened) => {
+      withDatabase(cli, { location, app, create: app !== undefined, options: declaredBy }, async (opened) => {
         const column = findColumn(opened, target);
         const row = parseCellRow(column, rowText);
         const value =

@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import { type CommandLine, Printed } from "../../../test/support/command-line.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CommandLine, eventually, Printed } from "../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 import { observer } from "../../observer/index.js";
 
@@ -31,7 +31,7 @@ describe("wait", () => {
         await db.transact((tx) => tx.set(documents.title, "a", "Alpha 2"));
         const stderr = new Printed(80);
         const waiting = cli.start(["wait", "data", "--timeout", "1h"], { stderr });
-        await vi.waitFor(() => expect(stderr.text).toContain("waiting for titles (1)"));
+        await eventually(() => expect(stderr.text).toContain("waiting for titles (1)"));
         expect(stderr.text).not.toContain("nobody");
         release();
         expect(await waiting.outcome).toMatchObject({ code: 0 });
@@ -59,7 +59,7 @@ describe("wait", () => {
       observers: [titles],
     });
     const waiting = cli.start(["wait", "data"]);
-    await vi.waitFor(() => expect((waiting.stderr as Printed).text).toContain("start a worker"));
+    await eventually(() => expect((waiting.stderr as Printed).text).toContain("start a worker"));
     waiting.signal("SIGTERM");
     expect(await waiting.outcome).toMatchObject({ code: 143 });
   });

@@ -1,5 +1,10 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import { CommandLine, type Printed, type RunningCommand } from "../../../test/support/command-line.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  CommandLine,
+  eventually,
+  type Printed,
+  type RunningCommand,
+} from "../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 import { observer } from "../../observer/index.js";
 
@@ -48,7 +53,7 @@ const eventsOf = ({ stdout }: RunningCommand) =>
 
 const start = async (...args: string[]) => {
   const command = cli.start(["worker", "data", "app.mjs", ...args]);
-  await vi.waitFor(() => expect((command.stdout as Printed).text).not.toBe(""));
+  await eventually(() => expect((command.stdout as Printed).text).not.toBe(""));
   return command;
 };
 
@@ -65,7 +70,7 @@ describe("worker", () => {
     const time = expect.any(String);
     expect(eventsOf(command)).toEqual([
       { event: "started", time, observers: ["sizes", "slow", "failing"] },
-      { event: "stopping", time, signal: "SIGTERM", running: 0 },
+      { event: "stopping", time, signal: "SIGTERM", running: expect.any(Number) },
       { event: "stopped", time, runs: expect.objectContaining({ committed: 1, failed: 0 }), givenUp: 0 },
     ]);
   });
@@ -73,9 +78,9 @@ describe("worker", () => {
   it("after a signal begins nothing new and finishes what runs", async () => {
     const command = await start("--json");
     await set("documents.links", "new", "[]");
-    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    await eventually(() => expect(running).toEqual(["new"]));
     command.signal("SIGINT");
-    await vi.waitFor(() => expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopping", running: 1 }));
+    await eventually(() => expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopping", running: 1 }));
     release();
     expect(await command.outcome).toMatchObject({ code: 0 });
     expect((await cli.run(["get", "data", "documents.title", "new"])).stdout).toBe("linked\n");
@@ -87,7 +92,7 @@ describe("worker", () => {
   it("gives up runs that take longer than the grace", async () => {
     const command = await start("--json", "--grace", "20ms");
     await set("documents.links", "new", "[]");
-    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    await eventually(() => expect(running).toEqual(["new"]));
     command.signal("SIGTERM");
     expect(await command.outcome).toMatchObject({ code: 0 });
     expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopped", givenUp: 1 });
@@ -99,7 +104,7 @@ describe("worker", () => {
   it("ends at once after a second signal", async () => {
     const command = await start();
     await set("documents.links", "new", "[]");
-    await vi.waitFor(() => expect(running).toEqual(["new"]));
+    await eventually(() => expect(running).toEqual(["new"]));
     command.signal("SIGTERM");
     command.signal("SIGTERM");
     expect(await command.outcome).toMatchObject({ code: 143 });
@@ -116,6 +121,7 @@ describe("worker", () => {
     const failures = eventsOf(command).filter(({ observer: name }) => name === "failing");
     expect(failures.map(({ event, attempts, error }) => [event, attempts, error])).toEqual([
       ["failed", 1, "Error: no\nthumbnail"],
+      ["failed", 2, "Error: no\nthumbnail"],
       ["parked", 2, "Error: no\nthumbnail"],
     ]);
   });
@@ -126,11 +132,12 @@ describe("worker", () => {
     await cli.run(["wait", "data", "--timeout", "1m"]);
     command.signal("SIGINT");
     const { lines } = await command.outcome;
-    expect(lines.map((line) => line.replace(/^\S+Z /, ""))).toEqual([
+    expect(lines.map((line) => line.replace(/^\S+Z /, "").replace(/for \d+ runs?/, "for runs"))).toEqual([
       "running sizes, slow, failing",
       "failing failed, attempt 1: Error: no\\nthumbnail",
-      "failing parked, attempt 2: Error: no\\nthumbnail",
-      "SIGINT: waiting for 0 runs to end",
+      "failing failed, attempt 2: Error: no\\nthumbnail",
+      "failing parked after 2 attempts: Error: no\\nthumbnail",
+      "SIGINT: waiting for runs to end",
       "stopped after 0 runs",
     ]);
   });
@@ -155,6 +162,18 @@ describe("worker", () => {
     await cli.write("app.mjs", "export default globalThis.app;\n");
     const command = await start();
     expect(await set("documents.title", "first", "abc")).toMatchObject({ code: 0 });
+    await cli.run(["wait", "data", "--timeout", "1m"]);
+    command.signal("SIGTERM");
+    await command.outcome;
+    expect((await cli.run(["get", "data", "documents.size", "first"])).stdout).toBe("3\n");
+  });
+
+  it("finds what was set with the module before the first worker", async () => {
+    cli = await CommandLine.create();
+    await cli.write("app.mjs", "export default globalThis.app;\n");
+    const set = await cli.run(["set", "data", "documents.title", "first", "abc", "--app", "app.mjs"]);
+    expect(set).toMatchObject({ code: 0, stderr: "" });
+    const command = await start();
     await cli.run(["wait", "data", "--timeout", "1m"]);
     command.signal("SIGTERM");
     await command.outcome;

@@ -65,42 +65,44 @@ export interface EntryReader {
 /** Who reads what the scan of the moment meets; scans run to their end, or pause between entries. */
 export const entryReader: { current: EntryReader | undefined } = { current: undefined };
 
-/** How LMDB is to read and write keys as {@link Key}s, and values as bytes. */
-export const cellsOptions = {
-  name: "cells",
-  encoding: "binary",
-  keyEncoder: {
-    writeKey,
-    readKey(target: Uint8Array, start: number, end: number): number {
-      entryReader.current?.key(target, start, end);
-      return 0;
-    },
-  },
-  encoder: {
-    encode: (value: Uint8Array) => value,
-    decode(entry: Uint8Array, length?: number): number {
-      entryReader.current?.value(entry, length ?? entry.length);
-      return 0;
-    },
-  },
-} as const;
+interface HandleOptions {
+  readonly name: string;
+  readonly encoding: "binary";
+  readonly keyEncoder: {
+    readonly writeKey: typeof writeKey;
+    readonly readKey: (target: Uint8Array, start: number, end: number) => unknown;
+  };
+  readonly encoder: {
+    readonly encode: (value: Uint8Array) => Uint8Array;
+    readonly decode: (entry: Uint8Array, length?: number) => unknown;
+  };
+}
 
-/** The same for databases whose keys end with a timestamp; reading a key gives that. */
-export const versionsOptions = {
-  encoding: "binary",
-  keyEncoder: {
-    writeKey,
-    readKey: (target: Uint8Array, _start: number, end: number): number => timestampOfKey(target, end),
-  },
-} as const;
+/** All alike, member by member: then LMDB's binding runs the same fast code for all of them. */
+function handleOptions(
+  name: string,
+  readKey: HandleOptions["keyEncoder"]["readKey"],
+  decode: HandleOptions["encoder"]["decode"],
+): HandleOptions {
+  return {
+    name,
+    encoding: "binary",
+    keyEncoder: { writeKey, readKey },
+    encoder: { encode: (value) => value, decode },
+  };
+}
 
-/** The same for a database that is never scanned. */
-export const metaOptions = {
-  name: "meta",
-  encoding: "binary",
-  keyEncoder: {
-    writeKey,
-    readKey: (target: Uint8Array, start: number, end: number): Buffer =>
-      Buffer.from(target.slice(start, end)),
-  },
-} as const;
+const timestampAtEnd = (target: Uint8Array, _start: number, end: number) => timestampOfKey(target, end);
+const copyOf = (entry: Uint8Array, length?: number) => Buffer.from(entry.subarray(0, length));
+
+/** How LMDB is to read and write {@link Key}s and bytes in each database. Its values are lent, so they are copied. */
+export const databaseOptions = Object.freeze({
+  cells: handleOptions(
+    "cells",
+    (target, start, end) => entryReader.current?.key(target, start, end),
+    (entry, length) => entryReader.current?.value(entry, length ?? entry.length),
+  ),
+  versions: handleOptions("versions", timestampAtEnd, copyOf),
+  protocol: handleOptions("protocol", timestampAtEnd, copyOf),
+  meta: handleOptions("meta", timestampAtEnd, copyOf),
+});

@@ -1,14 +1,7 @@
 import { open, type RootDatabase } from "lmdb";
 import type { Environment } from "../../environment/index.js";
 import { StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
-import {
-  cellsOptions,
-  type Databases,
-  type Handle,
-  metaOptions,
-  type Root,
-  versionsOptions,
-} from "./databases.js";
+import { type Databases, databaseOptions, type Handle, type Root } from "./databases.js";
 import { storeError } from "./errors.js";
 import { prepareFolder } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
@@ -119,10 +112,10 @@ function openNamed(root: RootDatabase, path: string, readOnly: boolean): Databas
   };
   const databases: Databases = {
     root: root as unknown as Root,
-    cells: named(cellsOptions),
-    versions: named({ ...versionsOptions, name: "versions" }),
-    protocol: named({ ...versionsOptions, name: "protocol" }),
-    meta: named(metaOptions),
+    cells: named(databaseOptions.cells),
+    versions: named(databaseOptions.versions),
+    protocol: named(databaseOptions.protocol),
+    meta: named(databaseOptions.meta),
   };
   if (readOnly) {
     checkFormat(readFormat(databases), path);

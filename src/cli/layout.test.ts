@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { counted, cut, layOut, layOutPairs, oneLine } from "./layout.js";
+
+describe("layout", () => {
+  it("puts columns under each other, numbers to the right, without trailing spaces", () => {
+    const columns = [{ name: "name" }, { name: "count", align: "right" as const }, { name: "note" }];
+    expect(
+      layOut(columns, [
+        ["a", "5", ""],
+        ["longer", "12345678", "x"],
+      ]),
+    ).toEqual(["NAME       COUNT  NOTE", "a              5", "longer  12345678  x"]);
+  });
+
+  it("puts values under each other", () => {
+    expect(
+      layOutPairs([
+        ["a", "1"],
+        ["long", ""],
+      ]),
+    ).toEqual(["a     1", "long"]);
+  });
+
+  it("keeps text on its line", () => {
+    expect(oneLine("a\nb\tc\r\u0000\u001b[31m\u009b\u2028é")).toBe(
+      "a\\nb\\tc\\r\\u0000\\u001b[31m\\u009b\\u2028é",
+    );
+  });
+
+  it("cuts to a width where there is one", () => {
+    expect([cut("abcdef", 4), cut("abcd", 4), cut("abcdef", undefined)]).toEqual(["abc…", "abcd", "abcdef"]);
+  });
+
+  it("counts with the right noun", () => {
+    expect([counted(0, "row"), counted(1, "row"), counted(2, "row")]).toEqual(["0 rows", "1 row", "2 rows"]);
+  });
+});

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { CommandLine } from "../../test/support/command-line.js";
+import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
+
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+const tsx = import.meta.resolve("tsx");
+const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+const children = new Set<ChildProcess>();
+
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+});
+
+/** Starts the command line as a process of its own. */
+function start({ folder }: CommandLine, ...args: string[]) {
+  return watch(spawn(process.execPath, ["--import", tsx, main, ...args], { cwd: folder, stdio: "pipe" }));
+}
+
+function watch(child: ChildProcess) {
+  children.add(child);
+  const texts = { stdout: "", stderr: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    texts.stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    texts.stderr += text;
+  });
+  const ended = once(child, "close").then(([code]) => ({ code: code as number, ...texts }));
+  const printed = async (text: string) => {
+    while (!texts.stdout.includes(text)) {
+      await Promise.race([
+        once(child.stdout!, "data"),
+        ended.then((end) => Promise.reject(new Error(`it ended: ${JSON.stringify(end)}`))),
+      ]);
+    }
+  };
+  return { child, ended, printed };
+}
+
+const app = `
+import { observer } from ${source("../observer/index.ts")};
+import { int, table, text } from ${source("../schema/index.ts")};
+const documents = table("documents", { title: text(), size: int() });
+enum Wait { ForEver }
+const sizes = observer("sizes", documents.title, async (tx, { row, value }: { row: string; value: string | undefined }) => {
+  if (value === "stuck") {
+    console.log("stuck", Wait.ForEver);
+    await new Promise(() => {});
+  }
+  tx.set(documents.size, row, value?.length ?? 0);
+});
+export default { tables: [documents], observers: [sizes] };
+`;
+
+describe("the program", () => {
+  it("answers exit codes, and prints all that it has to a pipe", async () => {
+    const cli = await libraryCommandLine();
+    const long = "x".repeat(3_000_000);
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "long", long)));
+    const found = await start(cli, "get", "data", "documents.title", "long").ended;
+    expect(found.code).toBe(0);
+    expect(found.stdout === `${long}\n`).toBe(true);
+    const [missing, usage] = await Promise.all([
+      start(cli, "get", "data", "documents.title", "nobody").ended,
+      start(cli, "get", "data", "nowhere.title", "a", "--json").ended,
+    ]);
+    expect(missing).toEqual({ code: 1, stdout: "", stderr: "" });
+    expect(usage).toMatchObject({ code: 2, stdout: "" });
+    expect(JSON.parse(usage.stderr)).toMatchObject({ error: { code: "SCHEMA" } });
+  });
+
+  it("ends without complaint when its reader has enough", async () => {
+    const cli = await libraryCommandLine();
+    await withLibrary(cli, (db) =>
+      db.transact((tx) => {
+        for (let row = 0; row < 20_000; row++) tx.set(documents.title, `row ${row}`, "x".repeat(50));
+      }),
+    );
+    const { child, ended } = start(cli, "scan", "data", "documents.title");
+    await once(child.stdout!, "data");
+    child.stdout!.destroy();
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("works with a TypeScript module until it is told to end, and drains", async () => {
+    const cli = await CommandLine.create();
+    await cli.write("app.ts", app);
+    const worker = start(cli, "worker", "data", "app.ts");
+    await worker.printed("running sizes");
+    expect(await cli.run(["set", "data", "documents.title", "a", "12345"])).toMatchObject({ code: 0 });
+    expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
+    expect((await cli.run(["get", "data", "documents.size", "a"])).stdout).toBe("5\n");
+    worker.child.kill("SIGTERM");
+    const { code, stdout, stderr } = await worker.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/stopped after 1 run\n$/);
+  });
+
+  it("ends at once after a second signal, and loses nothing", async () => {
+    const cli = await CommandLine.create();
+    await cli.write("app.ts", app);
+    const worker = start(cli, "worker", "data", "app.ts");
+    await worker.printed("running sizes");
+    await cli.run(["set", "data", "documents.title", "a", "stuck"]);
+    await worker.printed("stuck 0");
+    worker.child.kill("SIGINT");
+    await worker.printed("waiting for 1 run");
+    worker.child.kill("SIGINT");
+    expect(await worker.ended).toMatchObject({ code: 130, stderr: "" });
+    const { documents: pending } = await cli.run(["pending", "data", "--json"]);
+    expect(pending).toMatchObject([{ observer: "sizes", row: "a" }]);
+    expect(await cli.run(["check", "data"])).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,33 @@
+import type { Environment } from "../environment/index.js";
+import type { RowStore } from "../store/index.js";
+import { decodeWrite, encodeWrite, systemCell } from "../transaction/index.js";
+
+const { table, row, column } = systemCell("retention", "ms");
+const columns = [{ exact: column }];
+
+/**
+ * The retention that a database has recorded, in milliseconds, so that all its processes collect by the same; records
+ * what is given, where it differs. The last word counts.
+ */
+export async function settleRetention(
+  store: RowStore,
+  environment: Environment,
+  given: number | undefined,
+): Promise<number | undefined> {
+  const page = store.readRow({ table, row, columns, at: Number.POSITIVE_INFINITY });
+  const { cells } = page instanceof Promise ? await page : page;
+  const stored = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
+  const recorded = stored === undefined ? undefined : Number(Buffer.from(stored).toString("utf8"));
+  if (given === undefined || given === recorded) return recorded;
+  const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: Buffer.from(String(given)) });
+  await store.mutate({
+    table,
+    row,
+    guards: [],
+    mutations: [
+      { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY },
+      { type: "put", column, part: "write", timestamp: Math.floor(environment.now() * 1_000), value },
+    ],
+  });
+  return given;
+}

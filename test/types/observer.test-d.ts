@@ -1,0 +1,49 @@
+import { family, int, json, observer, signal, type Transaction, table, text, tuple } from "percolatordb";
+import { expectTypeOf, test } from "vitest";
+
+const documents = table("documents", {
+  contents: text(),
+  links: json<string[]>(),
+  anchors: family(int()),
+  rescore: signal(),
+});
+const points = table("points", { value: int() }, { key: tuple(text(), int()) });
+
+test("a run knows the types of its change", () => {
+  observer("column", documents.links, (tx, change) => {
+    expectTypeOf(tx).toEqualTypeOf<Transaction>();
+    expectTypeOf(change.row).toEqualTypeOf<string>();
+    expectTypeOf(change.value).toEqualTypeOf<string[] | undefined>();
+    expectTypeOf(change.previous).toEqualTypeOf<string[] | undefined>();
+    expectTypeOf(change.qualifier).toEqualTypeOf<undefined>();
+    expectTypeOf(change.signal).toEqualTypeOf<AbortSignal>();
+    tx.set(change.column, change.row, ["a"]);
+  });
+  observer("family", documents.anchors, (tx, { row, value, qualifier, column }) => {
+    expectTypeOf(value).toEqualTypeOf<number | undefined>();
+    expectTypeOf(qualifier).toEqualTypeOf<string>();
+    tx.set(column, row, 1);
+  });
+  observer("signal", documents.rescore, (tx, { row, value, previous, column }) => {
+    expectTypeOf(row).toEqualTypeOf<string>();
+    expectTypeOf(value).toEqualTypeOf<undefined>();
+    expectTypeOf(previous).toEqualTypeOf<undefined>();
+    tx.notify(column, row);
+  });
+  observer("tuple", points.value, (_tx, { row }) => {
+    expectTypeOf(row).toEqualTypeOf<readonly [string, number]>();
+  });
+});
+
+test("what cannot be does not compile", () => {
+  observer("signal", documents.rescore, (tx, { row, column }) => {
+    // @ts-expect-error a signal is never written
+    tx.set(column, row, 1);
+  });
+  // @ts-expect-error a table is not a column
+  observer("table", documents, () => {});
+  // @ts-expect-error an unknown option
+  observer("option", documents.contents, () => {}, { attempt: 3 });
+  // @ts-expect-error an isolation that does not exist
+  observer("isolation", documents.contents, () => {}, { isolation: "none" });
+});
