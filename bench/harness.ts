@@ -60,7 +60,8 @@ export async function compare(spec: ComparisonSpec, rounds: number): Promise<Com
     const rawFirst = round % 2 === 0;
     const first = await sample(rawFirst ? spec.raw : spec.ours, round);
     const second = await sample(rawFirst ? spec.ours : spec.raw, round);
-    if (first.check !== second.check) {
+    // Not a number: something that was to be read is missing.
+    if (first.check !== second.check || Number.isNaN(first.check)) {
       throw new WrongResultError(
         `${spec.name}: ${rawFirst ? "LMDB" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
       );

@@ -133,7 +133,9 @@ function rawSide(raw: RawDatabase, data: Dataset, { width, durability, count, ce
       await raw.root.flushed;
       for (const { table, key, value } of units.flat()) {
         if (table.bytes.get(key)?.equals(value)) continue;
-        throw new WrongResultError(`LMDB holds ${table.bytes.get(key)?.toString()} where ${value.toString()} was put.`);
+        throw new WrongResultError(
+          `LMDB holds ${table.bytes.get(key)?.toString()} where ${value.toString()} was put.`,
+        );
       }
     },
   };

@@ -10,6 +10,9 @@ import { openDefaultSource, openSource, type Source, SourceError } from "./sourc
 import { isEqual, verifyIndex } from "./twin/verify.js";
 import { WebIndex } from "./webindex.js";
 
+/** Where search is served meanwhile, so many pages are loaded before they are indexed: fewer would cost more. */
+const visibleEvery = 2_000;
+
 const exitCodes = { done: 0, data: 1, usage: 2 } as const;
 type ExitCode = number;
 
@@ -64,11 +67,11 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   }
   const server = await session.serve();
   console.log(`Search at ${server.url}`);
-  const loading = session.loadAll(sources);
+  // What went wrong with loading is no reason to end the search.
+  const loading = session.loadAll(sources).catch(explain);
   await interruption.wait();
   await server.stop();
-  await loading;
-  return exitCodes.done;
+  return loading;
 }
 
 /** One run of the command. */
@@ -109,6 +112,7 @@ class Session {
     const start = performance.now();
     const report = await this.#index.load(source, {
       signal: this.#signal,
+      settleEvery: this.#options.once ? undefined : visibleEvery,
       onItem: (item, { pages }) => this.#progress.set(loadStage(source.path, item, pages)),
     });
     await this.#settle();

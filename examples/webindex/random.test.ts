@@ -8,7 +8,12 @@ import { WebIndex } from "./webindex.js";
 const words = "ant bee cat dog eel fox gnu hen ibis jay koi lynx mole newt owl pig".split(" ");
 
 /** Some pages of a small site, changed at random: texts that coincide, links everywhere, pages that go and come back. */
-function randomCrawl(random: (below: number) => number, pages: number, changes: number): Crawl {
+function randomCrawl(
+  random: (below: number) => number,
+  pages: number,
+  changes: number,
+  bodies = words.length,
+): Crawl {
   const url = () => `https://example.org/${random(pages)}`;
   const word = () => words[random(words.length)]!;
   const said: Record<string, string | undefined> = {};
@@ -19,7 +24,8 @@ function randomCrawl(random: (below: number) => number, pages: number, changes: 
     }
     const links = Object.fromEntries(Array.from({ length: random(4) }, () => [url(), word()]));
     // Few different bodies: many duplicates.
-    said[url()] = random(2) === 0 ? page("Same", word()) : page(word(), `${word()} ${word()}`, links);
+    said[url()] =
+      random(2) === 0 ? page("Same", words[random(bodies)]!) : page(word(), `${word()} ${word()}`, links);
   }
   return said;
 }
@@ -29,6 +35,13 @@ describe("random edits, compared with the batch twin after each step", () => {
     const random = seeded(seed);
     await using index = await WebIndex.open("memory:", { concurrency: 16 });
     for (let step = 0; step < 12; step++) await crawl(index, randomCrawl(random, 20, 12));
+    expect(await index.parked()).toEqual([]);
+  });
+
+  it.each([10, 11])("seed %i, with clusters of very many members", async (seed) => {
+    const random = seeded(seed);
+    await using index = await WebIndex.open("memory:", { concurrency: 16 });
+    for (let step = 0; step < 8; step++) await crawl(index, randomCrawl(random, 80, 60, 2));
     expect(await index.parked()).toEqual([]);
   });
 

@@ -37,6 +37,8 @@ export const clusters = table("clusters", {
   members: family(int()),
   /** The first of the members: the one that can be found. */
   canonical: text(),
+  /** Members of a large cluster have moved. */
+  elect: signal(),
 });
 
 /** Links inverted, by the URL that they lead to. */

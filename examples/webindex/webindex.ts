@@ -19,11 +19,16 @@ export interface SettleOptions {
   readonly onProgress?: ((progress: { readonly waiting: number }) => void) | undefined;
 }
 
-/** Bounds what is loaded and not yet read by an observer. */
-const mostWaiting = 4_000;
+export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
+  /** Waits after so many pages until all of them can be found. Default: only the first observer's backlog is bounded. */
+  readonly settleEvery?: number | undefined;
+}
+
+/** The most pages that are loaded and not yet read by an observer. */
+const mostUnread = 4_000;
 /** How many pages are loaded between two looks at what waits. */
 const lookEvery = 1_000;
-const paceMs = 20;
+const pauseMs = 20;
 
 /** The index: a database with its observers at work. To be closed, or held with `await using`. */
 export class WebIndex {
@@ -41,13 +46,24 @@ export class WebIndex {
     return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 32 }));
   }
 
-  /** Brings the pages of a source in. They are indexed in the background: see {@link settle}. */
-  async load(source: Source, options: LoaderOptions = {}): Promise<LoadReport> {
-    let sent = 0;
-    const pace = async () => {
-      if (++sent % lookEvery === 0) await this.#pace(options.signal);
+  /**
+   * Brings the pages of a source in. They are indexed meanwhile, in stages: what few pages cause together is done once,
+   * and so it is for many. See {@link settle}.
+   */
+  async load(source: Source, options: LoadOptions = {}): Promise<LoadReport> {
+    const { settleEvery = Number.POSITIVE_INFINITY, signal } = options;
+    let looked = 0;
+    let settled = 0;
+    const pace = async (pages: number) => {
+      if (pages - settled >= settleEvery) {
+        settled = pages;
+        await this.settle({ signal });
+      } else if (pages - looked >= lookEvery) {
+        looked = pages;
+        await this.#pace(signal);
+      }
     };
-    return loadSource(this.db, source, { pace, ...options });
+    return loadSource(this.db, source, { ...options, pace });
   }
 
   /** Waits until every change has been worked on, with all that it causes. */
@@ -64,9 +80,9 @@ export class WebIndex {
 
   /** Lets the observers catch up with the loader. */
   async #pace(signal: AbortSignal | undefined): Promise<void> {
-    while ((await this.waiting(mostWaiting, "extract")) === mostWaiting) {
+    while ((await this.waiting(mostUnread, "extract")) === mostUnread) {
       signal?.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, paceMs));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 
@@ -82,7 +98,7 @@ export class WebIndex {
   async parked(): Promise<string[]> {
     const found: string[] = [];
     for await (const { observer, row, error } of this.db.parked())
-      found.push(`${observer} of ${row}: ${error}`);
+      found.push(`${observer} of ${row}: ${error.message}`);
     return found;
   }
 

@@ -120,8 +120,12 @@ export class Database {
    * @example
    * await db.transact(async (tx) => tx.set(counters.hits, page, ((await tx.get(counters.hits, page)) ?? 0) + 1));
    */
-  async transact<T>(run: (tx: Transaction) => T | Promise<T>, options: TransactOptions = {}): Promise<T> {
-    return transact(this.#open(), run, options);
+  transact<T>(run: (tx: Transaction) => T | Promise<T>, options: TransactOptions = {}): Promise<T> {
+    try {
+      return transact(this.#open(), run, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** A transaction to drive by hand: `await tx.commit()` or `await tx.rollback()`, or hold it with `await using`. */

@@ -9,7 +9,22 @@ export interface CellAddress {
 
 /** Bytes as a string with a character a byte: a key for maps, ordered as the bytes are. */
 export function byteString(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  const buffer =
+    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString("latin1");
+}
+
+/** Whether two addresses are of one cell. */
+export function isSameCell(a: CellAddress, b: CellAddress): boolean {
+  return a.table === b.table && isSameBytes(a.row, b.row) && isSameBytes(a.column, b.column);
+}
+
+/** Compared from the end: keys of one table mostly begin alike. */
+export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let index = a.length - 1; index >= 0; index--) if (a[index] !== b[index]) return false;
+  return true;
 }
 
 /** A key for maps of cells; ordered by table, row, column. */

@@ -1,5 +1,5 @@
 import { abortError, ClosedError, InternalError, LimitExceededError } from "../errors/index.js";
-import type { RowMutation } from "../store/index.js";
+import type { MaybePromise, RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { Hint, TransactionContext } from "./context.js";
@@ -68,7 +68,8 @@ export class CoreTransaction {
    */
   static async begin(context: TransactionContext, options: CoreOptions = {}): Promise<CoreTransaction> {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
-    const floor = await context.oracle.latest();
+    const latest = context.oracle.latest();
+    const floor = typeof latest === "number" ? latest : await latest;
     if (context.settings.commit === "one-phase") {
       return new CoreTransaction(context, floor, context.active.register(floor), options);
     }
@@ -182,7 +183,7 @@ export class CoreTransaction {
     }
   }
 
-  async #commitBuffered(): Promise<CommitOutcome> {
+  #commitBuffered(): MaybePromise<CommitOutcome> {
     if (this.buffer.isEmpty && this.#extras.length === 0 && this.#hints.length === 0) {
       return { commitTimestamp: undefined, hints: [] };
     }
@@ -205,7 +206,12 @@ export class CoreTransaction {
         throw new InternalError("One-phase commits need a store with atomic batches.");
       return commitOnePhase(context, atomic, request);
     }
-    if (request.writes.length > 0) return commitTwoPhase(context, request);
+    return request.writes.length > 0
+      ? commitTwoPhase(context, request)
+      : this.#commitNotifications(context, request);
+  }
+
+  async #commitNotifications(context: TransactionContext, request: CommitRequest): Promise<CommitOutcome> {
     const commitTimestamp = await context.oracle.next({ signal: request.signal });
     const hints = await findHints(context, request);
     await putHints(context, request, hints, commitTimestamp);

@@ -8,6 +8,10 @@ export interface Deadline {
   end(): void;
 }
 
+function doNothing(): void {}
+
+const noDeadline: Deadline = Object.freeze({ signal: undefined, end: doNothing });
+
 /** Joins a caller's signal with a deadline of `timeoutMs` from now, by the environment's timers. */
 export function deadline(
   environment: Environment,
@@ -15,7 +19,7 @@ export function deadline(
   timeoutMs: number | undefined,
   doing: string,
 ): Deadline {
-  if (timeoutMs === undefined) return { signal, end: () => {} };
+  if (timeoutMs === undefined) return signal === undefined ? noDeadline : { signal, end: doNothing };
   const controller = new AbortController();
   const follow = () => controller.abort(signal?.reason);
   if (signal?.aborted) follow();

@@ -30,7 +30,7 @@ export async function history<V, K>(
   const entries: HistoryEntry<V>[] = [];
   for (const version of ofPart(versions, "write")) {
     const record = decodeWrite(version.value);
-    const bytes = record.kind === "delete" ? undefined : valueOf(cell, record, versions);
+    const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, versions);
     entries.push({
       commitTimestamp: version.timestamp,
       startTimestamp: record.start,
@@ -42,7 +42,7 @@ export async function history<V, K>(
   return entries;
 }
 
-function valueOf(cell: CellAddress, record: WriteRecord, versions: readonly PartVersion[]): Uint8Array {
+function recordedValue(cell: CellAddress, record: WriteRecord, versions: readonly PartVersion[]): Uint8Array {
   if (record.value !== undefined) return record.value;
   const data = ofPart(versions, "data").find((version) => version.timestamp === record.start);
   if (data !== undefined) return asBuffer(data.value);

@@ -9,7 +9,7 @@ import {
   type RangeGuard,
   type RowMutation,
 } from "../store/index.js";
-import type { CellAddress } from "./address.js";
+import { type CellAddress, isSameBytes } from "./address.js";
 import { conflict, explainConflict } from "./conflict.js";
 import type { Hint, ObservedColumns, TransactionContext } from "./context.js";
 import { onePhaseGuards } from "./guards.js";
@@ -23,12 +23,11 @@ const mostRegistryChanges = 100;
 
 const noValue = new Uint8Array(0);
 
-/** A batch, and what its guards are about. */
+/** A batch, and the hints that it writes. */
 interface Built {
   readonly batch: AtomicBatch;
   readonly hints: readonly Hint[];
-  /** Rows of the batch from here on are the safepoint's and the registry's. */
-  readonly cells: readonly (readonly CellAddress[])[];
+  /** The rows of the batch whose guards are the safepoint's and the registry's; -1 for none. */
   readonly safepointRow: number;
   readonly registryRow: number;
 }
@@ -42,7 +41,8 @@ export async function commitOnePhase(
   atomic: AtomicStore,
   request: CommitRequest,
 ): Promise<CommitOutcome> {
-  let view = request.system ? undefined : await context.notifications.current();
+  const current = request.system ? undefined : context.notifications.current();
+  let view = current instanceof Promise ? await current : current;
   for (let attempt = 0; attempt < mostRegistryChanges; attempt++) {
     const built = buildBatch(context, request, view);
     const info = { startTimestamp: request.start, label: request.label };
@@ -88,11 +88,16 @@ async function refusal(
     }
     return conflict(request, { table: "", row: noValue, column: noValue }, undefined, "moved the safepoint");
   }
-  const cell = built.cells[answer.row]?.[answer.guard];
-  if (cell === undefined) {
+  const mutation = built.batch.rows[answer.row];
+  const guard = mutation?.guards[answer.guard];
+  if (mutation === undefined || guard === undefined) {
     return new StoreError(`The store rejected a guard that the transaction at ${request.start} did not set.`);
   }
-  return explainConflict(context, request, cell);
+  return explainConflict(context, request, {
+    table: mutation.table,
+    row: mutation.row,
+    column: guard.column,
+  });
 }
 
 function outcomeUnknown(request: CommitRequest): CommitOutcomeUnknownError {
@@ -117,27 +122,20 @@ function buildBatch(
       onePhase: true,
       value: write.value,
     });
-    rows.add(write, guards, {
-      type: "put",
-      column: write.column,
-      part: "write",
-      timestamp: commitTimestamp,
-      value,
-    });
+    rows.add(write, guards, [
+      { type: "put", column: write.column, part: "write", timestamp: commitTimestamp, value },
+    ]);
     if (view?.observed(write.table, write.column)) hints.push(...view.hints(write));
   }
   for (const signal of request.signals) hints.push(...(view?.hints(signal) ?? []));
-  for (const hint of hints) rows.add(hint.address, [], putHint(hint.address.column, commitTimestamp));
+  for (const hint of hints) rows.add(hint.address, [], [putHint(hint.address.column, commitTimestamp)]);
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
-  const { mutations, cells } = rows.build();
-  mutations.push(...request.extras);
-  const safepointRow = mutations.length;
-  mutations.push(context.safepoint.guard(request.start));
-  const registryRow = view === undefined ? -1 : mutations.length;
-  if (view !== undefined) mutations.push(view.guards);
+  for (const extra of request.extras) rows.append(extra);
+  const safepointRow = rows.append(context.safepoint.guard(request.start));
+  const registryRow = view === undefined ? -1 : rows.append(view.guards);
   const ranges = reads === undefined ? undefined : rangeGuards(request);
-  return { batch: { rows: mutations, ranges }, hints, cells, safepointRow, registryRow };
+  return { batch: { rows: rows.built, ranges }, hints, safepointRow, registryRow };
 }
 
 /** The record of a hint: it stands as a write record of nobody. */
@@ -156,7 +154,7 @@ function addReadRow(rows: RowBuilder, read: ReadRow, start: number): void {
   for (const column of read.columns) {
     if ("exact" in column) {
       const cell = { table: read.table, row: read.row, column: column.exact };
-      rows.add(cell, onePhaseGuards(column.exact, start), undefined);
+      rows.add(cell, onePhaseGuards(column.exact, start), []);
     }
   }
 }
@@ -181,50 +179,37 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
   return ranges;
 }
 
-/** A row's mutation, and the cell of each of its guards. */
-interface RowEntry extends RowMutation {
-  readonly guards: Guard[];
-  readonly mutations: Mutation[];
-  readonly cells: CellAddress[];
-}
-
 /**
  * Gathers what concerns one row into one mutation, or into as many as the store takes. Only what comes one after the
  * other is put together: writes come sorted, and a row that comes again costs no more than a mutation of its own.
  */
 class RowBuilder {
+  readonly built: RowMutation[] = [];
   readonly #most: number;
-  readonly #entries: RowEntry[] = [];
+  /** The last of those built, while more may be put to it. */
+  #open: { readonly guards: Guard[]; readonly mutations: Mutation[] } | undefined;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  add(cell: CellAddress, guards: readonly Guard[], mutation: Mutation | undefined): void {
-    const entry = this.#entryFor(cell, guards.length + 1);
-    for (const guard of guards) {
-      entry.guards.push(guard);
-      entry.cells.push(cell);
+  add({ table, row }: CellAddress, guards: Guard[], mutations: Mutation[]): void {
+    const last = this.built.at(-1);
+    if (this.#open !== undefined && last?.table === table && isSameBytes(last.row, row)) {
+      const size = last.guards.length + last.mutations.length + guards.length + mutations.length;
+      if (size <= this.#most) {
+        this.#open.guards.push(...guards);
+        this.#open.mutations.push(...mutations);
+        return;
+      }
     }
-    if (mutation !== undefined) entry.mutations.push(mutation);
+    this.#open = { guards, mutations };
+    this.built.push({ table, row, guards, mutations });
   }
 
-  #entryFor({ table, row }: CellAddress, size: number): RowEntry {
-    const last = this.#entries.at(-1);
-    if (
-      last !== undefined &&
-      last.guards.length + last.mutations.length + size <= this.#most &&
-      last.table === table &&
-      Buffer.compare(last.row, row) === 0
-    ) {
-      return last;
-    }
-    const entry = { table, row, guards: [], mutations: [], cells: [] };
-    this.#entries.push(entry);
-    return entry;
-  }
-
-  build(): { mutations: RowMutation[]; cells: (readonly CellAddress[])[] } {
-    return { mutations: [...this.#entries], cells: this.#entries.map((entry) => entry.cells) };
+  /** Adds a mutation as it is; gives its place. */
+  append(mutation: RowMutation): number {
+    this.#open = undefined;
+    return this.built.push(mutation) - 1;
   }
 }

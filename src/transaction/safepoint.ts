@@ -23,6 +23,8 @@ export class Safepoint {
   readonly cacheMs: number;
   #known = 0;
   #readAt = Number.NEGATIVE_INFINITY;
+  #guardStart = -1;
+  #guard: RowMutation | undefined;
 
   constructor(store: RowStore, environment: Environment, cacheMs: number) {
     this.#store = store;
@@ -55,22 +57,16 @@ export class Safepoint {
     return this.#known;
   }
 
-  /** What a one-phase commit at `start` asks of the safepoint: it has not passed. */
+  /**
+   * What a one-phase commit at `start` asks of the safepoint: it has not passed. The same objects for one start, which
+   * many transactions share, so that a store may remember their outcome.
+   */
   guard(start: number): RowMutation {
-    return {
-      table: safepointCell.table,
-      row: safepointCell.row,
-      guards: [
-        {
-          type: "absent",
-          column: safepointCell.column,
-          part: "write",
-          from: start + 1,
-          to: Number.POSITIVE_INFINITY,
-        },
-      ],
-      mutations: [],
-    };
+    if (this.#guard === undefined || this.#guardStart !== start) {
+      this.#guard = guardAt(start);
+      this.#guardStart = start;
+    }
+    return this.#guard;
   }
 
   /** Moves the safepoint to `timestamp`, unless it stands there or beyond; answers where it stands. */
@@ -96,4 +92,21 @@ function assertFresh(timestamp: number, safepoint: number): void {
     `The snapshot at ${timestamp} is older than the safepoint ${safepoint}: versions that it needs may have been ` +
       "collected. Take a new snapshot, or open the database with a longer `retentionMs`.",
   );
+}
+
+function guardAt(start: number): RowMutation {
+  return {
+    table: safepointCell.table,
+    row: safepointCell.row,
+    guards: [
+      {
+        type: "absent",
+        column: safepointCell.column,
+        part: "write",
+        from: start + 1,
+        to: Number.POSITIVE_INFINITY,
+      },
+    ],
+    mutations: [],
+  };
 }

@@ -36,10 +36,11 @@ export async function transact<T>(
   const retries = checkRetries(options.retries);
   const name = options.label === undefined ? "The transaction" : `The transaction "${options.label}"`;
   const limit = deadline(context.environment, options.signal, checkTimeout(options.timeoutMs), name);
+  const limited = limit.signal === options.signal ? options : { ...options, signal: limit.signal };
   try {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await runOnce(context, run, { ...options, signal: limit.signal });
+        return await runOnce(context, run, limited);
       } catch (error) {
         if (limit.signal?.aborted) throw abortError(limit.signal, name);
         if (!(error instanceof PercolatorError && error.retryable) || attempt > retries) throw error;

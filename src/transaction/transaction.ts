@@ -28,7 +28,8 @@ import { encodeCellRow, notAColumn, View } from "./view.js";
  */
 export class Transaction extends View {
   readonly #core: CoreTransaction;
-  readonly #unrecorded = new Set<TableDefinition>();
+  /** Tables that are written and not yet known to be recorded. */
+  #unrecorded: Set<TableDefinition> | undefined;
 
   /** @internal */
   constructor(core: CoreTransaction) {
@@ -110,15 +111,17 @@ export class Transaction extends View {
    * @throws ConflictError where another transaction was faster: nothing was written. SchemaError where a table
    * contradicts what is recorded. CommitOutcomeUnknownError where the store no longer tells.
    */
-  async commit(): Promise<void> {
+  commit(): Promise<void> {
+    return this.#unrecorded === undefined ? this.#core.commit() : this.#recordAndCommit(this.#unrecorded);
+  }
+
+  async #recordAndCommit(tables: ReadonlySet<TableDefinition>): Promise<void> {
     this.#core.assertOpen();
-    if (this.#unrecorded.size > 0) {
-      try {
-        await this.#core.context.schemas.record([...this.#unrecorded]);
-      } catch (error) {
-        this.#core.rollback();
-        throw error;
-      }
+    try {
+      await this.#core.context.schemas.record([...tables]);
+    } catch (error) {
+      this.#core.rollback();
+      throw error;
     }
     await this.#core.commit();
   }
@@ -134,6 +137,8 @@ export class Transaction extends View {
   }
 
   #use(table: TableDefinition): void {
-    if (!this.#core.context.schemas.known(table)) this.#unrecorded.add(table);
+    if (this.#core.context.schemas.known(table)) return;
+    this.#unrecorded ??= new Set();
+    this.#unrecorded.add(table);
   }
 }

@@ -1,11 +1,15 @@
 import { observer, type Transaction } from "percolatordb";
 import { clusters, documents, highestRank, links, memberKey, memberUrl } from "../tables.js";
 
+/** Larger clusters are left to `elect`: so many of their members may move at once that they would all conflict. */
+const smallCluster = 8;
+
 /**
  * Ranks a page by the links to it, and keeps its place among the pages of equal contents.
  *
  * Runs of one page that overlap must not both commit, or the one that saw less could come last: so each of them writes
- * the rank, changed or not. Runs that move members of one cluster must not overlap either: each writes the canonical page.
+ * the rank, changed or not. Runs that move members of one cluster must not overlap either: each writes the canonical
+ * page, or has it elected afterwards.
  */
 export const cluster = observer(
   "cluster",
@@ -30,9 +34,9 @@ export const cluster = observer(
     if (hash !== oldCluster) {
       if (hash === undefined) tx.delete(documents.cluster, url);
       else tx.set(documents.cluster, url, hash);
-      if (oldCluster !== undefined) await elect(tx, oldCluster);
+      if (oldCluster !== undefined) await membersChanged(tx, oldCluster);
     }
-    if (hash !== undefined) await elect(tx, hash);
+    if (hash !== undefined) await membersChanged(tx, hash);
   },
   { priority: 2 },
 );
@@ -43,19 +47,40 @@ async function countLinks(tx: Transaction, url: string): Promise<number> {
   return count;
 }
 
-/** Makes the first member the canonical page. What can be found of it, and of the one before, is to be seen to. */
-async function elect(tx: Transaction, hash: string): Promise<void> {
+/** Sees to the canonical page of a cluster of which a member has moved. */
+async function membersChanged(tx: Transaction, hash: string): Promise<void> {
+  const first: string[] = [];
+  for await (const { qualifier } of tx.entries(clusters.members, hash, { limit: smallCluster + 1 })) {
+    first.push(memberUrl(qualifier));
+  }
+  if (first.length > smallCluster) tx.notify(clusters.elect, hash);
+  else await makeCanonical(tx, hash, first[0]);
+}
+
+/** Elects the canonical page of a large cluster anew, after any number of its members have moved. */
+export const elect = observer(
+  "elect",
+  clusters.elect,
+  async (tx, { row: hash }) => {
+    let first: string | undefined;
+    for await (const { qualifier } of tx.entries(clusters.members, hash, { limit: 1 })) {
+      first = memberUrl(qualifier);
+    }
+    await makeCanonical(tx, hash, first);
+  },
+  { priority: 2 },
+);
+
+/** Writes the canonical page, changed or not. What can be found of it, and of the one before, is to be seen to. */
+async function makeCanonical(tx: Transaction, hash: string, url: string | undefined): Promise<void> {
   const before = await tx.get(clusters.canonical, hash);
-  let first: string | undefined;
-  for await (const { qualifier } of tx.entries(clusters.members, hash, { limit: 1 }))
-    first = memberUrl(qualifier);
-  if (first === undefined) {
+  if (url === undefined) {
     tx.delete(clusters.canonical, hash);
   } else {
-    tx.set(clusters.canonical, hash, first);
-    tx.notify(documents.reindex, first);
+    tx.set(clusters.canonical, hash, url);
+    tx.notify(documents.reindex, url);
   }
-  if (before !== undefined && before !== first) tx.notify(documents.reindex, before);
+  if (before !== undefined && before !== url) tx.notify(documents.reindex, before);
 }
 
 async function anchorsChanged(tx: Transaction, hash: string): Promise<void> {

@@ -88,6 +88,8 @@ function openDatabases(path: string, options: EnvironmentOptions): Databases {
       keyEncoding: "binary",
       maxDbs: 8,
       noMemInit: true,
+      // Its batches are not needed, and where one cannot be committed they leave a rejected promise to nobody.
+      eventTurnBatching: false,
       mapSize: options.mapSize,
       maxReaders: options.maxReaders,
       readOnly: options.readOnly,

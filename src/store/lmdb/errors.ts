@@ -12,7 +12,9 @@ const damaged = new Set([-30797, -30796, -30793, -30779]);
 const versionMismatch = -30794;
 const lockTableFull = -30790;
 const mapFailed = 12;
-const noPermission = new Set([1, 13, 30, 5]);
+const noPermission = new Set([1, 13, 30]);
+/** A system's error in reading or writing; LMDB says so too where the system wrote less than it was told. */
+const inputOutput = 5;
 
 /** The number of LMDB's or the system's error, where `error` has one. */
 export function errorNumber(error: unknown): number | undefined {
@@ -53,7 +55,14 @@ export function storeError(error: unknown, path: string, doing: string): Percola
     return new StoreError(`${what} There is no address space or memory for its map; free memory.`, details);
   }
   if (noPermission.has(code)) {
-    return new StoreError(`${what} Check the permissions of the folder and the state of the disk.`, details);
+    return new StoreError(`${what} Check the permissions of the folder and of the files in it.`, details);
+  }
+  if (code === inputOutput) {
+    return new StoreFullError(
+      `${what} The system wrote less than it was told; nothing was changed. Most likely no space is left: free ` +
+        "space and try again. If there is space, check the disk.",
+      details,
+    );
   }
   return new StoreError(what, details);
 }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { arch, endianness } from "node:os";
 import { join } from "node:path";
@@ -74,19 +74,27 @@ function checkDataFile(path: string): void {
       const data = new DataFile(file, fstatSync(file).size);
       // Made, and not yet written to, by whoever opens it at the same time.
       if (data.size === 0) return;
-      let newest: Meta | undefined;
+      let state: Meta | undefined;
       try {
-        newest = data.metas()[0]!;
-        checkTrees(data, newest);
+        state = data.beginning(bootNumber());
+        checkTrees(data, state);
         return;
       } catch (error) {
-        if (attempt < checkAttempts && newest !== undefined && changed(file, newest)) continue;
-        if (newest !== undefined && olderStateHolds(data)) return;
+        if (attempt < checkAttempts && state !== undefined && changed(data, state)) continue;
         throw refusal(error, path);
       }
     }
   } finally {
     closeSync(file);
+  }
+}
+
+/** The number by which LMDB tells whether the machine was started anew; 0 where the system has none. */
+function bootNumber(): bigint {
+  try {
+    return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
+  } catch {
+    return 0n;
   }
 }
 
@@ -103,27 +111,12 @@ function checkTrees(data: DataFile, meta: Meta): void {
 }
 
 /** Whether another process has committed since. */
-function changed(file: number, newest: Meta): boolean {
+function changed(data: DataFile, state: Meta): boolean {
   try {
-    return new DataFile(file, fstatSync(file).size).metas()[0]!.transaction !== newest.transaction;
+    return data.beginning(bootNumber()).transaction !== state.transaction;
   } catch {
     return false;
   }
-}
-
-/** After a stop of the machine LMDB goes back to the last state that was flushed. */
-function olderStateHolds(data: DataFile): boolean {
-  return data
-    .metas()
-    .slice(1)
-    .some((meta) => {
-      try {
-        checkTrees(data, meta);
-        return true;
-      } catch {
-        return false;
-      }
-    });
 }
 
 function refusal(error: unknown, path: string): unknown {

@@ -10,6 +10,8 @@ const dataVersion = 2;
 const pageHeader = 24;
 const nodeHeader = 8;
 const databaseRecord = 48;
+const metaBytes = 144;
+const unflushedFlag = 0x1000;
 const branchFlag = 1;
 const leafFlag = 2;
 const bigDataFlag = 1;
@@ -27,6 +29,10 @@ export interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
+  /** Whether it was flushed before it was written here. */
+  readonly flushed: boolean;
+  /** Of the machine's start at which it was written; 0 where the system tells none. */
+  readonly boot: bigint;
   readonly free: Tree;
   readonly main: Tree;
 }
@@ -70,16 +76,36 @@ export class DataFile {
     this.size = size;
   }
 
-  /** The states that the file holds: the two that LMDB alternates between, and the last one flushed. Newest first. */
-  metas(): Meta[] {
+  /** The states that the file holds: the two that LMDB alternates between, and the last one flushed. */
+  metas(): { readonly pair: readonly [Meta, Meta]; readonly flushed: Meta | undefined } {
     const first = this.#meta(0);
     this.pageSize = first.pageSize;
-    const metas = [first];
-    const flushed = this.#read(this.pageSize >> 1, pageHeader + 160);
-    // Its page holds no magic: it is a copy of the rest.
-    if (flushed.readBigUInt64LE(pageHeader + 128) !== 0n) metas.push(this.#parse(flushed));
-    metas.push(this.#meta(this.pageSize));
-    return metas.sort((a, b) => b.transaction - a.transaction);
+    const second = this.#meta(this.pageSize);
+    // A copy of what follows the magic, which it lacks.
+    const copy = this.#read(this.pageSize >> 1, pageHeader + metaBytes);
+    const flushed = copy.readBigUInt64LE(pageHeader + 128) === 0n ? undefined : this.#parse(copy);
+    return { pair: [first, second], flushed };
+  }
+
+  /** The newest state. */
+  newest(): Meta {
+    const [first, second] = this.metas().pair;
+    return first.transaction >= second.transaction ? first : second;
+  }
+
+  /**
+   * The state that LMDB begins with where nobody else has the file open: the newest, if it was flushed or written
+   * since the machine started, which is number `boot`; else the last flushed.
+   */
+  beginning(boot: bigint): Meta {
+    const { pair, flushed } = this.metas();
+    const kept = (meta: Meta) => meta.flushed || (meta.boot !== 0n && meta.boot === boot);
+    const pick = (a: Meta, b: Meta) => {
+      const [newer, older] = a.transaction >= b.transaction ? [a, b] : [b, a];
+      return b.transaction === 0 || kept(newer) ? newer : older;
+    };
+    const picked = pick(...pair);
+    return flushed === undefined ? picked : pick(picked, flushed);
   }
 
   page(number: number): Page {
@@ -138,7 +164,7 @@ export class DataFile {
   }
 
   #meta(offset: number): Meta {
-    const bytes = this.#read(offset, pageHeader + 160);
+    const bytes = this.#read(offset, pageHeader + metaBytes);
     if (bytes.readUInt32LE(pageHeader) !== magic) throw new PageError("format", "it is not a file of LMDB");
     const version = bytes.readUInt32LE(pageHeader + 4) & 0xffff;
     if (version !== dataVersion) throw new PageError("version", `its data version is ${version}`);
@@ -156,6 +182,8 @@ export class DataFile {
       main: parseTree(bytes, pageHeader + 24 + databaseRecord),
       lastPage: Number(bytes.readBigUInt64LE(pageHeader + 120)),
       transaction: Number(bytes.readBigUInt64LE(pageHeader + 128)),
+      flushed: (bytes.readUInt16LE(pageHeader + 28) & unflushedFlag) === 0,
+      boot: bytes.readBigInt64LE(pageHeader + 136),
     };
   }
 

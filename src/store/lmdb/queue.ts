@@ -1,45 +1,23 @@
 import type { Environment } from "../../environment/index.js";
 import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
-import { errorNumber, storeError } from "./errors.js";
+import { storeError } from "./errors.js";
+import { commitError, Group, type Transaction } from "./group.js";
 import { GuardMemo } from "./memo.js";
 import { Plan } from "./plan.js";
 import type { Request, Task } from "./request.js";
 import { readState, type StoreState, writeState } from "./state.js";
 
-/** A group ends after so long on the event loop, or so many requests; the rest goes into the next. */
-const groupMs = 4;
-const groupRequests = 4_096;
+/** A transaction takes requests for so long on the event loop, or so many; the rest goes into the next one. */
+const transactionMs = 4;
+const transactionRequests = 4_096;
+/**
+ * After a group that came too soon, before the next one: whatever is asked of LMDB's binding before its thread has
+ * seen the end of a transaction joins that transaction, and holds up its flush.
+ */
+const restMs = 1;
 /** Requests between two looks at the clock. */
 const requestsPerLook = 8;
-
-/** LMDB's answer to a commit after an error that made the transaction unfit. */
-const badTransaction = -30782;
-
-/** Requests that share a transaction and its flush. */
-class Group {
-  readonly number: number;
-  readonly requests: Request[] = [];
-  /** LMDB's transaction that it went into. Groups that follow closely may share one. */
-  transaction: Transaction | undefined;
-  /** Whether anything was written. */
-  wrote = false;
-  /** Whether a request may be answered before the flush. */
-  early = false;
-
-  constructor(number: number) {
-    this.number = number;
-  }
-}
-
-/** One of LMDB's write transactions. */
-interface Transaction {
-  readonly id: number;
-  /** What `meta` said before it. */
-  readonly before: StoreState;
-  /** Why it cannot be committed. */
-  failure: unknown;
-}
 
 /**
  * Writes for one LMDB environment. All that waits when LMDB's write lock has been got goes into one transaction,
@@ -54,6 +32,7 @@ export class WriteQueue {
   #waiting: Request[] = [];
   #taken = 0;
   #scheduled = false;
+  #resting = false;
   #lastGroup = 0;
   #transaction: Transaction | undefined;
   /** Groups with requests that may be answered once LMDB has committed. */
@@ -75,7 +54,7 @@ export class WriteQueue {
       return;
     }
     this.#waiting.push(request);
-    this.#schedule();
+    if (!this.#resting) this.#schedule();
   }
 
   /** Resolves when nothing is under way any more. */
@@ -102,6 +81,7 @@ export class WriteQueue {
 
   /** Runs inside the write transaction. Must not throw: LMDB would commit what was put before. */
   #fill(group: Group): void {
+    const before = this.#transaction;
     try {
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
@@ -109,11 +89,23 @@ export class WriteQueue {
       this.#drain(group, group.transaction, state.counter);
     } catch (error) {
       if (group.transaction !== undefined) group.transaction.failure ??= error;
+      else this.#break(group, storeError(error, this.#path, "write"));
     }
     this.#scheduled = false;
     if (group.early && group.wrote) this.#unanswered.push(group);
-    // Not at once, where it would join this transaction and hold its flush up.
-    if (this.#hasMore()) this.#environment.defer(() => this.#hasMore() && this.#schedule());
+    if (this.#hasMore()) this.#rest(group.transaction === before);
+  }
+
+  /** `joined`: the last group came too soon, and joined the transaction of the one before. */
+  #rest(joined: boolean): void {
+    if (this.#resting) return;
+    this.#resting = true;
+    const goOn = () => {
+      this.#resting = false;
+      if (this.#hasMore()) this.#schedule();
+    };
+    if (joined) this.#environment.setTimer(goOn, restMs);
+    else this.#environment.defer(goOn);
   }
 
   /** A group without requests, too, answers those before it. */
@@ -124,23 +116,22 @@ export class WriteQueue {
   /** LMDB's transaction of the moment. */
   #enter(state: StoreState): Transaction {
     const id = this.#databases.root.getWriteTxnId();
-    if (this.#transaction?.id !== id) this.#transaction = { id, before: state, failure: undefined };
+    if (this.#transaction?.id !== id) {
+      const started = this.#environment.monotonic();
+      this.#transaction = { id, before: state, started, requests: 0, failure: undefined };
+    }
     return this.#transaction;
   }
 
   #drain(group: Group, transaction: Transaction, counterBefore: number): void {
     const memo = new GuardMemo();
-    const started = this.#environment.monotonic();
     let counter = counterBefore;
-    let count = 0;
-    while (this.#taken < this.#waiting.length && transaction.failure === undefined) {
+    while (this.#taken < this.#waiting.length && this.#takesMore(transaction)) {
       const request = this.#waiting[this.#taken++]!;
       if (request.settled) continue;
       group.requests.push(request);
       group.early ||= request.early;
       counter = this.#do(request, group, memo, counter);
-      if (++count >= groupRequests) break;
-      if (count % requestsPerLook === 0 && this.#environment.monotonic() - started > groupMs) break;
     }
     if (this.#taken === this.#waiting.length) {
       this.#waiting = [];
@@ -149,6 +140,12 @@ export class WriteQueue {
     if (group.wrote && transaction.failure === undefined) {
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
+  }
+
+  #takesMore(transaction: Transaction): boolean {
+    if (transaction.failure !== undefined || transaction.requests >= transactionRequests) return false;
+    const look = transaction.requests++ % requestsPerLook === 0;
+    return !look || this.#environment.monotonic() - transaction.started <= transactionMs;
   }
 
   /** Checks and writes one request; gives the counter after it. */
@@ -272,15 +269,4 @@ function doing(task: Task): string {
   return task.type === "commit"
     ? "commit a batch"
     : `mutate a row of table ${JSON.stringify(task.mutation.table)}`;
-}
-
-/** LMDB's binding rejects with a general error, and says why in a promise that hangs on it. */
-async function commitError(failure: unknown): Promise<unknown> {
-  if (typeof failure !== "object" || failure === null || !("commitError" in failure)) return failure;
-  try {
-    await failure.commitError;
-  } catch (error) {
-    return errorNumber(error) === badTransaction ? failure : error;
-  }
-  return failure;
 }

@@ -17,8 +17,7 @@ export function splitPoints(path: string, table: string, most: number): Uint8Arr
   const file = openSync(join(path, dataFileName), "r");
   try {
     const data = new DataFile(file, fstatSync(file).size);
-    const meta = data.metas()[0];
-    const tree = meta && data.trees(meta).get("cells");
+    const tree = data.trees(data.newest()).get("cells");
     return tree === undefined ? [] : evenly(boundaries(data, tree, table, most), most);
   } finally {
     closeSync(file);

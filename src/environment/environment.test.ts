@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { backoffDelay, type Environment, sleep, systemEnvironment, type Timer } from "./index.js";
+
+/** Time that stands still until the test moves it. */
+class StillEnvironment implements Environment {
+  at = 0;
+  drawn = 0;
+  readonly #timers = new Set<{ readonly due: number; readonly callback: () => void }>();
+
+  now = () => this.at;
+  monotonic = () => this.at;
+  random = () => this.drawn;
+  uniqueId = () => "id";
+  defer = (callback: () => void) => callback();
+  setTimer = (callback: () => void, delayMs: number): Timer => {
+    const timer = { due: this.at + delayMs, callback };
+    this.#timers.add(timer);
+    return { cancel: () => this.#timers.delete(timer) };
+  };
+
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  advance(ms: number): void {
+    this.at += ms;
+    for (const timer of [...this.#timers]) {
+      if (timer.due > this.at) continue;
+      this.#timers.delete(timer);
+      timer.callback();
+    }
+  }
+}
+
+describe("sleep", () => {
+  test("lasts as long as the environment's time says", async () => {
+    const environment = new StillEnvironment();
+    let awake = false;
+    const sleeping = sleep(environment, 100).then(() => {
+      awake = true;
+    });
+    environment.advance(99);
+    await Promise.resolve();
+    expect(awake).toBe(false);
+    environment.advance(1);
+    await sleeping;
+    expect(awake).toBe(true);
+  });
+
+  test("ends at once when it is aborted, before or meanwhile, and leaves no timer", async () => {
+    const environment = new StillEnvironment();
+    const controller = new AbortController();
+    const sleeping = sleep(environment, 100, controller.signal);
+    controller.abort(new Error("enough"));
+    await expect(sleeping).rejects.toThrow("enough");
+    await expect(sleep(environment, 100, controller.signal)).rejects.toThrow("enough");
+    expect(environment.timers).toBe(0);
+  });
+});
+
+describe("backoffDelay", () => {
+  test("doubles up to the maximum, half of it random", () => {
+    const environment = new StillEnvironment();
+    const backoff = { initialMs: 10, maximumMs: 100 };
+    environment.drawn = 0;
+    expect([1, 2, 3, 4, 5, 500].map((attempt) => backoffDelay(environment, backoff, attempt))).toEqual([
+      5, 10, 20, 40, 50, 50,
+    ]);
+    environment.drawn = 0.5;
+    expect(backoffDelay(environment, backoff, 1)).toBe(7.5);
+  });
+});
+
+describe("the system's environment", () => {
+  test("tells the time that the system tells, and never goes back", () => {
+    expect(Math.abs(systemEnvironment.now() - Date.now())).toBeLessThan(60_000);
+    let last = systemEnvironment.monotonic();
+    for (let round = 0; round < 1_000; round++) {
+      const next = systemEnvironment.monotonic();
+      expect(next).toBeGreaterThanOrEqual(last);
+      last = next;
+    }
+  });
+
+  test("a cancelled timer does not fire, and one with a very long delay not at once", async () => {
+    let fired = 0;
+    systemEnvironment.setTimer(() => fired++, 0).cancel();
+    const long = systemEnvironment.setTimer(() => fired++, Number.MAX_SAFE_INTEGER);
+    await new Promise<void>((resolve) => systemEnvironment.setTimer(resolve, 5));
+    long.cancel();
+    expect(fired).toBe(0);
+  });
+
+  test("draws names that differ", () => {
+    const names = new Set(Array.from({ length: 100 }, () => systemEnvironment.uniqueId()));
+    expect(names.size).toBe(100);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import * as errors from "./index.js";
+
+type ErrorClass = new (message: string) => errors.PercolatorError;
+
+const classes = Object.values<unknown>(errors).filter(
+  (value): value is ErrorClass =>
+    typeof value === "function" && value.prototype instanceof errors.PercolatorError,
+);
+
+describe("errors", () => {
+  test("each has a code of its own, its class's name, and the message and cause it was given", () => {
+    const codes = classes.map((Class) => new Class("message").code);
+    expect(new Set(codes).size).toBe(classes.length);
+    for (const Class of classes) {
+      const error = new Class("what, where, what to do");
+      expect(error.name).toBe(Class.name);
+      expect(error.message).toBe("what, where, what to do");
+      expect(error).toBeInstanceOf(Error);
+    }
+    expect(new errors.StoreError("x", { cause: 1 }).cause).toBe(1);
+    expect("cause" in new errors.StoreError("x")).toBe(false);
+  });
+
+  test("only what may succeed when it is done again is retryable", () => {
+    const retryable = classes.filter((Class) => new Class("x").retryable).map((Class) => Class.name);
+    expect(retryable.sort()).toEqual(["ConflictError", "StaleSnapshotError"]);
+  });
+
+  test("stores' errors are StoreErrors", () => {
+    for (const Class of [errors.StoreFullError, errors.StoreDamagedError, errors.StoreVersionError]) {
+      expect(new Class("x")).toBeInstanceOf(errors.StoreError);
+    }
+  });
+
+  test("an aborted signal becomes its reason where that is ours, a deadline where it is one, else an abort", () => {
+    const own = new errors.TimeoutError("mine");
+    expect(errors.abortError(AbortSignal.abort(own), "It")).toBe(own);
+    const deadline = new DOMException("late", "TimeoutError");
+    expect(errors.abortError(AbortSignal.abort(deadline), "It")).toBeInstanceOf(errors.TimeoutError);
+    expect(errors.abortError(AbortSignal.abort("why"), "It")).toMatchObject({
+      code: "ABORTED",
+      cause: "why",
+    });
+    expect(() => errors.throwIfAborted(undefined, "It")).not.toThrow();
+  });
+
+  test("a broken assumption says that it is a defect", () => {
+    expect(() => errors.assert(false, "one is two")).toThrow(/one is two.*defect/);
+    expect(() => errors.assert(1, "fine")).not.toThrow();
+  });
+});

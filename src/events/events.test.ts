@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { Emitter, Metrics } from "./index.js";
+
+const commit = { startTimestamp: 1, commitTimestamp: 2, cells: 3, label: undefined, phases: 1 } as const;
+const run = {
+  observer: "o",
+  outcome: "committed",
+  durationMs: 4,
+  delayMs: 10,
+  attempts: 0,
+  error: undefined,
+} as const;
+
+describe("an emitter", () => {
+  test("tells listeners in order, until they stop listening", () => {
+    const events = new Emitter();
+    const heard: string[] = [];
+    const stop = events.on("commit", () => heard.push("one"));
+    events.on("commit", () => heard.push("two"));
+    events.emit("commit", commit);
+    stop();
+    events.emit("commit", commit);
+    expect(heard).toEqual(["one", "two", "two"]);
+  });
+
+  test("knows whether anybody listens", () => {
+    const events = new Emitter();
+    expect(events.heard("run")).toBe(false);
+    const stop = events.on("run", () => {});
+    expect(events.heard("run")).toBe(true);
+    stop();
+    expect(events.heard("run")).toBe(false);
+  });
+
+  test("drops a listener that throws, reports it, and goes on", () => {
+    const events = new Emitter();
+    const failures: unknown[] = [];
+    let heard = 0;
+    events.on("backgroundFailure", ({ error }) => failures.push(error));
+    events.on("commit", () => {
+      throw new Error("mine");
+    });
+    events.on("commit", () => heard++);
+    events.emit("commit", commit);
+    events.emit("commit", commit);
+    expect(failures.length).toBe(1);
+    expect(heard).toBe(2);
+  });
+
+  test("a listener of failures that throws ends no loop", () => {
+    const events = new Emitter();
+    events.on("backgroundFailure", () => {
+      throw new Error("mine");
+    });
+    events.emit("backgroundFailure", { doing: "x", error: 1 });
+    expect(events.heard("backgroundFailure")).toBe(false);
+  });
+});
+
+describe("metrics", () => {
+  test("count what the events say", () => {
+    const events = new Emitter();
+    const metrics = new Metrics(events);
+    for (let round = 0; round < 3; round++) events.emit("commit", commit);
+    events.emit("conflict", {
+      startTimestamp: 1,
+      table: "t",
+      row: "r",
+      column: "c",
+      label: undefined,
+    });
+    events.emit("run", run);
+    events.emit("run", { ...run, outcome: "failed", delayMs: undefined });
+    const snapshot = metrics.snapshot();
+    expect(snapshot).toMatchObject({ commits: 3, cellsCommitted: 9, conflicts: 1 });
+    expect(snapshot.observers["o"]?.runs).toMatchObject({ committed: 1, failed: 1, parked: 0 });
+    expect(snapshot.observers["o"]?.delay.count).toBe(1);
+  });
+
+  test("distributions keep count and maximum of all, and percentiles of the newest", () => {
+    const events = new Emitter();
+    const metrics = new Metrics(events);
+    for (let value = 1; value <= 5_000; value++) {
+      events.emit("run", { ...run, durationMs: value, delayMs: undefined });
+    }
+    const { duration } = metrics.snapshot().observers["o"]!;
+    expect(duration.count).toBe(5_000);
+    expect(duration.maximum).toBe(5_000);
+    expect(duration.sum).toBe((5_000 * 5_001) / 2);
+    expect(duration.p50).toBeGreaterThan(3_976);
+    expect(duration.p99).toBeGreaterThan(duration.p50);
+  });
+});

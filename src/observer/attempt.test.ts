@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { columnPath, definition } from "../schema/index.js";
+import { check, collect } from "../transaction/index.js";
+import { attempt } from "./attempt.js";
+import { GiveUp } from "./change.js";
+import { hintAddress, hintPrefix } from "./hint.js";
+import { backfill, type Observer, observer, parkedTable } from "./index.js";
+import type { Task } from "./task.js";
+import { countHints, openTest, type TestDatabase } from "./test-context.js";
+import { documents } from "./test-documents.js";
+
+const tables = [documents[definition].name, parkedTable];
+
+function taskFor(of: Observer, row: string, timestamp: number): Task {
+  const cell = { table: "documents", row: Buffer.from(row), column: columnPath("contents") };
+  return {
+    key: row,
+    observer: of,
+    cell,
+    hint: hintAddress(hintPrefix(of.name), cell),
+    takenBy: undefined,
+    timestamp,
+    state: undefined,
+    phase: "running",
+    again: 0,
+    setbacks: 0,
+    chain: 0,
+    timer: undefined,
+  };
+}
+
+function attemptOn(db: TestDatabase, of: Observer, row: string) {
+  const task = taskFor(of, row, Number.MAX_SAFE_INTEGER);
+  return attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+}
+
+async function write(db: TestDatabase, row: string, value: string | undefined): Promise<void> {
+  await db.transact((tx) => {
+    if (value === undefined) tx.delete(documents.contents, row);
+    else tx.set(documents.contents, row, value);
+  });
+}
+
+describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s", (commit) => {
+  test("leaves a hint to a newer version, however old what it knows of the registry is", async () => {
+    const make = (version: number) => observer("versioned", documents.contents, () => {}, { version });
+    const old = await openTest({ commit, observers: [make(1)] });
+    await write(old, "a", "x");
+    expect((await attemptOn(old, make(1), "a")).outcome).toBe("committed");
+    const db = await openTest({ commit, store: old.store, observers: [make(2)] });
+    await backfill(db.registry, "versioned");
+    expect((await attemptOn(old, make(1), "a")).outcome).toBe("left");
+    expect(await countHints(db.store)).toEqual({ versioned: 1 });
+    expect((await attemptOn(db, make(2), "a")).outcome).toBe("committed");
+    expect((await attemptOn(db, make(2), "a")).outcome).toBe("clean");
+    expect(await countHints(db.store)).toEqual({});
+  });
+
+  test("two attempts at one change: one commits, the other finds it done", async () => {
+    const seen: string[] = [];
+    const counting = observer("counting", documents.contents, async (_tx, { row }) => {
+      seen.push(row);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    const db = await openTest({ commit, observers: [counting] });
+    await write(db, "a", "x");
+    const both = await Promise.all([attemptOn(db, counting, "a"), attemptOn(db, counting, "a")]);
+    expect(seen).toEqual(["a", "a"]);
+    expect(both.map((result) => result.outcome).sort()).toEqual(["committed", "failed"]);
+    expect((await attemptOn(db, counting, "a")).outcome).toBe("clean");
+    expect(seen).toEqual(["a", "a"]);
+  });
+
+  test("a hint without a change, or of a transaction that was rolled back, runs nothing", async () => {
+    const never = observer("never", documents.contents, () => {
+      throw new Error("never");
+    });
+    const db = await openTest({ commit, observers: [never] });
+    const registered = (await db.registry.fresh()).observers.get("never")!;
+    const cell = { table: "documents", row: Buffer.from("ghost"), column: columnPath("contents") };
+    const tx = await db.registry.systemTransaction("spurious");
+    tx.addHint(registered.hint(cell));
+    await tx.commit();
+    expect(await countHints(db.store)).toEqual({ never: 1 });
+    await db.pool.drain();
+    expect(db.runs.map((run) => run.outcome)).toEqual(["clean"]);
+    expect(await countHints(db.store)).toEqual({});
+  });
+});
+
+describe.each(["one-phase", "two-phase"] as const)("collection, committing in %s", (commit) => {
+  const collectAll = (db: TestDatabase) =>
+    collect(db.context, tables, Number.POSITIVE_INFINITY, { retentionMs: 0 });
+
+  test("keeps the version that `previous` needs, and drops the others", async () => {
+    const seen: (string | undefined)[] = [];
+    const watcher = observer("watcher", documents.contents, (_tx, { previous }) => seen.push(previous));
+    const db = await openTest({ commit, observers: [watcher] });
+    await write(db, "a", "1");
+    await db.pool.drain();
+    for (const value of ["2", "3", "4"]) await write(db, "a", value);
+    const report = await collectAll(db);
+    expect(report.versionsDropped).toBeGreaterThan(1);
+    await db.pool.drain();
+    expect(seen).toEqual([undefined, "1"]);
+    expect(await check(db.context, tables)).toEqual([]);
+  });
+
+  test("leaves a deletion that an observer has not seen, acknowledged before or not", async () => {
+    const seen: (string | undefined)[][] = [];
+    const watcher = observer("watcher", documents.contents, (_tx, { row, value }) => seen.push([row, value]));
+    const db = await openTest({ commit, observers: [watcher] });
+    await write(db, "known", "x");
+    await db.pool.drain();
+    seen.splice(0);
+    await write(db, "new", "x");
+    await write(db, "new", undefined);
+    await write(db, "known", undefined);
+    await collectAll(db);
+    await db.pool.drain();
+    expect(seen.sort()).toEqual([
+      ["known", undefined],
+      ["new", undefined],
+    ]);
+    await collectAll(db);
+    await write(db, "known", "y");
+    await db.pool.drain();
+    expect(seen.at(-1)).toEqual(["known", "y"]);
+    expect(await check(db.context, tables)).toEqual([]);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { columnPath } from "../schema/index.js";
+import { freshState, hintAddress, hintPrefix } from "./hint.js";
+import { TaskBoard } from "./task-board.js";
+import { length, words } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
+
+function offerOf(row: string, timestamp = 10, waitMs = 0, environment?: TestEnvironment) {
+  const cell = { table: "documents", row: Buffer.from(row), column: columnPath("contents") };
+  const state =
+    waitMs === 0 ? undefined : { ...freshState, attempts: 1, notBefore: environment!.now() + waitMs };
+  return {
+    observer: length,
+    cell,
+    hint: hintAddress(hintPrefix("length"), cell),
+    timestamp,
+    state,
+    takenBy: undefined,
+  };
+}
+
+function makeBoard(queueLimit = 4) {
+  const environment = new TestEnvironment();
+  const worked = new Set([length.name, words.name]);
+  let ready = 0;
+  const board = new TaskBoard({
+    environment,
+    queueLimit,
+    isWorked: (observer) => worked.has(observer),
+    onReady: () => ready++,
+  });
+  return { board, environment, worked, ready: () => ready };
+}
+
+describe("the task board", () => {
+  test("takes a hint once, and gives tasks out in their order", () => {
+    const { board, ready } = makeBoard();
+    expect(board.offer(offerOf("a"))).toBe("taken");
+    expect(board.offer(offerOf("b"))).toBe("taken");
+    expect(board.offer(offerOf("a"))).toBe("claimed");
+    expect(ready()).toBe(2);
+    const first = board.take("length")!;
+    expect(first.cell.row.toString()).toBe("a");
+    expect(board.offer(offerOf("a"))).toBe("claimed");
+    board.done(first, 10);
+    expect(board.offer(offerOf("a"))).toBe("taken");
+    expect(board.isQuiet).toBe(false);
+  });
+
+  test("turns away what does not fit, and remembers that it did", () => {
+    const { board } = makeBoard(2);
+    for (const row of ["a", "b"]) board.offer(offerOf(row));
+    expect(board.hasRoom("length")).toBe(false);
+    expect(board.offer(offerOf("c"))).toBe("full");
+    expect(board.hasOverflowed("length")).toBe(true);
+    board.forgetOverflow("length");
+    expect(board.hasOverflowed("length")).toBe(false);
+    board.take("length");
+    expect(board.hasRoom("length")).toBe(true);
+  });
+
+  test("a change that comes while a task runs makes it due again, unless the run has seen it", () => {
+    const { board } = makeBoard();
+    board.offer(offerOf("a", 10));
+    const task = board.take("length")!;
+    board.offer(offerOf("a", 20));
+    board.done(task, 15);
+    expect(board.take("length")).toMatchObject({ timestamp: 20 });
+    board.offer(offerOf("a", 30));
+    board.done(task, 30);
+    expect(board.take("length")).toBeUndefined();
+    expect(board.isQuiet).toBe(true);
+  });
+
+  test("keeps a task until its time, and runs it at once when the cell changes", async () => {
+    const { board, environment } = makeBoard();
+    board.offer(offerOf("a", 10, 1_000, environment));
+    board.offer(offerOf("b", 10, 1_000, environment));
+    expect(board.queued("length")).toBe(0);
+    board.offer(offerOf("b", 20));
+    expect(board.take("length")).toMatchObject({ timestamp: 20, state: undefined });
+    await environment.advance(999);
+    expect(board.queued("length")).toBe(0);
+    await environment.advance(1);
+    expect(board.take("length")).toMatchObject({ timestamp: 10 });
+  });
+
+  test("is quiet when what it waits for is settled too", async () => {
+    const { board } = makeBoard();
+    board.offer(offerOf("a"));
+    const task = board.take("length")!;
+    let settle = () => {};
+    const settling = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    board.done(task, 10, settling);
+    let isQuiet = false;
+    const quiet = board.whenQuiet().then(() => {
+      isQuiet = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isQuiet).toBe(false);
+    expect(board.offer(offerOf("a"))).toBe("claimed");
+    settle();
+    await quiet;
+    expect(board.size).toBe(0);
+  });
+
+  test("lets go of what nobody here works on any more", async () => {
+    const { board, environment, worked } = makeBoard();
+    board.offer(offerOf("queued"));
+    board.offer(offerOf("running"));
+    board.take("length");
+    const running = board.take("length")!;
+    board.offer(offerOf("delayed", 10, 500, environment));
+    worked.delete("length");
+    board.drop("length");
+    expect(board.size).toBe(2);
+    board.postpone(running, 100, true);
+    expect(board.size).toBe(1);
+    await environment.advance(1_000);
+    expect(board.queued("length")).toBe(0);
+  });
+
+  test("waiting for quiet ends with its signal", async () => {
+    const { board } = makeBoard();
+    board.offer(offerOf("a"));
+    const controller = new AbortController();
+    const quiet = board.whenQuiet(controller.signal);
+    controller.abort(new Error("enough"));
+    await expect(quiet).rejects.toThrow("enough");
+  });
+});

@@ -1,0 +1,187 @@
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemEnvironment } from "../../environment/index.js";
+import { ClosedError } from "../../errors/index.js";
+import { type AtomicBatch, commitTimestamp, type RowPage, type RowStore } from "../index.js";
+import { openLmdbStore } from "./store.js";
+
+let base: string;
+let number = 0;
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), "percolatordb-store-"));
+});
+
+afterAll(async () => {
+  await rm(base, { recursive: true, force: true });
+});
+
+const newPath = () => join(base, `store-${++number}`);
+const column = Buffer.from("c");
+const columns = [{ exact: column }];
+
+const batch = (row: string, value: Uint8Array): AtomicBatch => ({
+  rows: [
+    {
+      table: "t",
+      row: Buffer.from(row),
+      guards: [],
+      mutations: [{ type: "put", column, part: "write", timestamp: commitTimestamp, value }],
+    },
+  ],
+});
+
+async function commit(store: RowStore, row: string, value: Uint8Array): Promise<number> {
+  const answer = await store.atomic!.commit(batch(row, value));
+  if (answer.answer !== "applied") throw new Error(`the batch was ${answer.answer}`);
+  return answer.timestamp;
+}
+
+const get = (store: RowStore, row: string) =>
+  store.readRow({ table: "t", row: Buffer.from(row), columns, at: Number.POSITIVE_INFINITY }) as RowPage;
+
+const written = (page: RowPage) => Buffer.from(page.cells[0]!.write!.value);
+
+describe("the embedded store", () => {
+  it("reads at once", async () => {
+    const store = await openLmdbStore(newPath());
+    await commit(store, "r", column);
+    expect(get(store, "r").cells).toHaveLength(1);
+    expect(store.readRange({ table: "t", columns, at: 0 })).toEqual({ rows: [], next: undefined });
+    expect(typeof store.atomic!.counter()).toBe("number");
+    await store.close();
+  });
+
+  it("is shared by all who open a folder in one process, by whatever path", async () => {
+    const path = newPath();
+    const [first, second] = await Promise.all([openLmdbStore(path), openLmdbStore(path)]);
+    await symlink(path, `${path}-link`);
+    const third = await openLmdbStore(`${path}-link`, { readOnly: true });
+    const timestamps = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        commit(i % 2 === 0 ? first! : second!, `r${i}`, Buffer.from(`${i}`)),
+      ),
+    );
+    expect(new Set(timestamps).size).toBe(40);
+    for (const store of [first!, second!, third]) {
+      for (let i = 0; i < 40; i++) expect(written(get(store, `r${i}`)).toString()).toBe(`${i}`);
+    }
+    const late = commit(first!, "late", column);
+    await first!.close();
+    await late;
+    expect(() => get(first!, "r1")).toThrow(ClosedError);
+    expect(get(second!, "late").cells).toHaveLength(1);
+    await expect(commit(third, "x", column)).rejects.toThrow(/readOnly/);
+    await second!.close();
+    expect(get(third, "r2").cells).toHaveLength(1);
+    await third.close();
+    const again = await openLmdbStore(path);
+    expect(get(again, "r3").cells).toHaveLength(1);
+    await again.close();
+  });
+
+  it("keeps what it was told through closing and opening, and never counts back", async () => {
+    const path = newPath();
+    const environment = { ...systemEnvironment, now: () => 5_000 };
+    let last = 0;
+    for (let round = 0; round < 4; round++) {
+      const store = await openLmdbStore(path, { environment });
+      expect(store.atomic!.counter()).toBe(last);
+      const timestamp = await commit(store, "r", Buffer.from(`${round}`));
+      expect(timestamp).toBe(Math.max(last + 1, 5_000_000));
+      last = await store.atomic!.next();
+      expect(last).toBe(timestamp + 1);
+      await store.close();
+    }
+    const store = await openLmdbStore(path, { environment });
+    expect(written(get(store, "r")).toString()).toBe("3");
+    await store.close();
+  });
+
+  it("takes the wall clock in microseconds where that is ahead of the counter", async () => {
+    let now = 1_000;
+    const store = await openLmdbStore(newPath(), { environment: { ...systemEnvironment, now: () => now } });
+    expect(await store.atomic!.next()).toBe(1_000_000);
+    now = 2_000.5;
+    expect(await commit(store, "r", column)).toBe(2_000_500);
+    now = 1;
+    expect(await commit(store, "r", column)).toBe(2_000_501);
+    await store.close();
+  });
+
+  it("grows beyond the map that it began with", async () => {
+    const store = await openLmdbStore(newPath(), { mapSize: 2 ** 20, durability: "none" });
+    const value = (i: number) => Buffer.alloc(100_000, i);
+    for (let i = 0; i < 300; i += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, j) => commit(store, `r${i + j}`, value(i + j))));
+    }
+    for (let i = 0; i < 300; i++) expect(Buffer.compare(written(get(store, `r${i}`)), value(i))).toBe(0);
+    expect((await store.statistics()).mapBytes).toBeGreaterThan(30_000_000);
+    await store.close();
+  });
+
+  it("takes values of 10 MB, and gives every version of them back", async () => {
+    const store = await openLmdbStore(newPath(), { durability: "none" });
+    const value = (i: number) => Buffer.alloc(10_000_000, i);
+    const first = await commit(store, "r", value(1));
+    await commit(store, "r", value(2));
+    expect(Buffer.compare(written(get(store, "r")), value(2))).toBe(0);
+    const before = store.readRow({ table: "t", row: Buffer.from("r"), columns, at: first }) as RowPage;
+    expect(Buffer.compare(written(before), value(1))).toBe(0);
+    expect(before.cells[0]!.latest).toBe(false);
+    await store.close();
+  });
+
+  it("keeps the event loop free: groups end after some milliseconds of their time", async () => {
+    // A clock that stands a millisecond further at every look ends a transaction after a few dozen requests.
+    let looks = 0;
+    const environment = { ...systemEnvironment, monotonic: () => looks++ };
+    const store = await openLmdbStore(newPath(), { environment, durability: "none" });
+    const before = (await store.statistics()).transactions!;
+    await Promise.all(Array.from({ length: 1_000 }, (_, i) => commit(store, `r${i}`, column)));
+    expect(looks).toBeGreaterThan(100);
+    expect((await store.statistics()).transactions! - before).toBeGreaterThan(5);
+    await store.close();
+  });
+
+  it("divides a table into about equal pieces", async () => {
+    const store = await openLmdbStore(newPath(), { durability: "none" });
+    const rows = 20_000;
+    const name = (i: number) => `row ${String(i).padStart(6, "0")}`;
+    const writes = (table: string, i: number) =>
+      store.mutate({
+        table,
+        row: Buffer.from(name(i)),
+        guards: [],
+        mutations: [{ type: "put", column, part: "write", timestamp: 1, value: Buffer.alloc(50) }],
+      });
+    for (const table of ["a", "t", "z"]) {
+      await Promise.all(Array.from({ length: table === "t" ? rows : 2_000 }, (_, i) => writes(table, i)));
+    }
+    const points = await store.splitPoints("t", 7);
+    expect(points).toHaveLength(7);
+    const places = points.map((point) => Number(Buffer.from(point).toString().slice(4)));
+    for (const [i, place] of places.entries()) {
+      expect(place / rows).toBeGreaterThan((i + 1) / 8 - 0.08);
+      expect(place / rows).toBeLessThan((i + 1) / 8 + 0.08);
+    }
+    expect(await store.splitPoints("nothing", 7)).toEqual([]);
+    await store.close();
+  });
+
+  it("shows its figures", async () => {
+    const store = await openLmdbStore(newPath(), { maxReaders: 50 });
+    await commit(store, "r", column);
+    await commit(store, "r", column);
+    const figures = await store.statistics();
+    expect(figures).toMatchObject({ cells: 1, versions: 1, protocol: 0, maxReaders: 50 });
+    expect(figures.bytes).toBeGreaterThan(8_192);
+    await store.close();
+  });
+
+  it("refuses options that cannot be meant", async () => {
+    await expect(openLmdbStore(newPath(), { durability: "some" as "none" })).rejects.toThrow(/durability/);
+  });
+});
