@@ -29,7 +29,7 @@ export function readOptions(args: readonly string[]): Options {
     .option("--host <address>", "to listen on; others than this machine can reach 0.0.0.0", "127.0.0.1")
     .addOption(
       new Option("--concurrency <number>", "observers that run at the same time")
-        .default(32)
+        .default(64)
         .argParser(concurrency),
     )
     .addHelpText("after", helpText)

@@ -1,13 +1,14 @@
 import { type Database, type MetricsSnapshot, open, type Worker } from "percolatordb";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
 import type { LoadReport } from "./load/report.js";
+import { extract } from "./observers/extract.js";
 import { observers } from "./observers/index.js";
 import { readStatistics } from "./search/search.js";
 import type { Source } from "./sources/index.js";
 import { documents, tables } from "./tables.js";
 
 export interface WebIndexOptions {
-  /** Observers that run at the same time. Default: 32. */
+  /** Observers that run at the same time. Default: 64. */
   readonly concurrency?: number | undefined;
   /** As `open` takes it. */
   readonly commit?: "auto" | "two-phase" | undefined;
@@ -26,24 +27,29 @@ export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
 
 /** The most pages that are loaded and not yet read by an observer. */
 const mostUnread = 4_000;
-/** How many pages are loaded between two looks at what waits. */
-const lookEvery = 1_000;
 const pauseMs = 20;
+/** After so long without a run in this process it is looked whether another one has worked meanwhile. */
+const stalledMs = 1_000;
 
 /** The index: a database with its observers at work. To be closed, or held with `await using`. */
 export class WebIndex {
   readonly db: Database;
   readonly #worker: Worker;
+  /** Runs of the first observer that have ended in this process. */
+  #reads = 0;
 
   private constructor(db: Database, worker: Worker) {
     this.db = db;
     this.#worker = worker;
+    db.on("run", ({ observer }) => {
+      if (observer === extract.name) this.#reads++;
+    });
   }
 
   /** Opens the index at a location, makes it where there is none, and begins to work on what is due. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
     const db = await open(location, { tables, observers, commit: options.commit });
-    return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 32 }));
+    return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 64 }));
   }
 
   /**
@@ -52,16 +58,17 @@ export class WebIndex {
    */
   async load(source: Source, options: LoadOptions = {}): Promise<LoadReport> {
     const { settleEvery = Number.POSITIVE_INFINITY, signal } = options;
-    let looked = 0;
     let settled = 0;
-    const pace = async (pages: number) => {
+    let readBefore = this.#reads;
+    const pace = async ({ pages, added, changed, deleted }: LoadReport) => {
       if (pages - settled >= settleEvery) {
         settled = pages;
         await this.settle({ signal });
-      } else if (pages - looked >= lookEvery) {
-        looked = pages;
-        await this.#pace(signal);
       }
+      const written = added + changed + deleted;
+      if (written - (this.#reads - readBefore) < mostUnread) return;
+      const unread = await this.#catchUp(() => written - (this.#reads - readBefore), signal);
+      readBefore = this.#reads - (written - unread);
     };
     return loadSource(this.db, source, { ...options, pace });
   }
@@ -78,12 +85,22 @@ export class WebIndex {
     return count;
   }
 
-  /** Lets the observers catch up with the loader. */
-  async #pace(signal: AbortSignal | undefined): Promise<void> {
-    while ((await this.waiting(mostUnread, "extract")) === mostUnread) {
+  /** Waits while more is unread than is to be; answers how much is. */
+  async #catchUp(unread: () => number, signal: AbortSignal | undefined): Promise<number> {
+    let last = unread();
+    let stalled = 0;
+    while (unread() >= mostUnread) {
       signal?.throwIfAborted();
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      stalled = unread() === last ? stalled + pauseMs : 0;
+      last = unread();
+      if (stalled < stalledMs) continue;
+      // A page that changed twice is read once, and other processes read too.
+      const waiting = await this.waiting(mostUnread, extract.name);
+      if (waiting < mostUnread) return waiting;
+      stalled = 0;
     }
+    return unread();
   }
 
   /** Pages that are there, and those of them that can be found: all but duplicates. */

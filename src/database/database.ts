@@ -222,6 +222,7 @@ export class Database {
   /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */
   async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
     this.#open();
+    this.#workers.forget(observer);
     await unregister(this.#registry, observer, options);
   }
 

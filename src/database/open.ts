@@ -1,5 +1,5 @@
 import { systemEnvironment } from "../environment/index.js";
-import { Registry, Sessions } from "../observer/index.js";
+import { parkedTable, Registry, Sessions } from "../observer/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
 import { buildContext } from "./context.js";
 import { Database } from "./database.js";
@@ -24,7 +24,7 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
   try {
-    await store.prepare([systemTable, hintTable]);
+    await store.prepare([systemTable, hintTable, parkedTable]);
     const settings = checkSettings(options, await settleRetention(store, environment, options.retentionMs));
     const registry = new Registry({ store, environment });
     const sessions = new Sessions({ store, environment });

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { backoffDelay, type Environment, sleep, systemEnvironment, type Timer } from "./index.js";
 
@@ -11,6 +13,8 @@ class StillEnvironment implements Environment {
   monotonic = () => this.at;
   random = () => this.drawn;
   uniqueId = () => "id";
+  processName = "test";
+  isRunning = () => undefined;
   defer = (callback: () => void) => callback();
   setTimer = (callback: () => void, delayMs: number): Timer => {
     const timer = { due: this.at + delayMs, callback };
@@ -89,6 +93,16 @@ describe("the system's environment", () => {
     await new Promise<void>((resolve) => systemEnvironment.setTimer(resolve, 5));
     long.cancel();
     expect(fired).toBe(0);
+  });
+
+  test("knows whether a process of this machine runs, and of others that it does not know", async () => {
+    expect(systemEnvironment.isRunning(systemEnvironment.processName)).toBe(true);
+    const child = spawn(process.execPath, ["-e", ""]);
+    const name = systemEnvironment.processName.replace(/\d+$/, String(child.pid));
+    await once(child, "exit");
+    expect(systemEnvironment.isRunning(name)).toBe(false);
+    expect(systemEnvironment.isRunning("elsewhere.example/1")).toBeUndefined();
+    expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, "x"))).toBeUndefined();
   });
 
   test("draws names that differ", () => {

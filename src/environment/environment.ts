@@ -11,6 +11,10 @@ export interface Environment {
   random(): number;
   /** A string that no other process draws: sessions and processes are named by it. */
   uniqueId(): string;
+  /** The name of this process, by which others on the machine may ask for it. */
+  readonly processName: string;
+  /** Whether the process of that name still runs; undefined where that cannot be known, as of one on another machine. */
+  isRunning(processName: string): boolean | undefined;
   /**
    * Runs `callback` once after `delayMs` milliseconds, unless the handle is cancelled first.
    * With `background: true` the timer alone does not keep the process alive.

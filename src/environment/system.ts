@@ -1,8 +1,25 @@
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import type { Environment, Timer } from "./environment.js";
 
 // A longer delay makes Node fire at once.
 const longestTimerMs = 2 ** 31 - 1;
+
+const machine = `${hostname()}/`;
+
+/** Signal 0 asks whether a process is there, and does nothing to it. */
+function isRunning(processName: string): boolean | undefined {
+  if (!processName.startsWith(machine)) return undefined;
+  const id = Number(processName.slice(machine.length));
+  if (!Number.isInteger(id) || id <= 0) return undefined;
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's process is there, and may not be asked.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
 
 /** The real clock, the real random numbers and the real timers of this process. */
 export const systemEnvironment: Environment = Object.freeze({
@@ -10,6 +27,8 @@ export const systemEnvironment: Environment = Object.freeze({
   monotonic: () => performance.now(),
   random: () => Math.random(),
   uniqueId: () => randomUUID(),
+  processName: `${machine}${process.pid}`,
+  isRunning,
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer {
     const handle = setTimeout(callback, Math.min(Math.max(0, delayMs), longestTimerMs));
     if (options?.background) handle.unref();

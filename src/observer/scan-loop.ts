@@ -7,6 +7,9 @@ import type { Scanner } from "./scanner.js";
 
 const firstPollMs = 50;
 const longestPollMs = 250;
+const longestPauseMs = 1_000;
+/** Pauses last so many times as long as the scan before them. */
+const restForWork = 4;
 
 /**
  * Scans for a worker, one observer after the other: at once when woken, and every now and then, so that hints
@@ -54,6 +57,8 @@ export class ScanLoop {
   }
 
   async #scan(): Promise<void> {
+    const { environment } = this.#registry.context;
+    const startedAt = environment.monotonic();
     let found = 0;
     try {
       // Whoever was unregistered, or registered anew, is noticed here at the latest.
@@ -67,7 +72,10 @@ export class ScanLoop {
       const { events } = this.#registry.context;
       events.emit("backgroundFailure", { doing: "looking for observers that are due", error });
     }
-    this.#pollMs = found > 0 ? firstPollMs : Math.min(longestPollMs, this.#pollMs * 2);
+    const pollMs = found > 0 ? firstPollMs : Math.min(longestPollMs, this.#pollMs * 2);
+    // Where very many hints wait for their time, looking at them must not take all of it.
+    const pauseMs = Math.min(longestPauseMs, restForWork * (environment.monotonic() - startedAt));
+    this.#pollMs = Math.max(pollMs, pauseMs);
   }
 
   /** A program that is older than the registry leaves an observer to the newer ones, and says so once. */

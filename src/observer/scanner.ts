@@ -148,11 +148,11 @@ export class Scanner {
     return new Promise((resolve) => this.#options.environment.defer(resolve));
   }
 
-  #offer(found: StandingHint): "taken" | "claimed" | "others" | "full" | "passed" {
+  #offer(found: StandingHint): "taken" | "claimed" | "others" | "full" | "waits" {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
     if (runner !== undefined && runner !== sessions.session && sessions.isLive(runner) === true)
-      return "passed";
+      return "waits";
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
     const { address: hint, timestamp, state } = found;
     const outcome = board.offer({ observer, cell, hint, timestamp, state, takenBy: owner });

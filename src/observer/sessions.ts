@@ -21,6 +21,8 @@ export interface SessionRecord {
   readonly observers: HostedObservers;
   /** Wall time in milliseconds after which it counts as dead. */
   readonly expires: number;
+  /** The process, by the environment's name for it: where that is known to have ended, nobody waits for the time. */
+  readonly process: string;
 }
 
 export interface SessionsOptions {
@@ -186,7 +188,8 @@ export class Sessions implements Liveness {
   }
 
   #counts(record: SessionRecord): boolean {
-    return record.expires > this.#environment.now();
+    const environment = this.#environment;
+    return record.expires > environment.now() && environment.isRunning(record.process) !== false;
   }
 
   async *#records(): AsyncGenerator<readonly [string, SessionRecord]> {
@@ -214,6 +217,7 @@ export class Sessions implements Liveness {
     const record: SessionRecord = {
       observers: this.#hosted,
       expires: this.#environment.now() + timeToLiveMs,
+      process: this.#environment.processName,
     };
     const { table, row } = systemCell(`${rowPrefix}${this.session}`, "state");
     const value = Buffer.from(JSON.stringify(record));

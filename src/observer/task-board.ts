@@ -1,68 +1,16 @@
 import type { Environment } from "../environment/index.js";
 import { addressKey, type CellAddress } from "../transaction/index.js";
-import type { HintState } from "./hint.js";
 import type { Observer } from "./observer.js";
-import type { Task } from "./task.js";
-
-/** What became of a hint that was offered. */
-export type Offer =
-  /** Queued, or kept until its time has come. */
-  | "taken"
-  /** Somebody has it already. */
-  | "claimed"
-  /** The queue is full: come back. */
-  | "full";
-
-/** A hint to be worked on. */
-export interface OfferedHint {
-  readonly observer: Observer;
-  readonly cell: CellAddress;
-  readonly hint: CellAddress;
-  readonly timestamp: number;
-  readonly state: HintState | undefined;
-  readonly takenBy: unknown;
-}
+import type { Offer, OfferedHint, Task } from "./task.js";
+import { TaskQueue } from "./task-queue.js";
 
 /** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
 const mostDelayed = 10_000;
 
-/** A first-in, first-out queue that gives its memory back. */
-class Queue {
-  #items: (Task | undefined)[] = [];
-  #head = 0;
-
-  get length(): number {
-    return this.#items.length - this.#head;
-  }
-
-  push(task: Task): void {
-    this.#items.push(task);
-  }
-
-  shift(): Task | undefined {
-    const task = this.#items[this.#head];
-    if (task === undefined) return undefined;
-    this.#items[this.#head++] = undefined;
-    if (this.#head > 512 && this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
-    return task;
-  }
-
-  /** Takes everything out. */
-  drain(): Task[] {
-    const rest = this.#items.slice(this.#head) as Task[];
-    this.#items = [];
-    this.#head = 0;
-    return rest;
-  }
-}
-
 /** What waits and runs of one observer. */
 interface Lane {
   readonly observer: Observer;
-  readonly queue: Queue;
+  readonly queue: TaskQueue;
   running: number;
   delayed: number;
   /** A hint was turned away: only a scan will find it. */
@@ -150,8 +98,9 @@ export class TaskBoard {
     }
     const lane = this.#laneOf(offered.observer);
     const waitMs = (offered.state?.notBefore ?? 0) - this.#environment.now();
-    if (waitMs > 0 ? lane.delayed >= mostDelayed : lane.queue.length >= this.#queueLimit) {
-      if (waitMs <= 0) lane.overflowed = true;
+    if (waitMs > 0 && lane.delayed >= mostDelayed) return "waits";
+    if (waitMs <= 0 && lane.queue.length >= this.#queueLimit) {
+      lane.overflowed = true;
       return "full";
     }
     const { observer, cell, hint, timestamp, state, takenBy } = offered;
@@ -328,7 +277,7 @@ export class TaskBoard {
   #laneOf(observer: Observer): Lane {
     let lane = this.#lanes.get(observer.name);
     if (lane === undefined) {
-      lane = { observer, queue: new Queue(), running: 0, delayed: 0, overflowed: false };
+      lane = { observer, queue: new TaskQueue(), running: 0, delayed: 0, overflowed: false };
       this.#lanes.set(observer.name, lane);
     }
     return lane;

@@ -24,3 +24,24 @@ export interface Task {
   chain: number;
   timer: Timer | undefined;
 }
+
+/** What became of a hint that was offered. */
+export type Offer =
+  /** Queued, or kept until its time has come. */
+  | "taken"
+  /** Somebody has it already. */
+  | "claimed"
+  /** Its time has not come, and so many wait already that it is left to a later scan. */
+  | "waits"
+  /** The queue is full: come back. */
+  | "full";
+
+/** A hint to be worked on. */
+export interface OfferedHint {
+  readonly observer: Observer;
+  readonly cell: CellAddress;
+  readonly hint: CellAddress;
+  readonly timestamp: number;
+  readonly state: HintState | undefined;
+  readonly takenBy: unknown;
+}

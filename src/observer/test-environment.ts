@@ -38,6 +38,12 @@ export class TestEnvironment implements Environment {
     return `id-${++ids}`;
   }
 
+  readonly processName = "test";
+
+  isRunning(): undefined {
+    return undefined;
+  }
+
   setTimer(callback: () => void, delayMs: number): Timer {
     const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
     this.#timers.add(timer);

@@ -10,6 +10,8 @@ export interface RowScanRequest {
   readonly end: Uint8Array | undefined;
   readonly columns: Columns;
   readonly reverse: boolean;
+  /** How many rows are wanted; Infinity for all. The scan may give more. */
+  readonly limit: number;
 }
 
 const firstPage = 32;
@@ -17,7 +19,8 @@ const largestPage = 1_000;
 
 /**
  * Pages of rows of a snapshot in order, own writes laid over, deleted cells left out and rows without cells with them.
- * Pages grow, so that a scan that is left early has not read much.
+ * The first page has as many rows as are wanted, or few where nobody says; pages grow then, so that a scan that is left
+ * early has not read much.
  */
 export class RowScan {
   readonly #request: RowScanRequest;
@@ -28,7 +31,7 @@ export class RowScan {
   #partial: CommittedRow | undefined;
   #start: Position | undefined;
   #end: Position | undefined;
-  #limit = firstPage;
+  #limit: number;
   #finished = false;
 
   constructor(
@@ -40,6 +43,10 @@ export class RowScan {
     this.#reader = reader;
     this.#buffer = buffer;
     this.#request = request;
+    this.#limit = Math.min(
+      largestPage,
+      request.limit === Number.POSITIVE_INFINITY ? firstPage : request.limit,
+    );
     this.#start = request.start === undefined ? undefined : { row: request.start };
     this.#end = request.end === undefined ? undefined : { row: request.end };
     const { table, start, end, columns } = request;

@@ -25,8 +25,9 @@ import {
   type TableDefinition,
   valueErrorAt,
 } from "../schema/index.js";
-import type { Columns } from "../store/index.js";
+import type { Columns, MaybePromise } from "../store/index.js";
 import type { WriteBuffer } from "./buffer.js";
+import { buildRow, familyMap } from "./build-row.js";
 import type { TransactionContext } from "./context.js";
 import { isSelected, mergeCells } from "./merge.js";
 import type { CommittedCell, CommittedRow, ReadRecorder, SnapshotReader } from "./reader.js";
@@ -99,44 +100,49 @@ export abstract class View {
    * @throws StaleSnapshotError if collection has passed the start timestamp.
    */
   get<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<V | undefined> {
+    return Promise.resolve(this.#read(column, row));
+  }
+
+  /** As {@link get}; a value that the store has at once is given at once. What goes wrong is always a rejection. */
+  #read<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
     try {
       this.assertReadable();
       if (!isColumn(column)) throw notAColumn("get", column);
       const { table, path, codec } = column;
-      if (!this.#context.schemas.known(table)) return this.#getUnknown(column, row);
+      if (!this.#context.schemas.known(table)) return this.#readUnknown(column, row);
       const rowBytes = encodeRow(table, row);
       if (this.#buffer?.hasWrites) {
         const own = this.#buffer.get({ table: table.name, row: rowBytes, column: path });
         if (own !== undefined) {
-          return Promise.resolve(own.value === undefined ? undefined : decodeValue(column, row, own.value));
+          return own.value === undefined ? undefined : decodeValue(column, row, own.value);
         }
       }
       const columns = [{ exact: path }];
       const decode = codec.decodeRange ?? decodeCopy(codec);
       const value = this.#reader.value(table.name, rowBytes, columns, decode);
-      if (!(value instanceof Promise)) return Promise.resolve(value);
+      if (!(value instanceof Promise)) return value;
       return value.catch((error: unknown) => Promise.reject(valueErrorAt(column, row, error)));
     } catch (error) {
       return Promise.reject(valueErrorAt(column, row, error));
     }
   }
 
-  async #getUnknown<V, K>(column: Column<V, K>, row: K): Promise<V | undefined> {
+  async #readUnknown<V, K>(column: Column<V, K>, row: K): Promise<V | undefined> {
     await this.#context.schemas.record([column.table]);
-    return this.get(column, row);
+    return this.#read(column, row);
   }
 
   /** The values of a column in several rows, in the order of `rows`. */
   async getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
     const values: (V | undefined)[] = [];
-    let waiting: Promise<V | undefined>[] = [];
+    let asked: MaybePromise<V | undefined>[] = [];
     for (const row of rows) {
-      waiting.push(this.get(column, row));
-      if (waiting.length < rowsAtOnce) continue;
-      for (const value of await Promise.all(waiting)) values.push(value);
-      waiting = [];
+      asked.push(this.#read(column, row));
+      if (asked.length < rowsAtOnce) continue;
+      await moveAnswers(asked, values);
+      asked = [];
     }
-    for (const value of await Promise.all(waiting)) values.push(value);
+    await moveAnswers(asked, values);
     return values;
   }
 
@@ -233,6 +239,7 @@ export abstract class View {
       ...range,
       columns,
       reverse: options.reverse ?? false,
+      limit,
     };
     let scan: RowScan | undefined;
     const nextPage = async () => {
@@ -314,44 +321,14 @@ function checkLimit(limit: number | undefined): number {
   throw new InvalidArgumentError(`\`limit\` must be a whole number of 0 or more, not ${String(limit)}.`);
 }
 
-function buildRow<T extends AnyTable>(
-  table: TableDefinition,
-  row: unknown,
-  cells: readonly CommittedCell[],
-): RowOf<T> {
-  const built: Record<string, unknown> = Object.create(null);
-  for (const { name, kind } of table.columns.values()) if (kind === "family") built[name] = new Map();
-  for (const cell of cells) {
-    const { name, qualifier } = parsePath(cell.column);
-    const declared = table.columns.get(name);
-    // A column that this program does not declare: another's, or an older version's.
-    if (declared?.codec === undefined) continue;
-    const column = {
-      kind: "column",
-      table,
-      name,
-      qualifier,
-      path: cell.column,
-      codec: declared.codec,
-    } as const;
-    const value = decodeValue(column, row, cell.value!);
-    if (qualifier === undefined) built[name] = value;
-    else (built[name] as Map<string, unknown>).set(qualifier, value);
+/** Puts answers behind `values`; waits only where one is still to come. */
+function moveAnswers<V>(asked: readonly MaybePromise<V>[], values: V[]): MaybePromise<void> {
+  if (asked.some((answer) => answer instanceof Promise)) {
+    return Promise.all(asked).then((answers) => {
+      for (const answer of answers) values.push(answer);
+    });
   }
-  return built as unknown as RowOf<T>;
-}
-
-function familyMap(
-  family: Family<unknown, unknown>,
-  row: unknown,
-  cells: readonly CommittedCell[],
-): ReadonlyMap<string, unknown> {
-  const map = new Map<string, unknown>();
-  for (const cell of cells) {
-    const qualifier = parsePath(cell.column).qualifier!;
-    map.set(qualifier, decodeValue(family.at(qualifier), row, cell.value!));
-  }
-  return map;
+  for (const answer of asked) values.push(answer as V);
 }
 
 /** Values of codecs without the fast path are decoded from a view of the bytes. */

@@ -10,7 +10,7 @@ import { WebIndex } from "../../examples/webindex/webindex.js";
 import { temporaryFolder } from "../support/databases.js";
 
 const kills = 20;
-const pages = 250;
+const pages = 120;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const random = seeded(7);
 

@@ -9,8 +9,8 @@ export interface LoaderOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called for each item that was read. */
   readonly onItem?: ((item: SourceItem, counts: LoadReport) => void) | undefined;
-  /** Waited for after each transaction, with the pages so far: so that what is loaded is also worked on. */
-  readonly pace?: ((pages: number) => Promise<void>) | undefined;
+  /** Waited for after each transaction, with the counts so far: so that what is loaded is also worked on. */
+  readonly pace?: ((counts: LoadReport) => Promise<void>) | undefined;
 }
 
 /** Pages of one transaction: at most so many, or when they have so many bytes. */
@@ -113,7 +113,7 @@ class Load {
       });
     this.#inFlight.add(done);
     if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
-    await this.#options.pace?.(this.counts.pages);
+    await this.#options.pace?.(this.counts);
   }
 
   async #settle(): Promise<void> {

@@ -44,7 +44,8 @@ export const merge = observer(
     await mergePostings(tx, shard, changes);
     await mergeLengths(tx, shard, changes);
   },
-  { priority: 0 },
+  // Runs are large; some at a time are enough to keep the disk busy.
+  { priority: 0, concurrency: 8 },
 );
 
 function compareTerms(id: string, url: string, before: string, after: string | undefined): Change {

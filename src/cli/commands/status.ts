@@ -20,7 +20,7 @@ export function addStatus(program: Command, cli: Cli): void {
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
       '"observers","sessions"}. A table is {"name","key","columns"}, an observer {"name","table","column","kind","version",',
       '"since","pending","oldestPending","parked","sessions","backfill"}, where a count is {"count","more"}: at most 100,000',
-      'are counted. A session is {"session","observers","expires"}.',
+      'are counted. A session is {"session","observers","expires","process"}.',
     ],
   }).action((location: string) =>
     withDatabase(cli, { location }, async ({ db }) => {
@@ -76,6 +76,7 @@ function statusToJson({ status, tables, observers }: Gathered): object {
       session,
       observers: record.observers,
       expires: new Date(record.expires).toISOString(),
+      process: record.process,
     })),
   };
 }

@@ -1,4 +1,4 @@
-import { type Key, timestampOfKey, writeKey } from "./key.js";
+import { type CellAddress, type Key, timestampOfKey, writeKey } from "./key.js";
 
 export interface ScanOptions {
   readonly start: Key;
@@ -14,7 +14,7 @@ export interface ScanOptions {
 /** What is used of one of LMDB's named databases, as the options below make it behave. */
 export interface Handle<Entry> {
   /** Lent: one buffer is used for all answers up to 32 KB, and longer ones lie in the mapped file. */
-  getBinaryFast(key: Key): Buffer | undefined;
+  getBinaryFast(key: Key | CellAddress): Buffer | undefined;
   getRange(options: ScanOptions): Iterable<Entry>;
   /** Inside a write transaction only, where they are done at once, and throw where they fail. */
   put(key: Key, value: Uint8Array): unknown;

@@ -11,6 +11,7 @@ export const longestEncodedKey = longestKey;
 /** A bound lies beside a key, so it may be a little longer. */
 const boundSlack = 4;
 
+const noBytes = new Uint8Array(0);
 const latestTimestamp = Number.MAX_SAFE_INTEGER;
 const prefixes = new Map<string, Uint8Array>();
 
@@ -48,18 +49,8 @@ export class Key {
 
   /** The cell of `row` and `column`; without a column, the place before the row's first. */
   cell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array | undefined): this {
-    const rowAndColumn = row.length + (column?.length ?? 0);
-    if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
-    const target = this.bytes;
-    for (let i = 0; i < prefix.length; i++) target[i] = prefix[i]!;
-    let at = escapeInto(row, target, prefix.length);
-    target[at++] = 0;
-    target[at++] = 1;
-    if (column !== undefined) at = escapeInto(column, target, at);
-    this.length = at;
-    this.cellLength = at;
-    const bytes = at - prefix.length - 2;
-    if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
+    this.length = encodeCell(prefix, row, column, this.bytes, 0);
+    this.cellLength = this.length;
     return this;
   }
 
@@ -144,6 +135,27 @@ export class Key {
   }
 }
 
+/** Writes the key of a cell, or of the place before a row's first, to `start`; gives the place behind it. */
+export function encodeCell(
+  prefix: Uint8Array,
+  row: Uint8Array,
+  column: Uint8Array | undefined,
+  target: Uint8Array,
+  start: number,
+): number {
+  const rowAndColumn = row.length + (column === undefined ? 0 : column.length);
+  if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
+  let at = start;
+  for (let i = 0; i < prefix.length; i++) target[at++] = prefix[i]!;
+  at = escapeInto(row, target, at);
+  target[at++] = 0;
+  target[at++] = 1;
+  if (column !== undefined) at = escapeInto(column, target, at);
+  const bytes = at - start - prefix.length - 2;
+  if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
+  return at;
+}
+
 /** Copies `source` to `at`, each NUL as 00 FF; gives the place behind it. */
 function escapeInto(source: Uint8Array, target: Uint8Array, at: number): number {
   for (let i = 0; i < source.length; i++) {
@@ -186,8 +198,23 @@ export function timestampOfKey(source: Uint8Array, end: number): number {
   return latestTimestamp - readTimestamp(source, end - 8);
 }
 
-/** Hands a {@link Key}'s bytes to LMDB, without a buffer between. */
-export function writeKey(key: Key, target: Uint8Array, start: number): number {
+/** A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused likewise. */
+export class CellAddress {
+  prefix: Uint8Array = noBytes;
+  row: Uint8Array = noBytes;
+  column: Uint8Array = noBytes;
+
+  of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): this {
+    this.prefix = prefix;
+    this.row = row;
+    this.column = column;
+    return this;
+  }
+}
+
+/** Hands a key to LMDB, without a buffer between. */
+export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
+  if (key instanceof CellAddress) return encodeCell(key.prefix, key.row, key.column, target, start);
   const source = key.bytes;
   const length = key.length;
   for (let i = 0; i < length; i++) target[start + i] = source[i]!;

@@ -1,7 +1,7 @@
 import type { CellView, Position, RowView } from "../cell.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../row-store.js";
 import type { Databases } from "./databases.js";
-import { Key, readTimestamp, tablePrefix } from "./key.js";
+import { CellAddress, Key, readTimestamp, tablePrefix } from "./key.js";
 import { flags, headerBytes } from "./layout.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
 import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
@@ -18,6 +18,7 @@ export const pageLimits = Object.freeze({
 const lentBytes = 32_000;
 
 const cellKey = new Key();
+const address = new CellAddress();
 const noCells: readonly CellView[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
@@ -76,7 +77,7 @@ function readCell(
   at: number,
   lend: boolean,
 ): CellView | undefined {
-  const entry = databases.cells.getBinaryFast(cellKey.cell(prefix, row, column));
+  const entry = databases.cells.getBinaryFast(address.of(prefix, row, column));
   if (entry === undefined) return undefined;
   const length = entry.length;
   const cellFlags = entry[0]!;
@@ -86,7 +87,8 @@ function readCell(
     return plainView(column, timestamp, lend && length <= lentBytes ? value : Buffer.from(value));
   }
   const bytes = value.length === 0 ? noBytes : Buffer.from(value);
-  return viewCell(databases, cellKey, column, { flags: cellFlags, timestamp, bytes }, at);
+  const facts = { flags: cellFlags, timestamp, bytes };
+  return viewCell(databases, cellKey.cell(prefix, row, column), column, facts, at);
 }
 
 function scannedView(
@@ -100,6 +102,7 @@ function scannedView(
 }
 
 function viewBytes(view: CellView): number {
+  if (view.lock === undefined && view.data.length === 0) return view.column.length + view.write!.value.length;
   let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
   for (const version of view.data) bytes += version.value.length;
   return bytes;

@@ -1,0 +1,34 @@
+import type { Task } from "./task.js";
+
+/** A first-in, first-out queue that gives its memory back. */
+export class TaskQueue {
+  #items: (Task | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(task: Task): void {
+    this.#items.push(task);
+  }
+
+  shift(): Task | undefined {
+    const task = this.#items[this.#head];
+    if (task === undefined) return undefined;
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 512 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return task;
+  }
+
+  /** Takes everything out. */
+  drain(): Task[] {
+    const rest = this.#items.slice(this.#head) as Task[];
+    this.#items = [];
+    this.#head = 0;
+    return rest;
+  }
+}
