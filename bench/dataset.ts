@@ -16,18 +16,20 @@ export interface DatasetSpec {
 
 /** One table of cells, the same in both databases. */
 export class Dataset {
+  readonly name: string;
   readonly cells: number;
   readonly valueBytes: number;
+  readonly olderVersions: number;
   readonly table;
   readonly raw: RawTable;
   readonly rawHistory: RawTable;
   readonly rows: readonly string[];
   /** The raw keys, by index. */
   readonly keys: readonly Buffer[];
-  readonly #spec: DatasetSpec;
 
   constructor(spec: DatasetSpec, raw: RawDatabase) {
-    this.#spec = spec;
+    this.name = spec.name;
+    this.olderVersions = spec.olderVersions;
     this.cells = spec.cells;
     this.valueBytes = spec.valueBytes;
     this.table = table(spec.name, { contents: text() });
@@ -39,7 +41,7 @@ export class Dataset {
 
   /** The bytes before the row in a raw key. */
   get keyPrefixBytes(): number {
-    return this.#spec.name.length + 1;
+    return this.name.length + 1;
   }
 
   /** The bytes after it. */
@@ -49,12 +51,12 @@ export class Dataset {
 
   /** The value that a read of the newest version shows. */
   newest(index: number): string {
-    return textOf(index, this.valueBytes, this.#spec.olderVersions);
+    return textOf(index, this.valueBytes, this.olderVersions);
   }
 
   /** Fills both databases; LMDB's history too, where older versions are wanted. */
   async load(bench: Bench, db: Database, raw: RawDatabase): Promise<this> {
-    const { name, cells, olderVersions } = this.#spec;
+    const { name, cells, olderVersions } = this;
     bench.say(`loading ${cells} cells of ${this.valueBytes} bytes into ${name}`);
     for (let version = 0; version <= olderVersions; version++) {
       for (let from = 0; from < cells; from += loadedAtOnce) {

@@ -26,7 +26,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
 
   async function canonicalOf(html: string): Promise<string | undefined> {
     await using view = await index.db.snapshot();
-    return view.get(clusters.canonical, contentHash(Buffer.from(html)));
+    return await view.get(clusters.canonical, contentHash(Buffer.from(html)));
   }
 
   async function anchorsOf(url: string): Promise<readonly string[]> {

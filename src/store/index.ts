@@ -1,3 +1,4 @@
 export * from "./cell.js";
+export { storeLimits } from "./check.js";
 export * from "./mutation.js";
 export * from "./row-store.js";

@@ -128,7 +128,7 @@ function buildBatch(
     if (view?.observed(write.table, write.column)) hints.push(...view.hints(write));
   }
   for (const signal of request.signals) hints.push(...(view?.hints(signal) ?? []));
-  for (const hint of hints) rows.add(hint.address, [], [putHint(hint.address.column, commitTimestamp)]);
+  for (const hint of hints) rows.add(hint.address, [], renewHint(hint.address.column));
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
   for (const extra of request.extras) rows.append(extra);
@@ -136,6 +136,17 @@ function buildBatch(
   const registryRow = view === undefined ? -1 : rows.append(view.guards);
   const ranges = reads === undefined ? undefined : rangeGuards(request);
   return { batch: { rows: rows.built, ranges }, hints, safepointRow, registryRow };
+}
+
+/**
+ * A hint in place of the older ones of its cell. They say nothing that it does not: whoever runs for it starts at or above its
+ * commit, and who started below leaves it standing. Only in a batch, where the new one cannot be rolled back.
+ */
+function renewHint(column: Uint8Array): Mutation[] {
+  return [
+    { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY },
+    putHint(column, commitTimestamp),
+  ];
 }
 
 /** The record of a hint: it stands as a write record of nobody. */

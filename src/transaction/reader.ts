@@ -1,6 +1,7 @@
 import { StoreDamagedError } from "../errors/index.js";
 import type {
   CellView,
+  ColumnRange,
   Columns,
   MaybePromise,
   Position,
@@ -124,11 +125,11 @@ export class SnapshotReader {
     columns: Columns,
     limit?: number,
   ): Promise<{ readonly cells: readonly CommittedCell[]; readonly next: Uint8Array | undefined }> {
-    this.#options.recorder?.row(table, row, columns);
     const read = { table, row, columns, at: this.timestamp, limit };
     const answer = this.#context.store.readRow(read, this.#request);
     const page = answer instanceof Promise ? await answer : answer;
     const next = page.next;
+    this.#options.recorder?.row(table, row, next === undefined ? columns : columnsBelow(columns, next));
     const cells = await this.#settleRow(table, row, columns, page);
     if (this.#context.fairness.isDue(cells.length)) await this.#context.fairness.turn();
     return { cells, next };
@@ -302,6 +303,16 @@ function newResolution(start: number, signal: AbortSignal | undefined): Resoluti
 
 function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {
   return view.data.map((version) => ({ timestamp: version.timestamp, value: Buffer.from(version.value) }));
+}
+
+/** What of a selection of columns stands below one: as much as a page has shown. */
+function columnsBelow(columns: Columns, end: Uint8Array): Columns {
+  return columns.flatMap((column): ColumnRange[] => {
+    if ("exact" in column) return Buffer.compare(column.exact, end) < 0 ? [column] : [];
+    if (Buffer.compare(column.start, end) >= 0) return [];
+    const endsBefore = column.end !== undefined && Buffer.compare(column.end, end) <= 0;
+    return [endsBefore ? column : { start: column.start, end }];
+  });
 }
 
 /** A copy of what may be lent. */

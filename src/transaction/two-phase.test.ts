@@ -37,7 +37,7 @@ async function begin(isolation: "snapshot" | "serializable" = "snapshot"): Promi
 
 async function read(row: string, at?: number): Promise<number | undefined> {
   await using snapshot = new Snapshot(context, at ?? (await context.oracle.next()));
-  return snapshot.get(accounts.balance, row);
+  return await snapshot.get(accounts.balance, row);
 }
 
 async function set(values: Record<string, number>): Promise<void> {

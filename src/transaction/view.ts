@@ -68,6 +68,7 @@ export interface Entry<V> {
 const firstColumn: Uint8Array = new Uint8Array(0);
 const endOfColumns: Uint8Array = Buffer.from("~");
 const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];
+const firstEntries = 64;
 const entriesPage = 1_000;
 const rowsAtOnce = 256;
 
@@ -195,7 +196,8 @@ export abstract class View {
     const range = familyRange(name, options);
     const empty = Buffer.compare(range.start, range.end) >= 0;
     let next: Uint8Array | undefined = empty ? undefined : range.start;
-    let pageSize = Math.min(64, limit);
+    let pageSize = Math.min(firstEntries, limit);
+    let shown = 0;
     const nextPage = async () => {
       if (next === undefined) return undefined;
       this.assertReadable();
@@ -203,8 +205,10 @@ export abstract class View {
       const page = await this.#reader.row(table.name, rowBytes, [{ start: next, end: range.end }], pageSize);
       const covered: Columns = [{ start: next, end: page.next ?? range.end }];
       next = page.next;
-      pageSize = entriesPage;
-      return this.#withOwn(table.name, rowBytes, covered, page.cells);
+      const cells = this.#withOwn(table.name, rowBytes, covered, page.cells);
+      shown += cells.length;
+      pageSize = Math.max(1, Math.min(entriesPage, limit - shown));
+      return cells;
     };
     const convert = (cell: CommittedCell): Entry<V> => ({
       qualifier: parsePath(cell.column).qualifier!,

@@ -132,6 +132,23 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(some.map((item) => item.value)).toEqual(["a,-5", "a,0", "a,12"]);
     }));
 
+  test("a serializable transaction that read the first entries of a family conflicts on those, and on no others", () =>
+    within(async (db) => {
+      await db.transact((tx) => {
+        for (let index = 100; index < 400; index++) tx.set(pages.anchors.at(`s${index}`), "a", "x");
+      });
+      const readFirst = async (meanwhile: string) => {
+        const tx = await db.begin({ isolation: "serializable" });
+        expect((await all(tx.entries(pages.anchors, "a", { limit: 10 }))).length).toBe(10);
+        await db.transact((other) => other.set(pages.anchors.at(meanwhile), "a", "new"));
+        tx.set(pages.hits, "b", 1);
+        return tx.commit();
+      };
+      await expect(readFirst("s399")).resolves.toBeUndefined();
+      await expect(readFirst("s105")).rejects.toBeInstanceOf(ConflictError);
+      await expect(readFirst("s1050")).rejects.toBeInstanceOf(ConflictError);
+    }));
+
   test("deleteRow deletes what the transaction sees, and only that row", () =>
     within(async (db) => {
       await db.transact((tx) => {

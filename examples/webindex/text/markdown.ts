@@ -1,4 +1,5 @@
 import { Lexer, type MarkedOptions, marked, type Token, type TokensList } from "marked";
+import { cut } from "./charset.js";
 import { type Content, limits } from "./document.js";
 import { readHtml } from "./html.js";
 
@@ -63,5 +64,8 @@ function splitFrontMatter(markdown: string): { title: string | undefined; rest: 
   const matter = /^---[ \t]*\r?\n([\s\S]{0,20000}?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(markdown.slice(0, 21_000));
   if (!matter) return { title: undefined, rest: markdown };
   const named = /^title:[ \t]*(["']?)(.+?)\1[ \t]*$/m.exec(matter[1]!)?.[2];
-  return { title: named?.slice(0, limits.title), rest: markdown.slice(matter[0].length) };
+  return {
+    title: named === undefined ? undefined : cut(named, limits.title),
+    rest: markdown.slice(matter[0].length),
+  };
 }

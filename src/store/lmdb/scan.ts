@@ -7,7 +7,9 @@ import { flags, headerBytes } from "./layout.js";
 /** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
 const missesBeforeSeek = 6;
 
-const chunkBytes = 16_384;
+/** Copies of one page share chunks: the first is small, for scans that are soon over. */
+const firstChunkBytes = 4_096;
+const lastChunkBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
 /** Where a scan begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
@@ -229,11 +231,12 @@ export class CellScan implements EntryReader {
     return copy;
   }
 
-  /** Room for a copy, out of one chunk for many. */
+  /** Room for a copy. */
   #take(length: number): Buffer {
-    if (length > chunkBytes / 8) return Buffer.allocUnsafeSlow(length);
+    if (length > lastChunkBytes / 4) return Buffer.allocUnsafeSlow(length);
     if (this.#chunkUsed + length > this.#chunk.length) {
-      this.#chunk = Buffer.allocUnsafeSlow(chunkBytes);
+      const next = Math.min(Math.max(firstChunkBytes, this.#chunk.length * 4), lastChunkBytes);
+      this.#chunk = Buffer.allocUnsafeSlow(Math.max(next, length));
       this.#chunkUsed = 0;
     }
     const start = this.#chunkUsed;

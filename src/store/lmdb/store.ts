@@ -1,6 +1,6 @@
 import { type Environment, systemEnvironment } from "../../environment/index.js";
 import { ClosedError, InvalidArgumentError, StoreError, throwIfAborted } from "../../errors/index.js";
-import { limits } from "../../schema/limits.js";
+import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type {

@@ -16,6 +16,7 @@ import {
   raw,
   row,
   table,
+  turn,
 } from "./harness.js";
 
 const forever = Number.POSITIVE_INFINITY;
@@ -220,7 +221,7 @@ export function batchTests(test: Declare): void {
         const shown = await range(store, { at });
         const values = new Set(shown.map((each) => each.cells[0]!.write));
         assert.ok(values.size <= 1 && (shown.length === 0 || shown.length === names.length));
-        await new Promise((resolve) => setImmediate(resolve));
+        await turn();
       }
     };
     await Promise.all([writer(), reader(), reader()]);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { systemEnvironment } from "../../environment/index.js";
 import type {
   AtomicStore,
   CellView,
@@ -270,4 +271,9 @@ export function seededRandom(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Lets the event loop do what waits. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => systemEnvironment.defer(resolve));
 }

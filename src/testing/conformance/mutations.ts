@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { storeLimits } from "../../store/check.js";
+import { storeLimits } from "../../store/index.js";
 import {
   absent,
   apply,

@@ -16,6 +16,7 @@ import {
   raw,
   row,
   table,
+  turn,
 } from "./harness.js";
 
 const code = (expected: string) => (error: unknown) =>
@@ -102,7 +103,7 @@ export function requestTests(test: Declare): void {
           (await row(store, "r", { columns: exactly("a", "c") })).map((cell) => cell.write),
         );
         assert.ok(whole.size <= 1 && columns.size <= 1);
-        await new Promise((resolve) => setImmediate(resolve));
+        await turn();
       }
     };
     await Promise.all([writer(), reader()]);
@@ -127,7 +128,7 @@ export function requestTests(test: Declare): void {
             return "none";
           },
         );
-      for (let turn = 0; turn < i % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      for (let turns = 0; turns < i % 5; turns++) await turn();
       controller.abort();
       const answer = await asked;
       await apply(store, "other", put("c", "write", i + 1, ""));

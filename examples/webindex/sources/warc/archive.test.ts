@@ -18,7 +18,7 @@ import { readArchive } from "./index.js";
 
 async function read(bytes: Uint8Array, name = "a.warc") {
   await using scratch = await Scratch.make();
-  return all(readArchive(await scratch.write(name, bytes)));
+  return await all(readArchive(await scratch.write(name, bytes)));
 }
 
 async function body(record: Buffer): Promise<string> {

@@ -17,7 +17,7 @@ import { readArchive } from "./index.js";
 
 async function read(bytes: Uint8Array, name = "a.warc") {
   await using scratch = await Scratch.make();
-  return all(readArchive(await scratch.write(name, bytes)));
+  return await all(readArchive(await scratch.write(name, bytes)));
 }
 
 /** The numbers of the pages that were read, and where problems were seen. */
@@ -145,9 +145,9 @@ describe("a truncated archive", () => {
     const starts = [...startsOf(records), archive.length];
     for (let size = 1; size < archive.length; size += 7) {
       if (starts.includes(size)) continue;
-      const { pages: read, problems } = await summary(archive.subarray(0, size));
+      const { pages: read, problems, messages } = await summary(archive.subarray(0, size));
       const whole = records.filter((_, index) => starts[index + 1]! - 4 <= size).length;
-      expect(read, `${size} bytes`).toEqual(range(0, whole));
+      expect(read, `${size} bytes: ${messages.join("; ")}`).toEqual(range(0, whole));
       const cut = starts.findLastIndex((start) => start < size);
       expect(problems, `${size} bytes`).toEqual([starts[cut]]);
     }

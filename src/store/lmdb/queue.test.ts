@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import { systemEnvironment } from "../../environment/index.js";
+import { StoreError, StoreFullError } from "../../errors/index.js";
+import { commitTimestamp } from "../index.js";
+import type { Databases, Handle } from "./databases.js";
+import { type CellAddress, type Key, writeKey } from "./key.js";
+import { WriteQueue } from "./queue.js";
+import { type Answer, Request } from "./request.js";
+import { writeState } from "./state.js";
+
+/** What becomes of a commit: done; not done; done but not flushed; not done, and another process has committed. */
+type Fate = "committed" | "lost" | "unflushed" | "overtaken";
+
+const systemErrorNumber = 28;
+
+function bytesOf(key: Key | CellAddress): string {
+  const target = Buffer.alloc(4_096);
+  return target.toString("latin1", 0, writeKey(key, target, 0));
+}
+
+/** LMDB as far as the queue uses it, with commits that fail as they are told. */
+class FakeLmdb {
+  fates: Fate[] = [];
+  /** Throws at the put with this number, counted from 1. */
+  failingPut = 0;
+  transactions = 0;
+  #puts = 0;
+  #data = new Map<string, Buffer>();
+
+  readonly databases: Databases = {
+    root: {
+      transaction: (action) => this.#transaction(action),
+      transactionSync: (action) => action(),
+      getWriteTxnId: () => this.transactions,
+      resetReadTxn: () => undefined,
+      readerCheck: () => 0,
+      close: async () => undefined,
+    },
+    cells: this.#handle("cells"),
+    versions: this.#handle("versions"),
+    protocol: this.#handle("protocol"),
+    meta: this.#handle("meta"),
+  };
+
+  get size(): number {
+    return [...this.#data.keys()].filter((key) => key.startsWith("cells")).length;
+  }
+
+  #handle<Entry>(name: string): Handle<Entry> {
+    return {
+      getBinaryFast: (key) => this.#data.get(name + bytesOf(key)),
+      getRange: () => [],
+      put: (key, value) => {
+        if (++this.#puts === this.failingPut) throw Object.assign(new Error("map full"), { code: -30792 });
+        this.#data.set(name + bytesOf(key), Buffer.from(value));
+      },
+      remove: (key) => this.#data.delete(name + bytesOf(key)),
+      getStats: () => ({}),
+    };
+  }
+
+  async #transaction(action: () => void): Promise<void> {
+    await new Promise<void>((resolve) => systemEnvironment.defer(resolve));
+    this.transactions++;
+    const before = new Map(this.#data);
+    const puts = this.#puts;
+    action();
+    const unfit = this.failingPut > puts && this.#puts >= this.failingPut;
+    const fate = unfit ? "lost" : (this.fates.shift() ?? "committed");
+    if (fate === "lost" || fate === "overtaken") this.#data = before;
+    if (fate === "overtaken") writeState(this.databases, { counter: 7, writer: 7, group: 7 });
+    if (fate === "committed") return;
+    const commitError = Promise.reject(Object.assign(new Error("no space"), { code: systemErrorNumber }));
+    commitError.catch(() => undefined);
+    throw Object.assign(new Error("Commit failed"), { commitError });
+  }
+}
+
+function put(row: string, signal?: AbortSignal): Request {
+  const mutation = {
+    table: "t",
+    row: Buffer.from(row),
+    guards: [],
+    mutations: [
+      {
+        type: "put",
+        column: Buffer.from("c"),
+        part: "write",
+        timestamp: 1,
+        value: Buffer.from("x"),
+      } as const,
+    ],
+  };
+  return new Request({ type: "mutate", mutation }, false, { signal });
+}
+
+function ask(queue: WriteQueue, request: Request): Promise<Answer> {
+  queue.push(request);
+  return request.answered;
+}
+
+function start() {
+  const lmdb = new FakeLmdb();
+  return { lmdb, queue: new WriteQueue(lmdb.databases, systemEnvironment, "/data") };
+}
+
+describe("the write queue", () => {
+  it("does all that waits in one transaction", async () => {
+    const { lmdb, queue } = start();
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(queue, put(`r${i}`))));
+    expect(new Set(answers)).toEqual(new Set(["applied"]));
+    expect(lmdb.transactions).toBe(1);
+    expect(lmdb.size).toBe(100);
+  });
+
+  it("fails a group that LMDB could not commit, and does the next one", async () => {
+    const { lmdb, queue } = start();
+    lmdb.fates = ["lost"];
+    const failed = await Promise.allSettled([ask(queue, put("a")), ask(queue, put("b"))]);
+    for (const each of failed) {
+      expect(each).toMatchObject({ status: "rejected", reason: expect.any(StoreFullError) });
+    }
+    expect(lmdb.size).toBe(0);
+    expect(await ask(queue, put("a"))).toBe("applied");
+    expect(lmdb.size).toBe(1);
+  });
+
+  it("fails the group of a put that failed, with its reason, and does what waited behind it", async () => {
+    const { lmdb, queue } = start();
+    lmdb.failingPut = 2;
+    const asked = ["a", "b", "c"].map((row) => ask(queue, put(row)));
+    const [first, second, third] = await Promise.allSettled(asked);
+    for (const each of [first, second]) {
+      expect(each).toMatchObject({
+        status: "rejected",
+        reason: { message: expect.stringMatching(/map full/) },
+      });
+    }
+    expect(third).toEqual({ status: "fulfilled", value: "applied" });
+    expect(lmdb.size).toBe(1);
+  });
+
+  it("answers unknown after a failed flush, and takes no more writes", async () => {
+    const { lmdb, queue } = start();
+    lmdb.fates = ["unflushed"];
+    const batch = {
+      rows: [
+        {
+          table: "t",
+          row: Buffer.from("b"),
+          guards: [],
+          mutations: [
+            {
+              type: "put",
+              column: Buffer.from("c"),
+              part: "write",
+              timestamp: commitTimestamp,
+              value: Buffer.from("x"),
+            } as const,
+          ],
+        },
+      ],
+    };
+    const asked = [
+      ask(queue, put("a")),
+      ask(queue, new Request({ type: "commit", batch }, false, undefined)),
+    ];
+    expect(await Promise.all(asked)).toEqual(["unknown", { answer: "unknown" }]);
+    const next = ask(queue, put("c"));
+    await expect(next).rejects.toThrow(StoreError);
+    await expect(next).rejects.toThrow(/could not flush.*open the database again/);
+    expect(lmdb.size).toBe(2);
+  });
+
+  it("answers unknown where another process committed before it could look, and goes on", async () => {
+    const { lmdb, queue } = start();
+    lmdb.fates = ["overtaken"];
+    expect(await ask(queue, put("a"))).toBe("unknown");
+    expect(await ask(queue, put("b"))).toBe("applied");
+  });
+
+  it("does not do what was given up while it waited", async () => {
+    const { lmdb, queue } = start();
+    const controller = new AbortController();
+    const given = ask(queue, put("a", controller.signal));
+    const other = ask(queue, put("b"));
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    expect(await other).toBe("applied");
+    expect(lmdb.size).toBe(1);
+  });
+
+  it("answers a timestamp before the flush, once LMDB has committed it", async () => {
+    const { lmdb, queue } = start();
+    let flushed = false;
+    const { transaction } = lmdb.databases.root;
+    Object.assign(lmdb.databases.root, {
+      transaction: async (action: () => void) => {
+        const first = lmdb.transactions === 0;
+        await transaction(action);
+        // The first flush takes until the second transaction has begun.
+        while (first && lmdb.transactions < 2)
+          await new Promise<void>((done) => systemEnvironment.defer(done));
+        if (first)
+          for (let i = 0; i < 5; i++) await new Promise<void>((done) => systemEnvironment.defer(done));
+        flushed ||= first;
+      },
+    });
+    const timestamp = await ask(queue, new Request({ type: "next" }, false, undefined));
+    expect(timestamp).toBeGreaterThan(0);
+    expect(flushed).toBe(false);
+    await queue.idle();
+    expect(flushed).toBe(true);
+  });
+});
