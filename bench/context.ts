@@ -29,6 +29,8 @@ export interface BenchCase {
   run(bench: Bench): Promise<CaseResult>;
 }
 
+const warmUpMs = 1_500;
+
 /** What the cases share: options, folders, and the two databases side by side. */
 export class Bench {
   readonly options: BenchOptions;
@@ -64,9 +66,9 @@ export class Bench {
     }
   }
 
-  compare(spec: ComparisonSpec, rounds: number = this.options.rounds): Promise<Comparison> {
+  compare(spec: ComparisonSpec): Promise<Comparison> {
     this.say(spec.name);
-    return compare(spec, rounds);
+    return compare(spec, this.options.rounds, warmUpMs);
   }
 
   /** Says what is being done. */

@@ -19,6 +19,24 @@ describe("compare", () => {
     expect(found.ratio.count).toBe(2);
   });
 
+  test("rounds count only once both sides are warm", async () => {
+    let runs = 0;
+    const slow = {
+      async run() {
+        runs++;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return 1;
+      },
+    };
+    const found = await compare({ ...spec, raw: slow, ours: slow }, 1, 40);
+    expect(found.ratio.count).toBe(1);
+    expect(runs).toBeGreaterThanOrEqual(6);
+    runs = 0;
+    const quick = { run: () => ++runs - runs };
+    await compare({ ...spec, raw: quick, ours: quick }, 1, 1_000_000);
+    expect(runs).toBe(2 * 51);
+  });
+
   test("the ratio of a round is ours to raw of that round", async () => {
     const side = { run: () => 1 };
     const { samples, ratio } = await compare({ ...spec, raw: side, ours: side }, 1);

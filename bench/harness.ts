@@ -46,17 +46,19 @@ export class WrongResultError extends Error {
   override readonly name = "WrongResultError";
 }
 
-/** Rounds before those that count: compilation and caches. */
-const warmUpRounds = 2;
+/** Rounds before those that count, at least and at most. */
+const warmUpRounds = { least: 2, most: 50 } as const;
 
 /**
  * Measures both sides in turns, the first one alternating, so that a machine that slows down slows both. Throws a
- * `WrongResultError` where they disagree.
+ * `WrongResultError` where they disagree. Rounds count once both sides together have run for `warmUpMs`: until then code
+ * is compiled and caches are filled.
  */
-export async function compare(spec: ComparisonSpec, rounds: number): Promise<Comparison> {
+export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0): Promise<Comparison> {
   const raw: Sample[] = [];
   const ours: Sample[] = [];
-  for (let round = 0; round < rounds + warmUpRounds; round++) {
+  let warmedMs = 0;
+  for (let round = 0; ours.length < rounds; round++) {
     const rawFirst = round % 2 === 0;
     const first = await sample(rawFirst ? spec.raw : spec.ours, round);
     const second = await sample(rawFirst ? spec.ours : spec.raw, round);
@@ -66,7 +68,9 @@ export async function compare(spec: ComparisonSpec, rounds: number): Promise<Com
         `${spec.name}: ${rawFirst ? "LMDB" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
       );
     }
-    if (round < warmUpRounds) continue;
+    const isWarm = round >= warmUpRounds.most || (round >= warmUpRounds.least && warmedMs >= warmUpMs);
+    warmedMs += first.ms + second.ms;
+    if (!isWarm) continue;
     (rawFirst ? raw : ours).push(first);
     (rawFirst ? ours : raw).push(second);
   }

@@ -6,7 +6,7 @@ import {
   type RowOf,
   type TableDefinition,
 } from "../schema/index.js";
-import type { CommittedCell } from "./reader.js";
+import type { CommittedCell } from "./committed.js";
 
 /** A row as the user sees it, of its cells. */
 export function buildRow<T extends AnyTable>(

@@ -12,6 +12,7 @@ export { BackgroundWork } from "./background.js";
 export type { BufferedWrite } from "./buffer.js";
 export { type CheckOptions, check, type Problem } from "./check.js";
 export { type CollectOptions, type CollectReport, collect } from "./collect.js";
+export type { CommittedCell, CommittedRow } from "./committed.js";
 export type {
   ColumnObserver,
   Hint,
@@ -29,7 +30,7 @@ export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { putHint } from "./one-phase.js";
 export { after, readCells } from "./raw.js";
-export { type CommittedCell, type CommittedRow, SnapshotReader } from "./reader.js";
+export { SnapshotReader } from "./reader.js";
 export {
   asBuffer,
   decodeLock,

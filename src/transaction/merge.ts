@@ -1,6 +1,6 @@
 import type { Columns } from "../store/index.js";
 import type { BufferedWrite } from "./buffer.js";
-import type { CommittedCell, CommittedRow } from "./reader.js";
+import { CommittedCell, type CommittedRow } from "./committed.js";
 
 /** Own writes laid over what a snapshot shows. A buffered cell's commit timestamp is not known yet: Infinity. */
 const notYet = Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ function asCell(write: BufferedWrite): CommittedCell {
   const value = write.value;
   const buffer =
     value === undefined ? undefined : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  return { column: write.column, commit: notYet, value: buffer };
+  return new CommittedCell(write.column, notYet, buffer);
 }
 
 /**

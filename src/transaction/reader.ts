@@ -13,24 +13,11 @@ import type {
   Version,
 } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
+import { CommittedCell, type CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import { readCells } from "./raw.js";
 import { asBuffer, isExternal, readTimestamp, writeHeaderBytes, writeKind } from "./records.js";
 import { metLock, pushesPerTransaction, type Resolution } from "./resolve.js";
-
-/** A committed cell as a snapshot shows it; deleted cells are not shown. */
-export interface CommittedCell {
-  readonly column: Uint8Array;
-  /** Timestamp of the commit that wrote it. */
-  readonly commit: number;
-  /** Undefined where the newest write is a delete. */
-  readonly value: Buffer | undefined;
-}
-
-export interface CommittedRow {
-  readonly row: Uint8Array;
-  readonly cells: readonly CommittedCell[];
-}
 
 /** What a serializable transaction must see unchanged when it commits. */
 export interface ReadRange {
@@ -115,7 +102,7 @@ export class SnapshotReader {
     const found = page instanceof Promise ? await page : page;
     const [cell] = await this.#settleRow(table, row, columns, found);
     if (this.#context.fairness.isDue()) await this.#context.fairness.turn();
-    return cell?.value === undefined ? undefined : decode(cell.value, 0, cell.value.length);
+    return cell?.source === undefined ? undefined : decode(cell.source, cell.from, cell.source.length);
   }
 
   /** Cells of one row, deleted ones included (`value` undefined); a page of them. Bytes are the caller's to keep. */
@@ -222,12 +209,8 @@ export class SnapshotReader {
       const write = view.write;
       if (write === undefined) continue;
       const bytes = asBuffer(write.value);
-      if (writeKind(bytes) === "delete") {
-        cells.push({ column: view.column, commit: write.timestamp, value: undefined });
-        continue;
-      }
       if (isExternal(bytes)) return undefined;
-      cells.push({ column: view.column, commit: write.timestamp, value: bytes.subarray(writeHeaderBytes) });
+      cells.push(committed(view.column, write.timestamp, bytes));
     }
     return cells;
   }
@@ -260,9 +243,11 @@ export class SnapshotReader {
     });
     const cells: CommittedCell[] = [];
     for (const { column, commit, bytes, data } of owned) {
-      if (writeKind(bytes) === "delete") cells.push({ column, commit, value: undefined });
-      else if (!isExternal(bytes)) cells.push({ column, commit, value: bytes.subarray(writeHeaderBytes) });
-      else cells.push({ column, commit, value: await this.#external({ table, row, column }, bytes, data) });
+      if (!isExternal(bytes)) cells.push(committed(column, commit, bytes));
+      else {
+        const value = await this.#external({ table, row, column }, bytes, data);
+        cells.push(new CommittedCell(column, commit, value));
+      }
     }
     return cells;
   }
@@ -317,8 +302,14 @@ function columnsBelow(columns: Columns, end: Uint8Array): Columns {
 
 /** A copy of what may be lent. */
 function keep(cell: CommittedCell): CommittedCell {
-  if (cell.value === undefined) return cell;
-  return { column: cell.column, commit: cell.commit, value: Buffer.from(cell.value) };
+  const { column, commit, value } = cell;
+  return value === undefined ? cell : new CommittedCell(column, commit, Buffer.from(value));
+}
+
+/** The cell of a write record that holds its value, or deletes. */
+function committed(column: Uint8Array, commit: number, write: Buffer): CommittedCell {
+  const source = writeKind(write) === "delete" ? undefined : write;
+  return new CommittedCell(column, commit, source, writeHeaderBytes);
 }
 
 /** Whether every column that was asked for shows its newest write: then no collection can have touched the answer. */

@@ -1,7 +1,8 @@
 import type { Columns, Position } from "../store/index.js";
 import type { BufferedWrite, WriteBuffer } from "./buffer.js";
+import type { CommittedCell, CommittedRow } from "./committed.js";
 import { isSelected, mergeRows } from "./merge.js";
-import type { CommittedCell, CommittedRow, ReadRange, ReadRecorder, SnapshotReader } from "./reader.js";
+import type { ReadRange, ReadRecorder, SnapshotReader } from "./reader.js";
 
 export interface RowScanRequest {
   readonly table: string;
@@ -147,7 +148,7 @@ function between(
 }
 
 function withoutDeleted(rows: readonly CommittedRow[]): readonly CommittedRow[] {
-  const isDeleted = (cell: CommittedCell) => cell.value === undefined;
+  const isDeleted = (cell: CommittedCell) => cell.isDeleted;
   if (!rows.some((row) => row.cells.length === 0 || row.cells.some(isDeleted))) return rows;
   return rows
     .map((row) => ({ row: row.row, cells: row.cells.filter((cell) => !isDeleted(cell)) }))

@@ -28,9 +28,10 @@ import {
 import type { Columns, MaybePromise } from "../store/index.js";
 import type { WriteBuffer } from "./buffer.js";
 import { buildRow, familyMap } from "./build-row.js";
+import type { CommittedCell, CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import { isSelected, mergeCells } from "./merge.js";
-import type { CommittedCell, CommittedRow, ReadRecorder, SnapshotReader } from "./reader.js";
+import type { ReadRecorder, SnapshotReader } from "./reader.js";
 import { RowScan, type RowScanRequest } from "./row-scan.js";
 import { PagedIterator } from "./typed-scan.js";
 
@@ -179,7 +180,7 @@ export abstract class View {
           .ofTable(table)
           .filter((write) => Buffer.compare(write.row, row) === 0 && isSelected(columns, write.column))
       : [];
-    return mergeCells(cells, own).filter((cell) => cell.value !== undefined);
+    return mergeCells(cells, own).filter((cell) => !cell.isDeleted);
   }
 
   /** The cells of a family in one row, by qualifier. */
@@ -278,7 +279,7 @@ function scanTarget(target: unknown): ScanTarget {
     const { table } = target;
     const convert = (found: CommittedRow) => {
       const row = decodeRow(table, found.row);
-      return { row, value: decodeValue(target, row, found.cells[0]!.value!) };
+      return { row, value: decodeCell(target, row, found.cells[0]!) };
     };
     return { table, columns: [{ exact: target.path }], convert };
   }
@@ -299,6 +300,17 @@ function scanTarget(target: unknown): ScanTarget {
     return { table, columns: userColumns, convert };
   }
   throw notAColumn("scan", target);
+}
+
+/** The value of a cell that is not deleted, without a view of its bytes where the codec can do without. */
+function decodeCell<V>(column: Column<V, unknown>, row: unknown, cell: CommittedCell): V {
+  const { codec } = column;
+  if (codec.decodeRange === undefined) return decodeValue(column, row, cell.value!);
+  try {
+    return codec.decodeRange(cell.source!, cell.from, cell.source!.length);
+  } catch (error) {
+    throw valueErrorAt(column, row, error);
+  }
 }
 
 /** The bytes of a scan's rows; undefined where no row can be among them. */
