@@ -1,0 +1,10 @@
+/** A process with a worker on the folder that it is given; says when it is ready, and ends when its input does. */
+import { open } from "percolatordb";
+import { lengths } from "./worker-app.js";
+
+const db = await open(process.argv[2]!, { observers: [lengths] });
+const worker = db.work({ concurrency: 4 });
+process.stdout.write("ready\n");
+for await (const _ of process.stdin);
+await worker.stop();
+await db.close();
