@@ -16,7 +16,8 @@ export interface RowScanRequest {
 }
 
 const firstPage = 32;
-const largestPage = 1_000;
+/** Larger pages leave the processor's caches before they are used: 1,000 rows of 1 KB took half as long again. */
+const largestPage = 250;
 
 /**
  * Pages of rows of a snapshot in order, own writes laid over, deleted cells left out and rows without cells with them.
