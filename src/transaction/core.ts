@@ -5,10 +5,11 @@ import { type BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { Hint, TransactionContext } from "./context.js";
 import { commitOnePhase } from "./one-phase.js";
 import type { CommitOutcome } from "./outcome.js";
+import { findHints, putHints } from "./put-hints.js";
 import { ReadSet } from "./read-set.js";
 import { type ReaderOptions, SnapshotReader } from "./reader.js";
 import type { CommitRequest } from "./request.js";
-import { commitTwoPhase, findHints, putHints } from "./two-phase.js";
+import { commitTwoPhase } from "./two-phase.js";
 
 export type Isolation = "snapshot" | "serializable";
 
