@@ -24,7 +24,12 @@ describe("errors", () => {
 
   test("only what may succeed when it is done again is retryable", () => {
     const retryable = classes.filter((Class) => new Class("x").retryable).map((Class) => Class.name);
-    expect(retryable.sort()).toEqual(["ConflictError", "StaleSnapshotError"]);
+    expect(retryable.sort()).toEqual([
+      "ConflictError",
+      "NotLeaderError",
+      "OracleUnavailableError",
+      "StaleSnapshotError",
+    ]);
   });
 
   test("stores' errors are StoreErrors", () => {

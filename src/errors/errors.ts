@@ -20,6 +20,8 @@ export type ErrorCode =
   | "STORE_FULL"
   | "STORE_DAMAGED"
   | "STORE_VERSION"
+  | "NOT_LEADER"
+  | "ORACLE_UNAVAILABLE"
   | "CLOSED"
   | "INTERNAL";
 
@@ -143,6 +145,31 @@ export class StoreDamagedError extends StoreError {
 /** Written by a newer version of this package. Upgrade the package. */
 export class StoreVersionError extends StoreError {
   override readonly code = "STORE_VERSION";
+}
+
+/** Who gives out timestamps instead, where that is known. */
+export interface NotLeaderDetails extends ErrorDetails {
+  /** The candidate's name. */
+  readonly leader?: string | undefined;
+}
+
+/** This candidate does not lead the oracle, or cannot be sure that it does. No timestamp was given; ask another. */
+export class NotLeaderError extends PercolatorError {
+  readonly code = "NOT_LEADER";
+  override readonly retryable = true;
+  /** Name of the candidate that leads, as far as this one knows. */
+  readonly leader: string | undefined;
+
+  constructor(message: string, details: NotLeaderDetails = {}) {
+    super(message, details);
+    this.leader = details.leader;
+  }
+}
+
+/** No answer came from the oracle, or from the store beneath it, in time. Nothing was given; ask again. */
+export class OracleUnavailableError extends PercolatorError {
+  readonly code = "ORACLE_UNAVAILABLE";
+  override readonly retryable = true;
 }
 
 /** The database, transaction, snapshot or worker was closed, committed or rolled back before. */

@@ -1,2 +1,14 @@
 export { counterOracle } from "./counter.js";
+export { type ElectedOracleOptions, electedOracle, type OracleCandidate } from "./elected.js";
+export {
+  type GatheredOracle,
+  type GatheredOracleOptions,
+  type GatheringOptions,
+  gatheredOracle,
+} from "./gathered.js";
+export { OracleLeader } from "./leader.js";
+export type { LeaderFailure, LeaderStatus, OracleLeaderOptions } from "./leader-options.js";
+export { decodeLease, type LeaseRecord } from "./lease-record.js";
+export { oracleTable } from "./lease-row.js";
 export type { Oracle } from "./oracle.js";
+export { lastTimestamp, type TimestampRange } from "./range.js";

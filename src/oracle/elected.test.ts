@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { InternalError, NotLeaderError } from "../errors/index.js";
+import { electedOracle } from "./elected.js";
+import type { TimestampRange } from "./range.js";
+import { TestMachine, TestWorld } from "./test-world.js";
+
+type Behaviour = "leads" | "silent" | "fails" | "broken" | { readonly pointsTo: string | undefined };
+
+/** Candidates that behave as they are told. */
+function several(names: readonly string[]) {
+  const world = new TestWorld();
+  const environment = new TestMachine(world);
+  const behaviour = new Map<string, Behaviour>(names.map((name) => [name, { pointsTo: undefined }]));
+  const asked: string[] = [];
+  let last = 0;
+  const answer = async (name: string): Promise<number> => {
+    asked.push(name);
+    const how = behaviour.get(name)!;
+    if (how === "silent") return await new Promise<never>(() => undefined);
+    if (how === "fails") throw new Error("connection refused");
+    if (how === "broken") throw new InternalError("broken");
+    if (how !== "leads") throw new NotLeaderError("not I", { leader: how.pointsTo });
+    return ++last;
+  };
+  const candidates = names.map((name) => ({
+    name,
+    request: async (count: number): Promise<TimestampRange> => ({ first: await answer(name), count }),
+    latest: () => answer(name),
+  }));
+  const oracle = electedOracle({ candidates, environment, retryForMs: 5_000 });
+  return { world, behaviour, asked, oracle };
+}
+
+test("it stays with the one that leads, and follows to the one that is named", async () => {
+  const { behaviour, asked, oracle } = several(["a", "b", "c"]);
+  behaviour.set("a", { pointsTo: "c" }).set("c", "leads");
+  expect(await oracle.next()).toBe(1);
+  expect(await oracle.next()).toBe(2);
+  expect(asked).toEqual(["a", "c", "c"]);
+  behaviour.set("c", { pointsTo: "b" }).set("b", "leads");
+  expect(await oracle.next()).toBe(3);
+  expect(await oracle.next()).toBe(4);
+  expect(asked.slice(3)).toEqual(["c", "b", "b"]);
+});
+
+test("those that fail or do not answer are passed over, each asked once a round", async () => {
+  const { world, behaviour, asked, oracle } = several(["a", "b", "c"]);
+  behaviour.set("a", "fails").set("b", "silent").set("c", "leads");
+  expect(await world.until(oracle.next())).toBe(1);
+  expect(asked).toEqual(["a", "b", "c"]);
+  expect(world.time).toBeGreaterThanOrEqual(2_000);
+  // Two that name each other are not asked for ever.
+  behaviour.set("c", { pointsTo: "a" }).set("a", { pointsTo: "c" }).set("b", { pointsTo: "nobody" });
+  const next = oracle.next();
+  await world.settle();
+  expect(asked.slice(3)).toEqual(["c", "a", "b"]);
+  behaviour.set("b", "leads");
+  expect(await world.until(next)).toBe(2);
+});
+
+test("while nobody leads it goes on for a time, and then says so", async () => {
+  const { world, oracle } = several(["a", "b"]);
+  const failure = await world.until(Promise.resolve(oracle.next()).catch((error: unknown) => error));
+  expect(failure).toMatchObject({ code: "ORACLE_UNAVAILABLE", retryable: true });
+  expect(failure).toHaveProperty("cause.code", "NOT_LEADER");
+  expect(world.time).toBeGreaterThanOrEqual(5_000);
+  expect(world.time).toBeLessThan(8_000);
+});
+
+test("a failure that cannot pass is not passed over", async () => {
+  const { behaviour, asked, oracle } = several(["a", "b"]);
+  behaviour.set("a", "broken").set("b", "leads");
+  await expect(oracle.next()).rejects.toThrow("broken");
+  expect(asked).toEqual(["a"]);
+});
+
+test("the latest timestamp is asked of the leader", async () => {
+  const { behaviour, oracle } = several(["a", "b"]);
+  behaviour.set("b", "leads");
+  expect(await oracle.latest()).toBe(1);
+  expect(oracle.latest()).toBe(1);
+});
+
+test("closing ends what is asked", async () => {
+  const { behaviour, oracle } = several(["a"]);
+  behaviour.set("a", "silent");
+  const asked = oracle.next();
+  oracle.close();
+  await expect(asked).rejects.toMatchObject({ code: "CLOSED" });
+});
+
+test("candidates must be some, and differ", () => {
+  expect(() => several([])).toThrow(/1 to 100/);
+  expect(() => several(["a", "a"])).toThrow(/one name/);
+});

@@ -1,0 +1,145 @@
+import type { Environment } from "../environment/index.js";
+import {
+  InvalidArgumentError,
+  NotLeaderError,
+  OracleUnavailableError,
+  PercolatorError,
+  throwIfAborted,
+} from "../errors/index.js";
+import { type GatheredOracle, type GatheringOptions, gatheredOracle } from "./gathered.js";
+import { checkRange } from "./leader-options.js";
+import type { TimestampRange } from "./range.js";
+import { within } from "./within.js";
+
+/** One of an oracle's candidates for leadership, as its clients reach it. */
+export interface OracleCandidate {
+  /** The name that it stands under: {@link NotLeaderError.leader} points to it. */
+  readonly name: string;
+  /** Asks it for exactly `count` timestamps. A `NotLeaderError` where it does not lead. */
+  readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
+  /** Asks it for the latest timestamp that was given. A `NotLeaderError` where it does not lead. */
+  readonly latest?: ((signal: AbortSignal) => Promise<number>) | undefined;
+}
+
+export interface ElectedOracleOptions extends Omit<GatheringOptions, "requestTimeoutMs"> {
+  /** All candidates, at most 100. */
+  readonly candidates: readonly OracleCandidate[];
+  /** How long to wait for one candidate's answer before the next is asked, in milliseconds. Default: 2,000. */
+  readonly candidateTimeoutMs?: number | undefined;
+}
+
+const mostCandidates = 100;
+
+/**
+ * A {@link gatheredOracle} that asks whichever of several candidates leads: the one that answered last, then the one that it
+ * points to, then the others, each once a round. A failed candidate is passed over; errors of this package that are
+ * not `retryable` are not. After a round without an answer it waits and begins anew, for `retryForMs`.
+ */
+export function electedOracle(options: ElectedOracleOptions): GatheredOracle {
+  const { candidates, candidateTimeoutMs = 2_000, ...gathering } = options;
+  checkCandidates(candidates);
+  checkRange("candidateTimeoutMs", candidateTimeoutMs, 0.001, 3_600_000);
+  const election = new Election(candidates, gathering.environment, candidateTimeoutMs);
+  return gatheredOracle({
+    ...gathering,
+    // A round ends by itself before this.
+    requestTimeoutMs: Math.min(86_400_000, (candidates.length + 1) * candidateTimeoutMs),
+    request: (count, signal) =>
+      election.ask(signal, (candidate, bounded) => candidate.request(count, bounded)),
+    latest: candidates.every((candidate) => candidate.latest !== undefined)
+      ? (signal) => election.ask(signal, (candidate, bounded) => candidate.latest!(bounded))
+      : undefined,
+  });
+}
+
+/** Who leads, as far as one client knows. */
+class Election {
+  readonly #candidates: readonly OracleCandidate[];
+  readonly #environment: Environment;
+  readonly #timeoutMs: number;
+  /** Index of the one to ask first. */
+  #first = 0;
+
+  constructor(candidates: readonly OracleCandidate[], environment: Environment, timeoutMs: number) {
+    this.#candidates = candidates;
+    this.#environment = environment;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** One round. */
+  async ask<T>(
+    signal: AbortSignal,
+    question: (candidate: OracleCandidate, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const untried = new Set(this.#candidates.keys());
+    let index = this.#first;
+    for (;;) {
+      const candidate = this.#candidates[index]!;
+      untried.delete(index);
+      try {
+        const answer = await this.#askOne(candidate, signal, question);
+        this.#first = index;
+        return answer;
+      } catch (error) {
+        throwIfAborted(signal, "Asking the oracle");
+        if (error instanceof PercolatorError && !error.retryable) throw error;
+        const pointedTo = this.#pointedTo(error);
+        // Where the next round begins: with whom the last one named, else with another than this time.
+        this.#first = pointedTo ?? this.#after(index);
+        const next = this.#next(index, pointedTo, untried);
+        if (next === undefined) throw this.#nobody(error);
+        index = next;
+      }
+    }
+  }
+
+  #askOne<T>(
+    candidate: OracleCandidate,
+    signal: AbortSignal,
+    question: (candidate: OracleCandidate, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const doing = `Asking "${candidate.name}" for timestamps`;
+    return within({ environment: this.#environment, timeoutMs: this.#timeoutMs, signal, doing }, (bounded) =>
+      question(candidate, bounded),
+    );
+  }
+
+  #pointedTo(error: unknown): number | undefined {
+    if (!(error instanceof NotLeaderError) || error.leader === undefined) return undefined;
+    const index = this.#candidates.findIndex((candidate) => candidate.name === error.leader);
+    return index < 0 ? undefined : index;
+  }
+
+  #next(index: number, pointedTo: number | undefined, untried: ReadonlySet<number>): number | undefined {
+    if (pointedTo !== undefined && untried.has(pointedTo)) return pointedTo;
+    let next = this.#after(index);
+    for (let tries = 0; tries < this.#candidates.length; tries++) {
+      if (untried.has(next)) return next;
+      next = this.#after(next);
+    }
+    return undefined;
+  }
+
+  #after(index: number): number {
+    return (index + 1) % this.#candidates.length;
+  }
+
+  #nobody(cause: unknown): OracleUnavailableError {
+    const names = this.#candidates.map((candidate) => `"${candidate.name}"`).join(", ");
+    return new OracleUnavailableError(
+      `None of the oracle's candidates (${names}) gives timestamps at the moment. Try again; see whether they run.`,
+      { cause },
+    );
+  }
+}
+
+function checkCandidates(candidates: readonly OracleCandidate[]): void {
+  if (candidates.length < 1 || candidates.length > mostCandidates) {
+    throw new InvalidArgumentError(
+      `An oracle must have 1 to ${mostCandidates} candidates, not ${candidates.length}.`,
+    );
+  }
+  if (new Set(candidates.map((candidate) => candidate.name)).size < candidates.length) {
+    throw new InvalidArgumentError("Two of the oracle's candidates have one name; give each its own.");
+  }
+}

@@ -1,0 +1,310 @@
+import { describe, expect, test } from "vitest";
+import { NotLeaderError } from "../errors/index.js";
+import { OracleLeader } from "./leader.js";
+import type { LeaderFailure, OracleLeaderOptions } from "./leader-options.js";
+import { decodeLease, encodeLease, type LeaseRecord } from "./lease-record.js";
+import { oracleTable } from "./lease-row.js";
+import { type Fate, TestMachine, TestWorld } from "./test-world.js";
+
+const cell = { row: Buffer.from("leader"), column: Buffer.from("lease") };
+
+async function stored(world: TestWorld): Promise<LeaseRecord | undefined> {
+  const page = await world.store.readRow({
+    table: oracleTable,
+    row: cell.row,
+    columns: [{ exact: cell.column }],
+    at: Number.POSITIVE_INFINITY,
+  });
+  const bytes = page.cells[0]?.write?.value;
+  return bytes === undefined ? undefined : decodeLease(bytes);
+}
+
+async function overwrite(world: TestWorld, value: Uint8Array | undefined): Promise<void> {
+  const { row, column } = cell;
+  await world.store.mutate({
+    table: oracleTable,
+    row,
+    guards: [],
+    mutations: [
+      value === undefined
+        ? { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }
+        : { type: "put", column, part: "write", timestamp: 1, value },
+    ],
+  });
+}
+
+function candidate(machine: TestMachine, options: Partial<OracleLeaderOptions> = {}): OracleLeader {
+  const leader = new OracleLeader({ store: machine.store, environment: machine, name: "a", ...options });
+  leader.start();
+  return leader;
+}
+
+async function leading(machine: TestMachine, options: Partial<OracleLeaderOptions> = {}) {
+  const leader = candidate(machine, options);
+  await machine.world.when(() => leader.status.role === "leading");
+  return leader;
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe("taking the lease", () => {
+  test.each<Fate>(["answer-lost", "request-lost", "silent", "twice", "fails", "late"])(
+    "leads soon where the attempt is: %s",
+    async (fate) => {
+      const world = new TestWorld();
+      const machine = new TestMachine(world);
+      machine.fates = [fate];
+      const a = candidate(machine);
+      await world.when(() => a.status.role === "leading", 5_000);
+      expect(await stored(world)).toMatchObject({ name: "a", epoch: 1 });
+      await a.next();
+      await world.until(a.stop());
+    },
+  );
+
+  test("an attempt that is applied after another has taken over does nothing", async () => {
+    const world = new TestWorld();
+    const slow = new TestMachine(world);
+    slow.fates = ["late"];
+    slow.latency = () => 5;
+    const a = candidate(slow);
+    await world.when(() => slow.late.length === 1);
+    slow.pause();
+    const b = await leading(new TestMachine(world), { name: "b" });
+    const { first } = await b.next();
+    expect(await slow.late[0]!()).toBe("rejected");
+    slow.resume();
+    await world.advance(1_000);
+    expect(a.status).toEqual({ role: "standby", epoch: 1, leader: "b" });
+    expect((await b.next()).first).toBeGreaterThan(first);
+    await world.until(Promise.all([a.stop(), b.stop()]));
+  });
+
+  test("an attempt that is applied late, with nobody else there, is found and gives nothing by itself", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    machine.fates = ["late"];
+    const a = candidate(machine);
+    await world.settle();
+    expect(a.status.role).toBe("standby");
+    expect(await machine.late[0]!()).toBe("applied");
+    expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
+    await world.advance(100);
+    // Its own, so there is nothing to wait out.
+    expect(a.status).toMatchObject({ role: "leading", epoch: 2 });
+    const mark = (await stored(world))!.mark;
+    expect((await a.next()).first).toBeLessThanOrEqual(mark);
+    await world.until(a.stop());
+  });
+
+  test("two attempts of one candidate never carry equal bytes: the lease counts from the one that was applied", async () => {
+    const world = new TestWorld();
+    // The wall clock stands: nothing but the revision tells the attempts apart.
+    const machine = new TestMachine(world);
+    machine.now = () => 1_700_000_000_000;
+    machine.fates = ["late", "behind-late"];
+    const a = candidate(machine);
+    await world.when(() => a.status.role === "leading");
+    // The second was rejected since the first came before it, and was not mistaken for it.
+    expect(await stored(world)).toMatchObject({ epoch: 2, revision: 3 });
+    await world.until(a.stop());
+  });
+
+  test("a store that cannot be reached is told of, and tried again", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    machine.failingReads = 3;
+    const failures: LeaderFailure[] = [];
+    const changes: string[] = [];
+    const a = await leading(machine, {
+      onFailure: (failure) => failures.push(failure),
+      onChange: ({ role }) => changes.push(role),
+    });
+    expect(failures.map(({ doing }) => doing)).toEqual(Array(3).fill("standing by for the oracle's lease"));
+    await world.until(a.stop());
+    expect(changes).toEqual(["standby", "leading", "stopped"]);
+  });
+});
+
+describe("renewing it", () => {
+  test.each<Fate>(["answer-lost", "request-lost", "silent", "twice", "fails", "late"])(
+    "leads on where renewals are: %s",
+    async (fate) => {
+      const world = new TestWorld(3);
+      const machine = new TestMachine(world);
+      const a = await leading(machine);
+      const b = candidate(new TestMachine(world), { name: "b" });
+      let last = 0;
+      for (let passed = 0; passed < 120; passed++) {
+        if (passed % 4 === 0) machine.fates = [fate];
+        await world.advance(500);
+        if (machine.late.length > 1) await machine.late.shift()!();
+        const { first } = await a.next();
+        expect(first).toBeGreaterThan(last);
+        expect(first).toBeLessThanOrEqual((await stored(world))!.mark);
+        last = first;
+      }
+      expect(a.status.epoch).toBe(1);
+      expect(b.status.role).toBe("standby");
+      await world.until(Promise.all([a.stop(), b.stop()]));
+    },
+  );
+
+  test("a late renewal of this term that is applied before the next is taken for its own", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    const a = await leading(machine);
+    machine.fates = ["late"];
+    await world.when(() => machine.late.length === 1);
+    expect(await machine.late[0]!()).toBe("applied");
+    const { revision } = (await stored(world))!;
+    await world.advance(500);
+    expect((await stored(world))!.revision).toBeGreaterThan(revision);
+    expect(a.status).toMatchObject({ role: "leading", epoch: 1 });
+    await a.next();
+    await world.until(a.stop());
+  });
+
+  test("a row that another has taken ends it at once, whatever its lease shows", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    const a = await leading(machine, { windowMs: 1 });
+    const now = (await stored(world))!;
+    const other = { ...now, epoch: 9, revision: now.revision + 1, holder: "x", name: "x", mark: now.mark };
+    await overwrite(world, encodeLease(other));
+    machine.latency = () => 20;
+    const waiting = [a.next(1_000), a.next(1_000), a.next(1_000)].map(failureOf);
+    await world.advance(100);
+    const failures = await Promise.all(waiting);
+    expect(failures.at(-1)).toMatchObject({ code: "NOT_LEADER", leader: "x" });
+    expect(a.status).toEqual({ role: "standby", epoch: 9, leader: "x" });
+    expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
+    machine.latency = () => 0;
+    await world.until(a.stop());
+  });
+
+  test("after a rejected write nothing is given until it is known why", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    const a = await leading(machine);
+    await overwrite(world, encodeLease({ ...(await stored(world))!, holder: "x", name: "x", revision: 100 }));
+    machine.failingReads = 1_000;
+    await world.advance(3_000);
+    expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
+    machine.failingReads = 0;
+    await world.advance(2_000);
+    expect(a.status).toMatchObject({ role: "standby", leader: "x" });
+    await world.until(a.stop());
+  });
+
+  test("a row that was deleted does not set it back", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    const a = await leading(machine, { windowMs: 60_000 });
+    const { first } = await a.next(50_000);
+    const { mark } = (await stored(world))!;
+    await overwrite(world, undefined);
+    await world.advance(3_000);
+    expect(a.status).toMatchObject({ role: "leading", epoch: 1 });
+    const again = await a.next();
+    expect(again.first).toBeGreaterThan(mark);
+    expect(again.first).toBeGreaterThan(first + 49_999);
+    await world.until(a.stop());
+  });
+
+  test("a row that cannot be read is an error, and never taken", async () => {
+    const world = new TestWorld();
+    await overwrite(world, Buffer.from("{}"));
+    const failures: LeaderFailure[] = [];
+    const a = candidate(new TestMachine(world), { onFailure: (failure) => failures.push(failure) });
+    await world.advance(20_000);
+    expect(a.status.role).toBe("standby");
+    expect(failures[0]!.error).toMatchObject({ code: "STORE_DAMAGED" });
+    await world.until(a.stop());
+  });
+});
+
+describe("giving it up", () => {
+  test.each<Fate>(["done", "answer-lost", "request-lost", "twice", "fails", "late"])(
+    "leaves a free row where that is: %s",
+    async (fate) => {
+      const world = new TestWorld();
+      const machine = new TestMachine(world);
+      const a = await leading(machine);
+      const { first } = await a.next(5);
+      machine.fates = [fate];
+      await world.until(a.stop());
+      expect(await stored(world)).toMatchObject({ holder: "", leaseMs: 0, mark: first + 4 });
+      for (const late of machine.late) expect(await late()).toBe("rejected");
+    },
+  );
+
+  test("does so too where a renewal was under way, and where nothing gets through it ends all the same", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    const a = await leading(machine, { windowMs: 1 });
+    machine.latency = () => 50;
+    const waiting = [a.next(1_000), a.next(1_000)].map(failureOf);
+    await world.advance(30);
+    const stopping = a.stop();
+    expect((await Promise.all(waiting))[1]).toBeInstanceOf(NotLeaderError);
+    await world.until(stopping);
+    expect(await stored(world)).toMatchObject({ holder: "", mark: 1_700_000_000_000_999 });
+
+    const lost = new TestMachine(world);
+    const b = await leading(lost, { name: "b" });
+    lost.fates = Array.from({ length: 1_000 }, () => "request-lost");
+    await world.until(b.stop(), 5_000);
+    expect(await stored(world)).toMatchObject({ name: "b" });
+    const c = await leading(new TestMachine(world), { name: "c" });
+    await world.until(c.stop());
+  });
+
+  test("a lease that was got without knowing keeps its mark when it is given up", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    machine.fates = ["late"];
+    const a = candidate(machine);
+    await world.settle();
+    await machine.late[0]!();
+    const { mark } = (await stored(world))!;
+    await world.until(a.stop());
+    expect(await stored(world)).toMatchObject({ holder: "", mark });
+  });
+
+  test("one that was stopped while it took the lease gives nothing, and leaves the row free", async () => {
+    const world = new TestWorld();
+    const machine = new TestMachine(world);
+    machine.latency = () => 50;
+    const a = candidate(machine);
+    await world.advance(120);
+    const stopping = a.stop();
+    await world.advance(100);
+    expect(await failureOf(a.next())).toMatchObject({ code: "NOT_LEADER" });
+    await world.until(stopping);
+    expect(await stored(world)).toMatchObject({ holder: "", epoch: 1 });
+  });
+});
+
+describe("the record", () => {
+  test("is read back as it was written, and everything else is a named error", () => {
+    const record: LeaseRecord = { epoch: 1, revision: 2, holder: "h", name: "n\0é", leaseMs: 0.5, mark: 3 };
+    expect(decodeLease(encodeLease(record))).toEqual(record);
+    const bytes = encodeLease(record);
+    for (const wrong of ["", "null", "[]", "{", '{"format":2}', bytes.subarray(0, 20)]) {
+      expect(() => decodeLease(Buffer.from(wrong))).toThrow(
+        expect.objectContaining({ code: "STORE_DAMAGED" }),
+      );
+    }
+    for (const field of ["epoch", "revision", "holder", "name", "leaseMs", "mark"] as const) {
+      for (const value of [-1, 2 ** 60, null, {}]) {
+        const wrong = Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString("utf8")), [field]: value }));
+        expect(() => decodeLease(wrong), `${field} ${String(value)}`).toThrow();
+      }
+    }
+  });
+});

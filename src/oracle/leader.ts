@@ -1,0 +1,371 @@
+import { backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { ClosedError, NotLeaderError, OracleUnavailableError, throwIfAborted } from "../errors/index.js";
+import { Alarm } from "./alarm.js";
+import {
+  type LeaderSettings,
+  type LeaderStatus,
+  leaderSettings,
+  type OracleLeaderOptions,
+} from "./leader-options.js";
+import type { LeaseRecord } from "./lease-record.js";
+import { isRecord, isSameLease, LeaseRow, type StandingLease } from "./lease-row.js";
+import { checkCount, type TimestampRange } from "./range.js";
+import { RangeQueue } from "./range-queue.js";
+import { type Moment, momentOf, Term, wallUs } from "./term.js";
+import { WatchedLease } from "./watched-lease.js";
+import { TimestampWindow } from "./window.js";
+
+const retrying = { initialMs: 20, maximumMs: 1_000 };
+const mostReleases = 3;
+
+/**
+ * One candidate for leadership over an oracle (section 2.3 of the paper): a server's half, without the network. Any number
+ * of candidates share one row of a store; the one that holds its lease gives out timestamps, the others stand by.
+ *
+ * Every timestamp is max(last + 1, wall clock in microseconds), and at or below a high-water mark that was saved in the row
+ * first. So a new leader, who counts on from the mark it finds, goes ahead and never back, whatever the clocks show. A
+ * timestamp is given only if the lease, looked at after it was taken, still holds by the monotonic clock: nobody else
+ * can have led by then, so it is greater than all that was given before it was asked for.
+ *
+ * ```ts
+ * const leader = new OracleLeader({ store, environment: systemEnvironment, name: "10.0.0.7:4100" });
+ * leader.start();
+ * const { first, count } = await leader.next(100); // NotLeaderError while another leads
+ * await leader.stop();
+ * ```
+ */
+export class OracleLeader {
+  /** Names this very candidate in the row; a process that starts again is another. */
+  readonly #self: string;
+  readonly #settings: LeaderSettings;
+  readonly #environment: Environment;
+  readonly #options: OracleLeaderOptions;
+  readonly #row: LeaseRow;
+  readonly #watched: WatchedLease;
+  readonly #waiting: RangeQueue;
+  readonly #alarm: Alarm;
+  readonly #ending = new AbortController();
+  #running: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  #term: Term | undefined;
+  #known: LeaseRecord | undefined;
+  /** The highest revision that this candidate has seen or tried: an attempt must not equal another. */
+  #revision = 0;
+  /** The highest mark seen. */
+  #highest = 0;
+  #saveTookMs = 0;
+  #hasWritten = false;
+  #told: LeaderStatus = { role: "idle", epoch: 0, leader: undefined };
+
+  /** Throws an `InvalidArgumentError` for options that cannot be meant. */
+  constructor(options: OracleLeaderOptions) {
+    this.#settings = leaderSettings(options);
+    this.#options = options;
+    this.#environment = options.environment;
+    this.#self = options.environment.uniqueId();
+    this.#row = new LeaseRow(options.store, options.environment, this.#settings.requestTimeoutMs);
+    this.#watched = new WatchedLease(this.#self, this.#settings.maximumDrift);
+    this.#waiting = new RangeQueue(this.#settings.mostWaiting);
+    this.#alarm = new Alarm(options.environment);
+  }
+
+  get status(): LeaderStatus {
+    const term = this.#term;
+    if (term !== undefined) return { role: "leading", epoch: term.epoch, leader: this.#settings.name };
+    const role = this.#isEnding ? "stopped" : this.#running === undefined ? "idle" : "standby";
+    return { role, epoch: this.#known?.epoch ?? 0, leader: this.#otherLeader };
+  }
+
+  /** Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once stopped. */
+  start(): void {
+    if (this.#isEnding) {
+      throw new ClosedError(
+        `The oracle's candidate "${this.#settings.name}" was stopped: make a new one to start again.`,
+      );
+    }
+    this.#running ??= this.#run();
+    this.#tell();
+  }
+
+  /**
+   * Gives no timestamps from the call on, and then gives up the lease where the store lets it, so that another takes over at
+   * once. Never rejects; takes a few requests' time at most. Harmless to repeat.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Gives `count` consecutive timestamps, greater than all given before the call by any candidate. Waits where the mark must be
+   * raised first. Rejects with a {@link NotLeaderError}, which names the leader where it is known, when the
+   * lease does not hold; with an `OracleUnavailableError` when too many wait already.
+   */
+  async next(
+    count = 1,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<TimestampRange> {
+    checkCount(count, this.#settings.mostAtOnce);
+    throwIfAborted(options.signal, "Taking timestamps");
+    const term = this.#leading();
+    const range = this.#waiting.isEmpty ? this.#take(term, count) : undefined;
+    if (range !== undefined) return range;
+    const waiting = this.#waiting.add(count, options.signal);
+    this.#alarm.ring();
+    return waiting;
+  }
+
+  /**
+   * A timestamp at or above all that were given before the call by any candidate, and below all that will be given. 0 before
+   * the first. Throws a {@link NotLeaderError} when the lease does not hold.
+   */
+  latest(): number {
+    const term = this.#leading();
+    const { last } = term.window;
+    this.#checkHolds(term);
+    return last;
+  }
+
+  #leading(): Term {
+    if (this.#term === undefined) throw this.#notLeader();
+    this.#checkHolds(this.#term);
+    return this.#term;
+  }
+
+  #checkHolds(term: Term): void {
+    if (this.#term === term && term.holds(momentOf(this.#environment))) return;
+    // To know soon whether it can be renewed.
+    this.#alarm.ring();
+    throw this.#notLeader();
+  }
+
+  #take(term: Term, count: number): TimestampRange | undefined {
+    const range = term.window.take(count, wallUs(this.#environment.now()));
+    if (range === undefined) return undefined;
+    if (term.window.isLow) this.#alarm.ring();
+    // Only now, and on every answer: a process may have stood still since it looked last.
+    this.#checkHolds(term);
+    return range;
+  }
+
+  /** Who else leads, as far as is known. */
+  get #otherLeader(): string | undefined {
+    const known = this.#known;
+    return known === undefined || known.holder === "" || known.holder === this.#self ? undefined : known.name;
+  }
+
+  #notLeader(): NotLeaderError {
+    const { name } = this.#settings;
+    if (this.#isEnding) {
+      return new NotLeaderError(
+        `The oracle's candidate "${name}" was stopped and gives no timestamps; ask another.`,
+      );
+    }
+    if (this.#term !== undefined) {
+      return new NotLeaderError(
+        `The oracle's candidate "${name}" cannot be sure that it still leads: its lease has run out and is not renewed yet. ` +
+          "Ask another, or again.",
+      );
+    }
+    const leader = this.#otherLeader;
+    const hint = leader === undefined ? "it is not known who does" : `"${leader}" does, as far as is known`;
+    return new NotLeaderError(`The oracle's candidate "${name}" does not lead; ${hint}. Ask another.`, {
+      leader,
+    });
+  }
+
+  #tell(): void {
+    const now = this.status;
+    const told = this.#told;
+    if (now.role === told.role && now.epoch === told.epoch && now.leader === told.leader) return;
+    this.#told = now;
+    this.#options.onChange?.(now);
+  }
+
+  get #isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    let isPrepared = false;
+    let failures = 0;
+    while (!this.#isEnding) {
+      const doing =
+        this.#term === undefined ? "standing by for the oracle's lease" : "renewing the oracle's lease";
+      try {
+        if (!isPrepared) await this.#row.prepare(this.#ending.signal);
+        isPrepared = true;
+        await (this.#term === undefined ? this.#standBy() : this.#lead(this.#term));
+        failures = 0;
+      } catch (error) {
+        if (this.#isEnding) return;
+        failures++;
+        this.#options.onFailure?.({ doing, error });
+        if (!this.#term?.holds(momentOf(this.#environment))) this.#waiting.fail(this.#notLeader());
+        await this.#pause(backoffDelay(this.#environment, retrying, failures));
+      }
+    }
+  }
+
+  /** Waits, unless it is to end. */
+  #pause(delayMs: number): Promise<void> {
+    return sleep(this.#environment, delayMs, this.#ending.signal).catch(() => undefined);
+  }
+
+  /** Looks once; takes the lease if it may, else waits a little. */
+  async #standBy(): Promise<void> {
+    const standing = await this.#row.read(this.#ending.signal);
+    this.#learn(standing);
+    this.#tell();
+    const remainingMs = this.#watched.remainingMs(standing, this.#environment.monotonic());
+    if (remainingMs === 0) return this.#acquire(standing);
+    // Often enough to see that a leader has gone; and not all standbys at one moment.
+    const lookMs = this.#settings.renewEveryMs * (0.5 + 0.5 * this.#environment.random());
+    await this.#pause(Math.min(remainingMs, lookMs));
+  }
+
+  #learn(standing: StandingLease | undefined): void {
+    this.#known = standing?.record;
+    this.#revision = Math.max(this.#revision, standing?.record.revision ?? 0);
+    this.#highest = Math.max(this.#highest, standing?.record.mark ?? 0);
+  }
+
+  /**
+   * Tries once to take the lease. An attempt whose outcome cannot be found out is left behind: it may be applied later, and
+   * then is found in the row as one's own, under which nothing was given.
+   */
+  async #acquire(standing: StandingLease | undefined): Promise<void> {
+    if (this.#isEnding) return;
+    const askedAt = momentOf(this.#environment);
+    // A row that was deleted must not set the oracle back, as far as this candidate knows.
+    const floor = standing?.record.mark ?? this.#highest;
+    const record: LeaseRecord = {
+      epoch: (standing?.record.epoch ?? 0) + 1,
+      revision: ++this.#revision,
+      holder: this.#self,
+      name: this.#settings.name,
+      leaseMs: this.#settings.leaseMs,
+      mark: new TimestampWindow(floor, floor, this.#settings.windowUs).wanted(wallUs(askedAt.wall)),
+    };
+    this.#hasWritten = true;
+    if ((await this.#row.put(standing, record)) !== "applied") {
+      const found = await this.#row.read();
+      if (!isRecord(found, record)) {
+        this.#learn(found);
+        if (isSameLease(found, standing)) throw unanswered("taking the oracle's lease");
+        return;
+      }
+    }
+    this.#highest = Math.max(this.#highest, record.mark);
+    if (this.#isEnding) return;
+    this.#term = new Term(record, floor, askedAt, this.#settings.windowUs);
+    this.#tell();
+  }
+
+  /** Waits until the lease is to be renewed or the mark to be raised, and does both. */
+  async #lead(term: Term): Promise<void> {
+    const { renewEveryMs, windowUs } = this.#settings;
+    const everyMs = Math.min(renewEveryMs, windowUs / 2_000);
+    const dueAt = term.leasedAt.monotonic + everyMs * (0.9 + 0.1 * this.#environment.random());
+    const now = momentOf(this.#environment);
+    const isWanted = !this.#waiting.isEmpty || term.window.isLow || !term.holds(now);
+    if (!isWanted && dueAt > now.monotonic) await this.#alarm.wait(dueAt - now.monotonic);
+    if (!this.#isEnding) await this.#save(term);
+  }
+
+  /** Renews the lease and raises the mark, in one write. */
+  async #save(term: Term): Promise<void> {
+    const askedAt = momentOf(this.#environment);
+    // The clock goes on while the store is slow.
+    const nowUs = wallUs(askedAt.wall + 2 * this.#saveTookMs);
+    const record: LeaseRecord = {
+      ...term.lease.record,
+      revision: ++this.#revision,
+      mark: term.window.wanted(nowUs),
+    };
+    const answer = await this.#row.put(term.lease, record);
+    if (answer === "applied") return this.#saved(term, record, askedAt);
+    // Nothing is given until it is known who has changed the row.
+    if (answer === "rejected") term.isDoubted = true;
+    const found = await this.#row.read();
+    if (isRecord(found, record)) {
+      this.#saved(term, record, askedAt);
+    } else if (found?.record.holder === this.#self && found.record.epoch === term.epoch) {
+      const isUnchanged = isSameLease(found, term.lease);
+      term.adopt(found);
+      this.#learn(found);
+      this.#serve(term);
+      if (isUnchanged) throw unanswered("renewing the oracle's lease");
+    } else {
+      this.#lose(found);
+    }
+  }
+
+  #saved(term: Term, record: LeaseRecord, askedAt: Moment): void {
+    term.extend(record, askedAt);
+    this.#highest = Math.max(this.#highest, record.mark);
+    this.#saveTookMs = this.#environment.monotonic() - askedAt.monotonic;
+    this.#serve(term);
+    if (term.holds(momentOf(this.#environment))) return;
+    throw new OracleUnavailableError(
+      "The oracle's lease had run out by the time its renewal was answered: the store is too slow for it, or a clock has jumped.",
+    );
+  }
+
+  #serve(term: Term): void {
+    if (this.#term === term) this.#waiting.serve((count) => this.#take(term, count));
+  }
+
+  /** Another has taken the row. */
+  #lose(found: StandingLease | undefined): void {
+    this.#term = undefined;
+    this.#learn(found);
+    this.#waiting.fail(this.#notLeader());
+    if (!this.#isEnding) this.#tell();
+  }
+
+  async #stop(): Promise<void> {
+    const term = this.#term;
+    // Whatever is under way finds no term, and gives nothing.
+    this.#term = undefined;
+    this.#ending.abort(new ClosedError(`The oracle's candidate "${this.#settings.name}" was stopped.`));
+    this.#alarm.ring();
+    this.#waiting.fail(this.#notLeader());
+    this.#tell();
+    await this.#running;
+    if (this.#hasWritten) await this.#release(term);
+  }
+
+  /**
+   * Leaves a lease that nobody need wait out. Its mark may come down to what was given: nothing more will be, and a
+   * mark that was still on its way to the row is not applied after this.
+   */
+  async #release(term: Term | undefined): Promise<void> {
+    for (let attempt = 1; attempt <= mostReleases; attempt++) {
+      try {
+        const found = await this.#row.read();
+        if (found?.record.holder !== this.#self) return;
+        const mark = found.record.epoch === term?.epoch ? term.window.last : found.record.mark;
+        const revision = Math.max(this.#revision, found.record.revision) + 1;
+        this.#revision = revision;
+        const record = { ...found.record, revision, holder: "", name: "", leaseMs: 0, mark };
+        if ((await this.#row.put(found, record)) === "applied") return;
+      } catch (error) {
+        this.#options.onFailure?.({ doing: "giving up the oracle's lease", error });
+      }
+      if (attempt < mostReleases) {
+        await sleep(this.#environment, backoffDelay(this.#environment, retrying, attempt));
+      }
+    }
+  }
+}
+
+function unanswered(doing: string): OracleUnavailableError {
+  return new OracleUnavailableError(
+    `The store did not do what was asked, or has not answered: ${doing} is tried again.`,
+  );
+}

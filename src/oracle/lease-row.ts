@@ -1,0 +1,94 @@
+import type { Environment } from "../environment/index.js";
+import { OracleUnavailableError } from "../errors/index.js";
+import type { Guard, MutationAnswer, RowStore } from "../store/index.js";
+import { decodeLease, encodeLease, type LeaseRecord } from "./lease-record.js";
+import { within } from "./within.js";
+
+/** The oracle's table: one row of one cell. */
+export const oracleTable = "~oracle";
+
+const row = Buffer.from("leader");
+const column = Buffer.from("lease");
+/** The cell has one version, which each write replaces. */
+const at = 1;
+
+/** A lease as it stood in the row. */
+export interface StandingLease {
+  readonly record: LeaseRecord;
+  readonly bytes: Uint8Array;
+}
+
+/** The row that the leadership is about. Each request is bounded in time. */
+export class LeaseRow {
+  readonly #store: RowStore;
+  readonly #environment: Environment;
+  readonly #timeoutMs: number;
+
+  constructor(store: RowStore, environment: Environment, timeoutMs: number) {
+    this.#store = store;
+    this.#environment = environment;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  prepare(signal: AbortSignal): Promise<void> {
+    return this.#within("Preparing the oracle's table", signal, () => this.#store.prepare([oracleTable]));
+  }
+
+  /** What stands in the row. */
+  read(signal?: AbortSignal): Promise<StandingLease | undefined> {
+    return this.#within("Reading the oracle's lease", signal, async (bounded) => {
+      const read = { table: oracleTable, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
+      const answer = this.#store.readRow(read, { signal: bounded });
+      const page = answer instanceof Promise ? await answer : answer;
+      const value = page.cells[0]?.write?.value;
+      if (value === undefined) return undefined;
+      const bytes = Buffer.from(value);
+      return { record: decodeLease(bytes), bytes };
+    });
+  }
+
+  /**
+   * Puts `next` in the place of exactly `previous`. Since no value comes back once it was replaced, a put whose answer was
+   * lost, and that is applied later, is applied only where nothing else was meanwhile.
+   */
+  async put(previous: StandingLease | undefined, next: LeaseRecord): Promise<MutationAnswer> {
+    const guard: Guard =
+      previous === undefined
+        ? { type: "absent", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }
+        : { type: "present", column, part: "write", at, equals: previous.bytes };
+    const value = encodeLease(next);
+    const mutation = {
+      table: oracleTable,
+      row,
+      guards: [guard],
+      mutations: [{ type: "put", column, part: "write", timestamp: at, value } as const],
+    };
+    try {
+      return await this.#within("Writing the oracle's lease", undefined, (signal) =>
+        this.#store.mutate(mutation, { signal }),
+      );
+    } catch (error) {
+      if (error instanceof OracleUnavailableError) return "unknown";
+      throw error;
+    }
+  }
+
+  #within<T>(
+    doing: string,
+    signal: AbortSignal | undefined,
+    ask: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return within({ environment: this.#environment, timeoutMs: this.#timeoutMs, signal, doing }, ask);
+  }
+}
+
+/** Whether a lease holds exactly this record. */
+export function isRecord(standing: StandingLease | undefined, record: LeaseRecord): boolean {
+  return standing !== undefined && encodeLease(record).equals(standing.bytes);
+}
+
+/** Whether two readings of the row are the same. */
+export function isSameLease(a: StandingLease | undefined, b: StandingLease | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return Buffer.compare(a.bytes, b.bytes) === 0;
+}

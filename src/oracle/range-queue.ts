@@ -1,0 +1,66 @@
+import { abortError, OracleUnavailableError } from "../errors/index.js";
+import type { TimestampRange } from "./range.js";
+
+interface Waiting {
+  readonly count: number;
+  readonly resolve: (range: TimestampRange) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Requests that wait until the mark is raised, in their order. */
+export class RangeQueue {
+  readonly #most: number;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  add(count: number, signal: AbortSignal | undefined): Promise<TimestampRange> {
+    if (this.#waiting.size >= this.#most) {
+      const message = `The oracle's window has run out, and ${this.#most} requests wait already. Ask again.`;
+      return Promise.reject(new OracleUnavailableError(message));
+    }
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        signal?.removeEventListener("abort", onAbort);
+        this.#waiting.delete(waiting);
+      };
+      const onAbort = () => waiting.reject(abortError(signal!, "Taking timestamps"));
+      const waiting: Waiting = {
+        count,
+        resolve: (range) => {
+          leave();
+          resolve(range);
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      this.#waiting.add(waiting);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** Serves requests in order, up to the first for which there is no room. Whom `take` throws at is told so. */
+  serve(take: (count: number) => TimestampRange | undefined): void {
+    for (const waiting of this.#waiting) {
+      try {
+        const range = take(waiting.count);
+        if (range === undefined) return;
+        waiting.resolve(range);
+      } catch (error) {
+        waiting.reject(error);
+      }
+    }
+  }
+
+  fail(error: Error): void {
+    for (const waiting of this.#waiting) waiting.reject(error);
+  }
+}
