@@ -1,8 +1,16 @@
-import { assert } from "../../errors/index.js";
 import type { Part } from "../cell.js";
 import type { Databases } from "./databases.js";
 import { Key, readTimestamp } from "./key.js";
-import { encodeEntry, flags, headerBytes, nearBytes, type ProtocolPart, protocolParts } from "./layout.js";
+import {
+  checkEntry,
+  damagedStore,
+  encodeEntry,
+  flags,
+  headerBytes,
+  nearBytes,
+  type ProtocolPart,
+  protocolParts,
+} from "./layout.js";
 import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "./lookup.js";
 
 /** A put, or a delete where there is no value, in `versions` (part `write`) or `protocol`. */
@@ -41,6 +49,7 @@ export class CellEdit {
     const entry = databases.cells.getBinaryFast(this.#key());
     this.#stored = entry !== undefined;
     if (entry === undefined) return;
+    checkEntry(entry, entry.length);
     this.#flags = entry[0]!;
     if (!this.#is(flags.write)) return;
     this.#newest = readTimestamp(entry, 1);
@@ -181,7 +190,7 @@ export class CellEdit {
   #olderWrite(timestamp: number): Uint8Array {
     const step = this.#steps.findLast((each) => each.part === "write" && each.timestamp === timestamp);
     const value = step?.value ?? storedWrite(this.#databases, this.#key(), timestamp);
-    assert(value !== undefined, "an older write record that was listed can be read");
+    if (value === undefined) throw damagedStore("no write record where one was listed");
     return value;
   }
 

@@ -32,6 +32,8 @@ export interface Root {
   /** Lets the next read see the newest commit. */
   resetReadTxn(): void;
   readerCheck(): number;
+  /** `sync` waits for a flush under way, and flushes what this process has not; it blocks without a callback. */
+  readonly env: { sync(callback?: (error?: unknown) => void): void };
   close(): Promise<void>;
 }
 

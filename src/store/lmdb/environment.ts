@@ -1,9 +1,12 @@
+import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Environment } from "../../environment/index.js";
 import { StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
 import { type Databases, databaseOptions, type Handle, type Root } from "./databases.js";
 import { storeError } from "./errors.js";
-import { prepareFolder } from "./folder.js";
+import { settleFlushedHead } from "./flushed-head.js";
+import { type Flushes, fileFlushes } from "./flushes.js";
+import { dataFileName, prepareFolder } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
 import { WriteQueue } from "./queue.js";
 import { readFormat, writeFormat } from "./state.js";
@@ -23,6 +26,8 @@ export interface SharedFolder {
   readonly readOnly: boolean;
   readonly databases: Databases;
   readonly queue: WriteQueue;
+  /** Undefined where it is only read. */
+  readonly flushes: Flushes | undefined;
   /** Stores that are open on it. */
   users: number;
 }
@@ -50,8 +55,9 @@ export async function acquireFolder(
       return known;
     }
     const databases = openDatabases(real, options);
-    const queue = new WriteQueue(databases, environment, real);
-    const shared = { path: real, readOnly: options.readOnly, databases, queue, users: 1 };
+    const flushes = options.readOnly ? undefined : fileFlushes(databases.root, join(real, dataFileName));
+    const queue = new WriteQueue(databases, environment, real, flushes);
+    const shared = { path: real, readOnly: options.readOnly, databases, queue, flushes, users: 1 };
     folders.set(real, shared);
     return shared;
   });
@@ -64,6 +70,7 @@ export async function releaseFolder(shared: SharedFolder): Promise<void> {
     if (shared.users > 0) return;
     folders.delete(shared.path);
     await shared.queue.idle();
+    shared.flushes?.close();
     await shared.databases.root.close();
   });
 }
@@ -95,6 +102,7 @@ function openDatabases(path: string, options: EnvironmentOptions): Databases {
       readOnly: options.readOnly,
       ...(options.noReadAhead ? { noReadAhead: true } : {}),
     } as Parameters<typeof open>[0] & { path: string });
+    if (!options.readOnly) settleFlushedHead(root as unknown as Root, join(path, dataFileName));
     return openNamed(root, path, options.readOnly);
   } catch (error) {
     root?.close().catch(() => undefined);

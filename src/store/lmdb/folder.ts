@@ -80,7 +80,9 @@ function checkDataFile(path: string): void {
         checkTrees(data, state);
         return;
       } catch (error) {
-        if (attempt < checkAttempts && state !== undefined && changed(data, state)) continue;
+        // Another process may have made the file longer since its size was asked for, or have committed since.
+        const longer = fstatSync(file).size > data.size;
+        if (attempt < checkAttempts && (longer || (state !== undefined && changed(data, state)))) continue;
         throw refusal(error, path);
       }
     }

@@ -1,3 +1,4 @@
+import { StoreDamagedError } from "../../errors/index.js";
 import type { Part } from "../cell.js";
 import { readTimestamp, writeTimestamp } from "./key.js";
 
@@ -17,6 +18,8 @@ export const flags = Object.freeze({
   /** The newest write record's bytes stand in `versions`, because they are many; only its timestamp follows. */
   far: 32,
 });
+
+const allFlags = 63;
 
 /** Flag byte and timestamp. */
 export const headerBytes = 9;
@@ -43,6 +46,32 @@ export function encodeEntry(cellFlags: number, timestamp: number, value: Uint8Ar
   if (value === undefined) return scratch.subarray(0, headerBytes);
   scratch.set(value, headerBytes);
   return scratch.subarray(0, headerBytes + value.length);
+}
+
+/** Throws for `length` bytes that can be no cell's entry: LMDB has no check sums, and gives back what is there. */
+export function checkEntry(entry: Uint8Array, length: number): void {
+  const cellFlags = length > 0 ? entry[0]! : 0;
+  const sound =
+    (cellFlags & flags.write) !== 0 ? isWritten(entry, length) : length === 1 && isUnwritten(cellFlags);
+  if (!sound) throw damagedStore(`a cell's entry of ${length} bytes that begins with ${cellFlags}`);
+}
+
+function isWritten(entry: Uint8Array, length: number): boolean {
+  if (length < headerBytes || entry[0]! > allFlags) return false;
+  if ((entry[0]! & flags.far) !== 0 && length !== headerBytes) return false;
+  // No timestamp is beyond the safe integers.
+  return entry[1] === 0 && entry[2]! < 0x20;
+}
+
+function isUnwritten(cellFlags: number): boolean {
+  return cellFlags !== 0 && (cellFlags & ~(flags.lock | flags.data | flags.txn)) === 0;
+}
+
+/** The error for bytes in LMDB's databases that nothing of this package has written. */
+export function damagedStore(what: string): StoreDamagedError {
+  return new StoreDamagedError(
+    `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,
+  );
 }
 
 /** The timestamp in a cell's entry. */

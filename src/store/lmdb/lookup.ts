@@ -1,7 +1,7 @@
 import type { CellView, Version } from "../cell.js";
 import type { Databases, VersionEntry } from "./databases.js";
 import { Key } from "./key.js";
-import { flags, type ProtocolPart, protocolParts } from "./layout.js";
+import { damagedStore, flags, type ProtocolPart, protocolParts } from "./layout.js";
 
 /** Data cells that a view shows: the one that a write record names is among the newest, or has to be asked for. */
 const dataCellsShown = 4;
@@ -145,5 +145,8 @@ function visibleWrite(databases: Databases, cell: Key, entry: EntryFacts, at: nu
     return (entry.flags & flags.older) === 0 ? undefined : first(olderWrites(databases, cell, at, 1));
   }
   if ((entry.flags & flags.far) === 0) return { timestamp: entry.timestamp, value: entry.bytes };
-  return first(olderWrites(databases, cell, entry.timestamp, 1));
+  const far = first(olderWrites(databases, cell, entry.timestamp, 1));
+  if (far?.timestamp !== entry.timestamp)
+    throw damagedStore("no write record where a cell's entry names one");
+  return far;
 }

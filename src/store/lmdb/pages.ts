@@ -18,6 +18,14 @@ const bigDataFlag = 1;
 const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
+/** What is written anew of a state's description, from its place in the file; where its flags stand, and which one says unflushed. */
+export const metaRecord = Object.freeze({
+  start: pageHeader + 16,
+  end: pageHeader + metaBytes,
+  flagsAt: pageHeader + 28,
+  unflushed: unflushedFlag,
+});
+
 /** One of LMDB's trees. `root` is undefined where it is empty. */
 export interface Tree {
   readonly entries: number;

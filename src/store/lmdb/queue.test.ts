@@ -34,6 +34,7 @@ class FakeLmdb {
       getWriteTxnId: () => this.transactions,
       resetReadTxn: () => undefined,
       readerCheck: () => 0,
+      env: { sync: () => undefined },
       close: async () => undefined,
     },
     cells: this.#handle("cells"),
@@ -111,6 +112,33 @@ describe("the write queue", () => {
     expect(new Set(answers)).toEqual(new Set(["applied"]));
     expect(lmdb.transactions).toBe(1);
     expect(lmdb.size).toBe(100);
+  });
+
+  it("answers only what the file says is flushed, however soon LMDB's binding says so", async () => {
+    const { lmdb } = start();
+    let through = 0;
+    let flushes = 0;
+    const flush = async () => {
+      // The first look comes while the flush still runs.
+      if (++flushes === 2) through = lmdb.transactions;
+    };
+    const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", {
+      through: () => through,
+      flush,
+    });
+    expect(await ask(queue, put("a"))).toBe("applied");
+    expect(flushes).toBe(2);
+    through = Number.POSITIVE_INFINITY;
+    expect(await ask(queue, put("b"))).toBe("applied");
+    expect(flushes).toBe(2);
+  });
+
+  it("fails a group whose flush fails after LMDB's binding has called it done", async () => {
+    const { lmdb } = start();
+    const flush = () => Promise.reject(Object.assign(new Error("input/output"), { code: 5 }));
+    const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", { through: () => 0, flush });
+    expect(await ask(queue, put("a"))).toBe("unknown");
+    await expect(ask(queue, put("b"))).rejects.toThrow(StoreError);
   });
 
   it("fails a group that LMDB could not commit, and does the next one", async () => {

@@ -1,7 +1,8 @@
-import type { Environment } from "../../environment/index.js";
+import { type Environment, sleep } from "../../environment/index.js";
 import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { storeError } from "./errors.js";
+import type { Flushes } from "./flushes.js";
 import { commitError, Group, type Transaction } from "./group.js";
 import { GuardMemo } from "./memo.js";
 import { Plan } from "./plan.js";
@@ -19,6 +20,8 @@ const transactionRequests = 4_096;
  * seen the end of a transaction joins that transaction, and holds up its flush.
  */
 const restMs = 1;
+/** Looks at the file, `restMs` apart, for the flush of a group that the binding resolved too soon. */
+const mostFlushWaits = 60_000;
 /** Requests between two looks at the clock. */
 const requestsPerLook = 8;
 
@@ -30,6 +33,7 @@ export class WriteQueue {
   readonly #databases: Databases;
   readonly #environment: Environment;
   readonly #path: string;
+  readonly #flushes: Pick<Flushes, "through" | "flush"> | undefined;
   /** Tells this queue's groups from those of other processes. */
   readonly #writer: number;
   #waiting: Request[] = [];
@@ -43,7 +47,14 @@ export class WriteQueue {
   readonly #flights = new Set<Promise<void>>();
   #broken: PercolatorError | undefined;
 
-  constructor(databases: Databases, environment: Environment, path: string) {
+  /** Without `flushes`, a group counts as flushed when LMDB's binding says so. */
+  constructor(
+    databases: Databases,
+    environment: Environment,
+    path: string,
+    flushes?: Pick<Flushes, "through" | "flush">,
+  ) {
+    this.#flushes = flushes;
     this.#databases = databases;
     this.#environment = environment;
     this.#path = path;
@@ -71,6 +82,7 @@ export class WriteQueue {
     const group = new Group(++this.#lastGroup);
     const flight = this.#databases.root
       .transaction(() => this.#fill(group))
+      .then(() => this.#flushed(group))
       .then(
         () => this.#finish(group),
         (error: unknown) => this.#fail(group, error),
@@ -203,6 +215,31 @@ export class WriteQueue {
     if (state.writer !== this.#writer) return;
     for (const group of earlier) {
       if (state.group >= group.number) this.#answer(group.requests.filter((request) => request.early));
+    }
+  }
+
+  /**
+   * The binding at times resolves a group with the flush of the transaction before the group's own: one that was asked for
+   * just as that one ended. So the file is asked whether the flush is done.
+   */
+  #flushed(group: Group): Promise<void> | undefined {
+    const { transaction, wrote } = group;
+    if (this.#flushes === undefined || transaction === undefined || !wrote) return undefined;
+    if (transaction.failure !== undefined || this.#flushes.through() >= transaction.id) return undefined;
+    return this.#awaitFlush(this.#flushes, transaction, group);
+  }
+
+  async #awaitFlush(
+    flushes: Pick<Flushes, "through" | "flush">,
+    transaction: Transaction,
+    group: Group,
+  ): Promise<void> {
+    for (let wait = 0; flushes.through() < transaction.id && wait < mostFlushWaits; wait++) {
+      await flushes.flush();
+      if (flushes.through() < transaction.id) await sleep(this.#environment, restMs);
+    }
+    if (flushes.through() < transaction.id || this.#outcome(group) === "lost") {
+      throw new StoreError(`LMDB did not commit its transaction ${transaction.id}, and did not say why.`);
     }
   }
 

@@ -2,7 +2,7 @@ import type { CellView, Position, RowView } from "../cell.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../row-store.js";
 import type { Databases } from "./databases.js";
 import { CellAddress, Key, readTimestamp, tablePrefix } from "./key.js";
-import { flags, headerBytes } from "./layout.js";
+import { checkEntry, flags, headerBytes } from "./layout.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
 import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
 
@@ -80,6 +80,7 @@ function readCell(
   const entry = databases.cells.getBinaryFast(address.of(prefix, row, column));
   if (entry === undefined) return undefined;
   const length = entry.length;
+  checkEntry(entry, length);
   const cellFlags = entry[0]!;
   const timestamp = (cellFlags & flags.write) === 0 ? -1 : readTimestamp(entry, 1);
   const value = timestamp <= at && length > headerBytes ? entry.subarray(headerBytes, length) : noBytes;

@@ -2,7 +2,7 @@ import type { Columns } from "../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
 import { type Databases, type EntryReader, entryReader } from "./databases.js";
 import { Key, longestEncodedKey, readTimestamp } from "./key.js";
-import { flags, headerBytes } from "./layout.js";
+import { checkEntry, damagedStore, flags, headerBytes } from "./layout.js";
 
 /** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
 const missesBeforeSeek = 6;
@@ -117,13 +117,14 @@ export class CellScan implements EntryReader {
     const from = start + this.#prefix.length;
     const columnStart = this.#sameRow(target, from, end)
       ? from + this.#rowLength
-      : this.#enterRow(target, from);
+      : this.#enterRow(target, from, end);
     if (!this.#sameColumn(target, columnStart, end)) this.#enterColumn(target, columnStart, end);
     this.wanted = this.#columnWanted;
   }
 
   value(entry: Uint8Array, length: number): void {
     if (!this.wanted) return;
+    checkEntry(entry, length);
     this.flags = entry[0]!;
     this.bytes = noBytes;
     if ((this.flags & flags.write) === 0) {
@@ -176,16 +177,19 @@ export class CellScan implements EntryReader {
   }
 
   /** Copies the encoded row, its end mark included. Gives the place of the column. */
-  #enterRow(target: Uint8Array, from: number): number {
+  #enterRow(target: Uint8Array, from: number, end: number): number {
     let length = 0;
     let nuls = 0;
     for (;;) {
+      if (from + length >= end) throw this.#noKey();
       const byte = target[from + length]!;
       rowBytes[length++] = byte;
       if (byte !== 0) continue;
+      if (from + length >= end) throw this.#noKey();
       const mark = target[from + length]!;
       rowBytes[length++] = mark;
       if (mark === 1) break;
+      if (mark !== 0xff) throw this.#noKey();
       nuls++;
     }
     this.#rowLength = length;
@@ -193,6 +197,12 @@ export class CellScan implements EntryReader {
     this.#row = undefined;
     this.rowNumber++;
     return from + length;
+  }
+
+  /** The next row is read whole. */
+  #noKey(): Error {
+    this.#rowLength = 0;
+    return damagedStore("a key that names no row and column");
   }
 
   #sameColumn(target: Uint8Array, from: number, end: number): boolean {

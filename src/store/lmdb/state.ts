@@ -1,5 +1,6 @@
 import type { Databases } from "./databases.js";
 import { Key, readTimestamp, writeTimestamp } from "./key.js";
+import { damagedStore } from "./layout.js";
 
 /** What `meta` says of the store as a whole; written once by every group that changes anything. */
 export interface StoreState {
@@ -24,7 +25,7 @@ export function readState(databases: Databases): StoreState {
   const bytes = databases.meta.getBinaryFast(stateKey);
   if (bytes === undefined) return newState;
   return {
-    counter: readTimestamp(bytes, 0),
+    counter: counterOf(bytes),
     writer: readTimestamp(bytes, 8),
     group: readTimestamp(bytes, 16),
   };
@@ -33,7 +34,13 @@ export function readState(databases: Databases): StoreState {
 /** The counter alone. */
 export function readCounter(databases: Databases): number {
   const bytes = databases.meta.getBinaryFast(stateKey);
-  return bytes === undefined ? 0 : readTimestamp(bytes, 0);
+  return bytes === undefined ? 0 : counterOf(bytes);
+}
+
+function counterOf(bytes: Uint8Array): number {
+  const counter = bytes.length === record.length ? readTimestamp(bytes, 0) : Number.NaN;
+  if (Number.isSafeInteger(counter)) return counter;
+  throw damagedStore(`a state of ${bytes.length} bytes with the counter ${counter}`);
 }
 
 export function writeState(databases: Databases, state: StoreState): void {

@@ -1,0 +1,39 @@
+import { closeSync, openSync } from "node:fs";
+import { arch, endianness } from "node:os";
+import type { Root } from "./databases.js";
+import { DataFile } from "./pages.js";
+
+/** Tells what of an open file is flushed, by the file itself. */
+export interface Flushes {
+  /** Number of the newest of LMDB's transactions that is flushed for certain. */
+  through(): number;
+  /** Resolves when all that is committed now is flushed. */
+  flush(): Promise<void>;
+  close(): void;
+}
+
+/** The flushes of a data file that is open for writing. */
+export function fileFlushes(root: Root, dataFile: string): Flushes {
+  // Where its heads cannot be read here, the binding is believed.
+  const readable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
+  const file = readable ? openSync(dataFile, "r") : undefined;
+  return {
+    through() {
+      if (file === undefined) return Number.POSITIVE_INFINITY;
+      const { pair, flushed } = new DataFile(file, 0).metas();
+      const heads = [...pair.filter((head) => head.flushed), ...(flushed === undefined ? [] : [flushed])];
+      return Math.max(0, ...heads.map((head) => head.transaction));
+    },
+    flush() {
+      return new Promise((resolve, reject) => {
+        root.env.sync((error) => {
+          if (error === undefined || error === null) resolve();
+          else reject(error instanceof Error ? error : new Error(String(error)));
+        });
+      });
+    },
+    close() {
+      if (file !== undefined) closeSync(file);
+    },
+  };
+}
