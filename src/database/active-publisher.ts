@@ -1,5 +1,6 @@
 import type { Environment, Timer } from "../environment/index.js";
-import type { RowStore } from "../store/index.js";
+import { decodeJson, isTime, isWhole, record } from "../observer/index.js";
+import type { Position, RangePage, RowStore, RowView } from "../store/index.js";
 import {
   type CellAddress,
   decodeWrite,
@@ -17,6 +18,8 @@ interface Published {
   /** Wall time in milliseconds after which it no longer counts. */
   readonly expires: number;
 }
+
+const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
 /**
  * Tells the other processes on a store of the oldest transaction or snapshot that this one holds, so that their
@@ -96,23 +99,30 @@ export class ActivePublisher {
 /** The oldest timestamp that any process has published and that still counts; removes what has expired. */
 export async function oldestPublished(store: RowStore, environment: Environment): Promise<number> {
   let oldest = Number.POSITIVE_INFINITY;
-  const start = Buffer.from(rowPrefix);
-  const end = Buffer.from("active0");
-  const page = await store.readRange({
-    table: systemTable,
-    start: { row: start },
-    end: { row: end },
-    columns: [{ exact: column }],
-    at: Number.POSITIVE_INFINITY,
-  });
-  for (const { row, cells } of page.rows) {
+  for await (const { row, cells } of publishedRows(store)) {
     const value = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
     if (value === undefined) continue;
-    const published = JSON.parse(Buffer.from(value).toString()) as Published;
+    const published = decodeJson(value, "The record of a process's oldest snapshot", isPublished);
     if (published.expires < environment.now()) await removeEntry(store, row);
     else oldest = Math.min(oldest, published.oldest);
   }
   return oldest;
+}
+
+async function* publishedRows(store: RowStore): AsyncGenerator<RowView> {
+  let start: Position | undefined = { row: Buffer.from(rowPrefix) };
+  const end = { row: Buffer.from("active0") };
+  while (start !== undefined) {
+    const page: RangePage = await store.readRange({
+      table: systemTable,
+      start,
+      end,
+      columns: [{ exact: column }],
+      at: Number.POSITIVE_INFINITY,
+    });
+    yield* page.rows;
+    start = page.next;
+  }
 }
 
 async function removeEntry(store: RowStore, row: Uint8Array): Promise<void> {

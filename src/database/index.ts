@@ -1,3 +1,4 @@
+export { buildContext } from "./context.js";
 export { Database, type DatabaseStatus } from "./database.js";
 export type { Location } from "./location.js";
 export { open } from "./open.js";

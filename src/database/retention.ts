@@ -1,4 +1,5 @@
 import type { Environment } from "../environment/index.js";
+import { StoreDamagedError } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
 import { decodeWrite, encodeWrite, systemCell } from "../transaction/index.js";
 
@@ -17,7 +18,12 @@ export async function settleRetention(
   const page = store.readRow({ table, row, columns, at: Number.POSITIVE_INFINITY });
   const { cells } = page instanceof Promise ? await page : page;
   const stored = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
-  const recorded = stored === undefined ? undefined : Number(Buffer.from(stored).toString("utf8"));
+  const recorded = stored === undefined ? undefined : decodeRetention(stored);
+  if (given === undefined && Number.isNaN(recorded)) {
+    throw new StoreDamagedError(
+      "The retention that the database has recorded cannot be read; open it with `retentionMs`, which records it anew.",
+    );
+  }
   if (given === undefined || given === recorded) return recorded;
   const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: Buffer.from(String(given)) });
   await store.mutate({
@@ -30,4 +36,11 @@ export async function settleRetention(
     ],
   });
   return given;
+}
+
+/** NaN where the bytes are no such number. */
+function decodeRetention(bytes: Uint8Array): number {
+  const text = Buffer.from(bytes).toString("latin1");
+  const retentionMs = /^\d+(\.\d+)?(e[+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(retentionMs) ? retentionMs : Number.NaN;
 }

@@ -1,5 +1,5 @@
 import { StoreDamagedError } from "../errors/index.js";
-import { asBuffer, readTimestamp, writeTimestamp } from "../transaction/index.js";
+import { asBuffer, checkedTimestamp, writeTimestamp } from "../transaction/index.js";
 
 /*
  * An acknowledgment stands in the observed cell's row, in a column of its own for each observer and cell; so does the
@@ -28,6 +28,29 @@ export function parkedPrefix(observer: string): Buffer {
   return Buffer.from(`~parked\0${observer}\0`);
 }
 
+/** A column in which an observer's record of a cell stands. */
+export interface RecordColumn {
+  readonly kind: "acknowledgment" | "parked";
+  readonly observer: string;
+  /** The observed cell's column, in the same row. */
+  readonly column: Uint8Array;
+}
+
+/** What a column records; undefined for one that is no observer's record. */
+export function parseRecordColumn(column: Uint8Array): RecordColumn | undefined {
+  const bytes = asBuffer(column);
+  const kindEnd = bytes.indexOf(0);
+  const observerEnd = kindEnd < 0 ? -1 : bytes.indexOf(0, kindEnd + 1);
+  if (observerEnd < 0) return undefined;
+  const kind = bytes.toString("latin1", 0, kindEnd);
+  if (kind !== "~ack" && kind !== "~parked") return undefined;
+  return {
+    kind: kind === "~ack" ? "acknowledgment" : "parked",
+    observer: bytes.toString("latin1", kindEnd + 1, observerEnd),
+    column: bytes.subarray(observerEnd + 1),
+  };
+}
+
 export function encodeAcknowledgment(acknowledgment: Acknowledgment): Buffer {
   const bytes = Buffer.allocUnsafe(acknowledgmentBytes);
   writeTimestamp(bytes, acknowledgment.start, 0);
@@ -38,11 +61,11 @@ export function encodeAcknowledgment(acknowledgment: Acknowledgment): Buffer {
 
 export function decodeAcknowledgment(value: Uint8Array): Acknowledgment {
   const bytes = asBuffer(value);
-  if (bytes.length < acknowledgmentBytes) {
+  if (bytes.length !== acknowledgmentBytes) {
     throw new StoreDamagedError("An observer's acknowledgment in the store cannot be read; run `check`.");
   }
   return {
-    start: readTimestamp(bytes, 0),
+    start: checkedTimestamp(bytes, 0, "observer's acknowledgment"),
     version: bytes.readUInt32BE(8),
     chain: bytes.readUInt32BE(12),
   };

@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../errors/index.js";
+import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "./stored-json.js";
 
 /** A backfill as the registry records it, so that it goes on where it was after whatever happened. */
 export interface BackfillState {
@@ -16,40 +16,52 @@ export interface BackfillState {
   readonly marked: number;
 }
 
-const noRow = null;
+/** The state as JSON has it: bytes in hexadecimal. */
+interface StoredState {
+  readonly start: string | null;
+  readonly end: string | null;
+  readonly cursor: string | null;
+  readonly column: string | null;
+  readonly version: number;
+  readonly marked: number;
+}
+
+const isHex: Guard<string> = (value): value is string =>
+  typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value);
+const isPlace = nullable(isHex);
+const isStoredState = record<StoredState>({
+  start: isPlace,
+  end: isPlace,
+  cursor: isPlace,
+  column: isPlace,
+  version: isWhole,
+  marked: isWhole,
+});
 
 export function encodeBackfill(state: BackfillState): Buffer {
   const { start, end, cursor, column, version, marked } = state;
-  const hex = (bytes: Buffer | undefined) => bytes?.toString("hex") ?? noRow;
-  return Buffer.from(
-    JSON.stringify({
-      start: hex(start),
-      end: hex(end),
-      cursor: hex(cursor),
-      column: hex(column),
-      version,
-      marked,
-    }),
-  );
+  const hex = (bytes: Buffer | undefined) => bytes?.toString("hex") ?? null;
+  const stored: StoredState = {
+    start: hex(start),
+    end: hex(end),
+    cursor: hex(cursor),
+    column: hex(column),
+    version,
+    marked,
+  };
+  return encodeJson(stored);
 }
 
 export function decodeBackfill(bytes: Uint8Array): BackfillState {
-  try {
-    const read = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
-      readonly [name in keyof BackfillState]?: unknown;
-    };
-    const buffer = (hex: unknown) => (typeof hex === "string" ? Buffer.from(hex, "hex") : undefined);
-    return {
-      start: buffer(read.start),
-      end: buffer(read.end),
-      cursor: buffer(read.cursor),
-      column: buffer(read.column),
-      version: Number(read.version),
-      marked: Number(read.marked),
-    };
-  } catch (cause) {
-    throw new StoreDamagedError("The record of a backfill in the store cannot be read; run `check`.", {
-      cause,
-    });
-  }
+  const read = decodeJson(bytes, "The record of a backfill in the store", isStoredState);
+  const buffer = (hex: string | null) => (hex === null ? undefined : Buffer.from(hex, "hex"));
+  const { version, marked } = read;
+  return {
+    start: buffer(read.start),
+    end: buffer(read.end),
+    cursor: buffer(read.cursor),
+    column: buffer(read.column),
+    version,
+    marked,
+  };
 }

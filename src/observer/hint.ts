@@ -1,6 +1,7 @@
 import { prefixEnd } from "../schema/index.js";
 import { allColumns, type MutationAnswer, type RowMutation, type RowStore } from "../store/index.js";
 import { asBuffer, type CellAddress, decodeWrite, hintTable, putHint } from "../transaction/index.js";
+import { decodeJson, isString, isTime, isWhole, optional, record } from "./stored-json.js";
 
 /*
  * A hint's row is the observer's name, NUL, a bucket's byte and the row's bytes; its column is the cell's path. So all hints
@@ -25,6 +26,15 @@ export interface HintState {
   /** The session in which a long run is under way. */
   readonly runner?: string | undefined;
 }
+
+const isHintState = record<HintState>({
+  attempts: isWhole,
+  notBefore: isTime,
+  error: optional(isString),
+  crashes: optional(isWhole),
+  countedUpTo: optional(isWhole),
+  runner: optional(isString),
+});
 
 export const freshState: HintState = Object.freeze({ attempts: 0, notBefore: 0 });
 
@@ -111,7 +121,7 @@ export function writeHintState(
 function decodeState(bytes: Uint8Array | undefined): HintState {
   if (bytes === undefined || bytes.length === 0) return freshState;
   try {
-    return { ...freshState, ...(JSON.parse(asBuffer(bytes).toString("utf8")) as HintState) };
+    return decodeJson(bytes, "A hint's state", isHintState);
   } catch {
     // A state is a help and no more: a hint whose state cannot be read counts as new.
     return freshState;

@@ -54,6 +54,7 @@ export async function untilIdle(pool: WorkerPool, options: UntilIdleOptions): Pr
 
 function unlessAborted(waited: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
@@ -77,7 +78,8 @@ async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphan
       const again = await surveyHints(pool, signal);
       if (!again.busy && again.orphans.size > 0) throw orphansError(again);
     }
-    await pool.scan();
+    // A worker that cannot begin, because its store fails, is waited for by nobody for ever.
+    await unlessAborted(pool.scan(), signal);
     if (!board.isQuiet) pauseMs = shortestPauseMs;
     else {
       await sleep(environment, pauseMs, signal);

@@ -1,4 +1,9 @@
-export { type Acknowledgment, decodeAcknowledgment } from "./acknowledgment.js";
+export {
+  type Acknowledgment,
+  decodeAcknowledgment,
+  parseRecordColumn,
+  type RecordColumn,
+} from "./acknowledgment.js";
 export {
   type BackfillOptions,
   type BackfillProgress,
@@ -9,6 +14,7 @@ export {
 export type { ObservedCell } from "./cell-of.js";
 export type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
 export type { FailureText } from "./failure.js";
+export { parseHintRow } from "./hint.js";
 export type { DrainOptions, DrainProgress, IdleOptions } from "./idle.js";
 export { isObserver, type Observer, observer } from "./observer.js";
 export type { ObserverOptions } from "./options.js";
@@ -25,7 +31,10 @@ export { type PoolOptions, WorkerPool, type WorkOptions } from "./pool.js";
 export type { ObserverRecord, RegisteredObserver } from "./registered.js";
 export { registryLimits } from "./registration.js";
 export { Registry, type RegistryOptions } from "./registry.js";
-export type { RegistryView } from "./registry-view.js";
+export { registryRows } from "./registry-cells.js";
+export { type RegistryCell, type RegistryView, registryOf } from "./registry-view.js";
 export { type HostedObservers, type SessionRecord, Sessions, type SessionsOptions } from "./sessions.js";
+export { decodeJson, isTime, isWhole, record } from "./stored-json.js";
 export { type UnregisterOptions, unregister } from "./unregister.js";
+export { type WorkOnceOptions, workOnce } from "./work-once.js";
 export { type StopOptions, Worker } from "./worker.js";

@@ -1,6 +1,6 @@
-import { ObserverError } from "../errors/index.js";
 import type { CellAddress } from "../transaction/index.js";
 import type { FailureText } from "./failure.js";
+import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "./stored-json.js";
 
 /** The table in which everything that was given up on is listed, so that finding it costs no scan of the data. */
 export const parkedTable = "~parked";
@@ -27,14 +27,22 @@ export function parseParkedRow(row: Uint8Array): { readonly observer: string; re
   return { observer: Buffer.from(row.subarray(0, end)).toString("latin1"), row: row.subarray(end + 1) };
 }
 
+const isParkedEntry = record<ParkedEntry>({
+  start: isWhole,
+  attempts: isWhole,
+  parkedAt: isTime,
+  error: record<FailureText>({
+    name: isString,
+    code: optional(isString),
+    message: isString,
+    stack: optional(isString),
+  }),
+});
+
 export function encodeParkedEntry(entry: ParkedEntry): Buffer {
-  return Buffer.from(JSON.stringify(entry));
+  return encodeJson(entry);
 }
 
 export function decodeParkedEntry(bytes: Uint8Array): ParkedEntry {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as ParkedEntry;
-  } catch (cause) {
-    throw new ObserverError("An entry of what is parked cannot be read; run `check`.", { cause });
-  }
+  return decodeJson(bytes, "An entry of what is parked", isParkedEntry);
 }

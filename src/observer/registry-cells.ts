@@ -1,6 +1,16 @@
-import { StoreDamagedError } from "../errors/index.js";
-import type { ColumnKind } from "../schema/index.js";
+import type { ColumnDescription, ColumnKind, TableDescription } from "../schema/index.js";
 import { type CellAddress, systemCell } from "../transaction/index.js";
+import {
+  decodeJson,
+  type Guard,
+  isString,
+  isTime,
+  isWhole,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+} from "./stored-json.js";
 
 /*
  * The registry stands in the system table: a row for each table and each observer, and the generation, whose newest
@@ -53,16 +63,37 @@ export interface StoredForgotten extends StoredObserver {
   readonly upTo: number;
 }
 
-export function encodeJson(value: object): Buffer {
-  return Buffer.from(JSON.stringify(value));
+const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
+/** A kind that only a newer version of the package knows is no damage; who uses the table is told. */
+const isAnyKind = isString as unknown as Guard<ColumnKind>;
+const isTableDescription = record<TableDescription>({
+  name: isString,
+  key: isString,
+  columns: listOf(record<ColumnDescription>({ name: isString, kind: isAnyKind, codec: nullable(isString) })),
+});
+const observerShape = { table: isString, column: isString, kind: isKind };
+const isStoredObserver = record<StoredObserver>(observerShape);
+const isStoredVersion = record<StoredVersion>({ version: isWhole, recordedAt: isTime });
+const isStoredForgotten = record<StoredForgotten>({ ...observerShape, upTo: isWhole });
+
+export function decodeTable(bytes: Uint8Array, table: string): TableDescription {
+  const isIt = (value: unknown): value is TableDescription =>
+    isTableDescription(value) && value.name === table;
+  return decodeJson(bytes, recordOf(`table ${table}`), isIt);
 }
 
-export function decodeJson<T>(bytes: Uint8Array, where: string): T {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as T;
-  } catch (cause) {
-    throw new StoreDamagedError(`The registry's record of ${where} cannot be read; run \`check\`.`, {
-      cause,
-    });
-  }
+export function decodeStoredObserver(bytes: Uint8Array, name: string): StoredObserver {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredObserver);
+}
+
+export function decodeStoredVersion(bytes: Uint8Array, name: string): StoredVersion {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredVersion);
+}
+
+export function decodeForgotten(bytes: Uint8Array, name: string): StoredForgotten {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredForgotten);
+}
+
+function recordOf(what: string): string {
+  return `The registry's record of ${what}`;
 }

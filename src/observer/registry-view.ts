@@ -12,13 +12,14 @@ import type {
 import { decodeBackfill } from "./backfill-state.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 import {
-  decodeJson,
+  decodeForgotten,
+  decodeStoredObserver,
+  decodeStoredVersion,
+  decodeTable,
   generationCell,
   parseRegistryRow,
   registryRows,
   type StoredForgotten,
-  type StoredObserver,
-  type StoredVersion,
 } from "./registry-cells.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
@@ -106,25 +107,45 @@ function guardsOf(generation: number): RowMutation {
   });
 }
 
+/** A cell of the registry, as a snapshot shows it. */
+export interface RegistryCell {
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  /** Timestamp of the commit that wrote it. */
+  readonly commit: number;
+  /** Undefined where it was deleted. */
+  readonly value: Uint8Array | undefined;
+}
+
 interface ObserverCells {
-  definition?: CommittedCell;
-  version?: CommittedCell;
-  backfill?: CommittedCell;
+  definition?: RegistryCell;
+  version?: RegistryCell;
+  backfill?: RegistryCell;
 }
 
 /** Reads the registry whole, as of a snapshot. */
 export async function readRegistry(reader: SnapshotReader): Promise<RegistryView> {
+  const cells: RegistryCell[] = [];
+  for await (const { row, cell } of registryCells(reader)) {
+    const { column, commit, value } = cell;
+    cells.push({ row, column, commit, value });
+  }
+  return registryOf(reader.timestamp, cells);
+}
+
+/** The registry that all its cells of one snapshot make up. */
+export function registryOf(at: number, registry: Iterable<RegistryCell>): RegistryView {
   const tables = new Map<string, TableDescription>();
   const forgotten = new Map<string, StoredForgotten>();
   const cells = new Map<string, ObserverCells>();
   let generation = 0;
-  for await (const { row, cell } of registryCells(reader)) {
-    if (Buffer.compare(row, generationCell.row) === 0) generation = cell.commit;
-    const parsed = parseRegistryRow(row);
+  for (const cell of registry) {
+    if (Buffer.compare(cell.row, generationCell.row) === 0) generation = cell.commit;
+    const parsed = parseRegistryRow(cell.row);
     if (parsed === undefined || cell.value === undefined) continue;
     const { kind, name } = parsed;
-    if (kind === "table") tables.set(name, decodeJson(cell.value, `table ${name}`));
-    else if (kind === "forgotten") forgotten.set(name, decodeJson(cell.value, `observer ${name}`));
+    if (kind === "table") tables.set(name, decodeTable(cell.value, name));
+    else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
     else {
       const column = Buffer.from(cell.column).toString("utf8") as keyof ObserverCells;
       cells.set(name, { ...cells.get(name), [column]: cell });
@@ -132,7 +153,7 @@ export async function readRegistry(reader: SnapshotReader): Promise<RegistryView
   }
   const observers = new Map<string, RegisteredObserver>();
   for (const [name, found] of cells) observers.set(name, new RegisteredObserver(decodeObserver(name, found)));
-  return new RegistryView({ at: reader.timestamp, generation, tables, observers, forgotten });
+  return new RegistryView({ at, generation, tables, observers, forgotten });
 }
 
 async function* registryCells(
@@ -157,8 +178,8 @@ function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
   if (definition?.value === undefined || version?.value === undefined) {
     throw new StoreDamagedError(`The registry's record of observer ${name} is incomplete; run \`check\`.`);
   }
-  const stored = decodeJson<StoredObserver>(definition.value, `observer ${name}`);
-  const storedVersion = decodeJson<StoredVersion>(version.value, `observer ${name}`);
+  const stored = decodeStoredObserver(definition.value, name);
+  const storedVersion = decodeStoredVersion(version.value, name);
   return {
     name,
     table: stored.table,

@@ -14,7 +14,6 @@ import {
 import type { Observer } from "./observer.js";
 import { distinctObservers, planRegistration, type RegistrationPlan } from "./registration.js";
 import {
-  encodeJson,
   generationCell,
   observerCell,
   type StoredObserver,
@@ -23,6 +22,7 @@ import {
   versionCell,
 } from "./registry-cells.js";
 import { type RegistryView, readRegistry } from "./registry-view.js";
+import { encodeJson } from "./stored-json.js";
 
 export interface RegistryOptions {
   readonly store: RowStore;
@@ -32,6 +32,8 @@ export interface RegistryOptions {
    * Default: 1,000.
    */
   readonly cacheMs?: number | undefined;
+  /** What another one has read of the same store, so that it need not be read again. */
+  readonly view?: RegistryView | undefined;
 }
 
 const mostAttempts = 100;
@@ -62,6 +64,7 @@ export class Registry implements Schemas, Notifications {
   constructor(options: RegistryOptions) {
     this.#store = options.store;
     this.#environment = options.environment;
+    this.#view = options.view;
     this.cacheMs = options.store.capabilities.atomicBatches ? 0 : (options.cacheMs ?? 1_000);
   }
 

@@ -9,7 +9,7 @@ import {
   systemTable,
   type TransactionContext,
 } from "../transaction/index.js";
-import { decodeJson } from "./registry-cells.js";
+import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "./stored-json.js";
 import { readSuspicions, suspect } from "./suspicions.js";
 
 /** Names of observers with the version that is run. */
@@ -25,6 +25,12 @@ export interface SessionRecord {
   readonly process: string;
 }
 
+const isSessionRecord = record<SessionRecord>({
+  observers: dictionaryOf(isWhole),
+  expires: isTime,
+  process: isString,
+});
+
 export interface SessionsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
@@ -39,6 +45,9 @@ const beatMs = 1_000;
 const timeToLiveMs = 5 * beatMs;
 /** How long what was read of other sessions counts as new. */
 const cacheMs = 250;
+
+const noBytes = new Uint8Array(0);
+const unreadable: SessionRecord = Object.freeze({ observers: {}, expires: 0, process: "" });
 
 /**
  * The processes that work on a store, as they tell each other in its system table. A session is recorded while workers stand
@@ -204,23 +213,37 @@ export class Sessions implements Liveness {
         at: Number.POSITIVE_INFINITY,
       });
       for (const { row, cells } of page.rows) {
-        const value = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
-        if (value === undefined) continue;
+        const stored = cells[0]?.write?.value;
+        if (stored === undefined) continue;
         const session = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
-        yield [session, decodeJson<SessionRecord>(value, `session ${session}`)];
+        yield [session, this.#decode(session, stored)];
       }
       start = page.next;
     }
   }
 
+  /** A record that cannot be read is of nobody who lives: whoever does writes it anew within a second. */
+  #decode(session: string, stored: Uint8Array): SessionRecord {
+    try {
+      const bytes = decodeWrite(stored).value ?? noBytes;
+      return decodeJson(bytes, `The record of session ${session}`, isSessionRecord);
+    } catch (error) {
+      this.#attached.events.emit("backgroundFailure", {
+        doing: `reading the record of session ${session}`,
+        error,
+      });
+      return unreadable;
+    }
+  }
+
   async #putRecord(): Promise<void> {
-    const record: SessionRecord = {
+    const state: SessionRecord = {
       observers: this.#hosted,
       expires: this.#environment.now() + timeToLiveMs,
       process: this.#environment.processName,
     };
     const { table, row } = systemCell(`${rowPrefix}${this.session}`, "state");
-    const value = Buffer.from(JSON.stringify(record));
+    const value = encodeJson(state);
     await this.#store.mutate({
       table,
       row,

@@ -8,12 +8,12 @@ import { decodeParkedEntry, parkedTable } from "./parked-entry.js";
 import type { Registry } from "./registry.js";
 import {
   backfillCell,
-  encodeJson,
   forgottenCell,
   observerCell,
   type StoredForgotten,
   versionCell,
 } from "./registry-cells.js";
+import { encodeJson } from "./stored-json.js";
 import { clearSuspicion } from "./suspicions.js";
 
 export interface UnregisterOptions {

@@ -4,7 +4,7 @@ import { type PartVersion, parts } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { readPrimary } from "./primary.js";
-import { readCells } from "./raw.js";
+import { newestValue, readCells } from "./raw.js";
 import { ofPart, walkCells } from "./raw-walk.js";
 import { decodeLock, decodeStatus, decodeWrite } from "./records.js";
 
@@ -180,10 +180,8 @@ class Checker {
   async #isHandled(cell: CellAddress, observer: ColumnObserver, commit: number): Promise<boolean> {
     for (const column of [observer.acknowledgment, observer.parked]) {
       const address = { table: cell.table, row: cell.row, column };
-      const [newest] = await readCells(this.#context.store, address, ["write"], 0, Number.POSITIVE_INFINITY);
-      if (newest === undefined) continue;
-      const { kind, value } = decodeWrite(newest.value);
-      if (kind === "put" && value !== undefined && observer.acknowledged(value) >= commit) return true;
+      const value = await newestValue(this.#context.store, address);
+      if (value !== undefined && observer.acknowledged(value) >= commit) return true;
     }
     return false;
   }

@@ -1,12 +1,13 @@
-import { sleep } from "../environment/index.js";
-import { throwIfAborted } from "../errors/index.js";
+import { backoffDelay, sleep } from "../environment/index.js";
+import { StoreError, throwIfAborted } from "../errors/index.js";
 import type { Mutation, PartVersion } from "../store/index.js";
+import { showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { dropGuards } from "./guards.js";
 import { rollbackPrimary } from "./primary.js";
-import { readCells } from "./raw.js";
+import { newestValue, readCells } from "./raw.js";
 import { ofPart, type WalkedCell, walkCells } from "./raw-walk.js";
-import { decodeLock, decodeWrite, writeKind } from "./records.js";
+import { decodeLock, decodeWrite, writeForm } from "./records.js";
 import { metLock, pushesPerTransaction } from "./resolve.js";
 
 export interface CollectOptions {
@@ -26,6 +27,10 @@ export interface CollectReport {
 }
 
 const collectedAtOnce = 128;
+/** How often a lock is to be taken away before collection gives up. */
+const mostResolutions = 10;
+const resolving = { initialMs: 5, maximumMs: 1_000 };
+const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
 
 /**
  * Garbage collection (PROTOCOL section 7), in its order: publish the safepoint, wait until nobody reads or commits below
@@ -125,7 +130,24 @@ class Collection {
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     } as const;
-    await context.resolver.resolve(context, metLock(cell, version), resolution);
+    // What it stands for is dropped after this: an answer that was lost does not count, only that the lock is gone.
+    for (let attempt = 1; ; attempt++) {
+      await context.resolver.resolve(context, metLock(cell, version), resolution);
+      const { timestamp } = version;
+      const left = await readCells(context.store, cell, ["lock"], timestamp, timestamp + 1);
+      if (left.length === 0) break;
+      if (attempt === mostResolutions) {
+        throw new StoreError(
+          `Garbage collection could not take the lock of the transaction at ${timestamp} from ${showCell(cell)}: the store did ` +
+            `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
+        );
+      }
+      await sleep(
+        context.environment,
+        backoffDelay(context.environment, resolving, attempt),
+        this.#options.signal,
+      );
+    }
     this.#locksResolved++;
   }
 
@@ -134,7 +156,7 @@ class Collection {
     const { store, environment } = this.#context;
     const options = {
       parts: ["write", "data", "txn"],
-      skip: (write: { readonly value: Uint8Array }) => writeKind(write.value) === "put",
+      skip: (write: { readonly value: Uint8Array }) => writeForm(write.value) !== "delete",
       signal: this.#options.signal,
     } as const;
     for await (const cells of walkCells(store, environment, table, options)) {
@@ -152,14 +174,15 @@ class Collection {
     const writes = ofPart(cell.versions, "write");
     const newest = writes.find((write) => write.timestamp <= this.#safepoint);
     const observers = view.observersOf(cell.table, cell.column);
-    const isMarker = newest !== undefined && writeKind(newest.value) === "delete";
+    const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
     const candidates =
       newest === undefined ? [] : writes.filter((write) => write.timestamp < newest.timestamp);
-    const acknowledged =
-      observers.length > 0 && (candidates.length > 0 || isMarker)
-        ? await this.#acknowledgments(cell, observers)
-        : new Map<ColumnObserver, number>();
-    const needed = neededByPrevious(writes, acknowledged);
+    const isAsked = observers.length > 0 && (candidates.length > 0 || isMarker);
+    const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
+    // Counted as handled by hand, what was given up on is what the next run has as its previous.
+    const parked =
+      isAsked && candidates.length > 0 ? await this.#recorded(cell, observers, "parked") : nothing;
+    const needed = neededByPrevious(writes, [...acknowledged.values(), ...parked.values()]);
     const dropped = candidates.filter((write) => !needed.has(write.timestamp));
     const kept = writes.filter((write) => !dropped.includes(write));
     await this.#dropBelow(cell, dropped, kept);
@@ -228,30 +251,26 @@ class Collection {
     if (answer === "applied") this.#versionsDropped++;
   }
 
-  async #acknowledgments(
+  /** The start timestamps that the observers' records of a cell hold. */
+  async #recorded(
     cell: WalkedCell,
     observers: readonly ColumnObserver[],
-  ): Promise<Map<ColumnObserver, number>> {
+    record: "acknowledgment" | "parked",
+  ): Promise<ReadonlyMap<ColumnObserver, number>> {
     const found = new Map<ColumnObserver, number>();
     for (const observer of observers) {
-      const address = { table: cell.table, row: cell.row, column: observer.acknowledgment };
-      const versions = await readCells(this.#context.store, address, ["write"], 0, Number.POSITIVE_INFINITY);
-      const newest = versions[0];
-      if (newest === undefined) continue;
-      const { kind, value } = decodeWrite(newest.value);
-      if (kind === "put" && value !== undefined) found.set(observer, observer.acknowledged(value));
+      const address = { table: cell.table, row: cell.row, column: observer[record] };
+      const value = await newestValue(this.#context.store, address);
+      if (value !== undefined) found.set(observer, observer.acknowledged(value));
     }
     return found;
   }
 }
 
-/** For each observer, the version that was the newest at its last run: it will be its `previous`. */
-function neededByPrevious(
-  writes: readonly PartVersion[],
-  acknowledged: ReadonlyMap<ColumnObserver, number>,
-): ReadonlySet<number> {
+/** The versions that were the newest at these runs: each may be an observer's `previous`. */
+function neededByPrevious(writes: readonly PartVersion[], starts: readonly number[]): ReadonlySet<number> {
   const needed = new Set<number>();
-  for (const start of acknowledged.values()) {
+  for (const start of starts) {
     const previous = writes.find((write) => write.timestamp <= start);
     if (previous !== undefined) needed.add(previous.timestamp);
   }

@@ -201,8 +201,8 @@ export class CoreTransaction {
       signal: this.#options.signal,
     };
     const { context } = this;
-    const atomic = context.store.atomic;
-    if (context.settings.commit === "one-phase" || (request.system && atomic !== undefined)) {
+    if (this.#phases === 1) {
+      const { atomic } = context.store;
       if (atomic === undefined)
         throw new InternalError("One-phase commits need a store with atomic batches.");
       return commitOnePhase(context, atomic, request);
@@ -210,6 +210,13 @@ export class CoreTransaction {
     return request.writes.length > 0
       ? commitTwoPhase(context, request)
       : this.#commitNotifications(context, request);
+  }
+
+  /** The system's own transactions need no locks wherever the store can do without. */
+  get #phases(): 1 | 2 {
+    const { settings, store } = this.context;
+    if (settings.commit === "one-phase") return 1;
+    return this.#options.system && store.atomic !== undefined ? 1 : 2;
   }
 
   async #commitNotifications(context: TransactionContext, request: CommitRequest): Promise<CommitOutcome> {
@@ -233,7 +240,7 @@ export class CoreTransaction {
           commitTimestamp: outcome.commitTimestamp,
           cells,
           label: this.label,
-          phases: context.settings.commit === "one-phase" ? 1 : 2,
+          phases: this.#phases,
         });
       }
       if (outcome.hints.length > 0) context.notifications.committed(outcome.hints, outcome.commitTimestamp);

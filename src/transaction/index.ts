@@ -3,6 +3,7 @@ export {
   addressKey,
   byteString,
   type CellAddress,
+  isSameCell,
   rowKey,
   showCell,
   showColumn,
@@ -33,6 +34,7 @@ export { after, readCells } from "./raw.js";
 export { SnapshotReader } from "./reader.js";
 export {
   asBuffer,
+  checkedTimestamp,
   decodeLock,
   decodeStatus,
   decodeWrite,
@@ -48,7 +50,7 @@ export {
 export { LockResolver } from "./resolve.js";
 export { Safepoint } from "./safepoint.js";
 export { Snapshot } from "./snapshot.js";
-export { type CommitHooks, noHooks, type StepInfo, type StepName } from "./steps.js";
+export { type CommitHooks, noHooks, type ReadInfo, type StepInfo, type StepName } from "./steps.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./system.js";
 export { checkTimeout, type TransactionOptions, type TransactOptions, transact } from "./transact.js";
 export { Transaction } from "./transaction.js";

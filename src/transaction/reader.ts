@@ -16,7 +16,7 @@ import { type CellAddress, showCell } from "./address.js";
 import { CommittedCell, type CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import { readCells } from "./raw.js";
-import { asBuffer, isExternal, readTimestamp, writeHeaderBytes, writeKind } from "./records.js";
+import { asBuffer, decodeWrite, type WriteForm, writeForm, writeHeaderBytes } from "./records.js";
 import { metLock, pushesPerTransaction, type Resolution } from "./resolve.js";
 
 /** What a serializable transaction must see unchanged when it commits. */
@@ -81,11 +81,12 @@ export class SnapshotReader {
     if (!(page instanceof Promise)) {
       const cell = page.cells[0];
       const write = cell?.write;
-      const isPlain = cell?.latest && cell.lock === undefined;
+      const isPlain = cell?.latest && cell.lock === undefined && this.#context.hooks.read === undefined;
       if (isPlain && write !== undefined && !this.#context.fairness.isDue()) {
         const bytes = asBuffer(write.value);
-        if (writeKind(bytes) === "delete") return undefined;
-        if (!isExternal(bytes)) return decode(bytes, writeHeaderBytes, bytes.length);
+        const form = writeForm(bytes);
+        if (form === "delete") return undefined;
+        if (form === "value") return decode(bytes, writeHeaderBytes, bytes.length);
       }
     }
     return this.#slowValue(table, row, columns, page, decode);
@@ -100,7 +101,9 @@ export class SnapshotReader {
   ): Promise<V | undefined> {
     // The page of a store that answers at once may be lent: it is used up before this function first yields.
     const found = page instanceof Promise ? await page : page;
-    const [cell] = await this.#settleRow(table, row, columns, found);
+    const cells = await this.#settleRow(table, row, columns, found);
+    this.#tell(table, row, columns, cells);
+    const [cell] = cells;
     if (this.#context.fairness.isDue()) await this.#context.fairness.turn();
     return cell?.source === undefined ? undefined : decode(cell.source, cell.from, cell.source.length);
   }
@@ -118,6 +121,7 @@ export class SnapshotReader {
     const next = page.next;
     this.#options.recorder?.row(table, row, next === undefined ? columns : columnsBelow(columns, next));
     const cells = await this.#settleRow(table, row, columns, page);
+    this.#tell(table, row, columns, cells);
     if (this.#context.fairness.isDue(cells.length)) await this.#context.fairness.turn();
     return { cells, next };
   }
@@ -132,7 +136,23 @@ export class SnapshotReader {
     if (this.#context.fairness.isDue(rows.length)) await this.#context.fairness.turn();
     // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
     await this.#checkSafepoint();
+    for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);
     return { rows, next: page.next };
+  }
+
+  /** Tells a test what was read: the cells found, and of those named by themselves, which are not there. */
+  #tell(table: string, row: Uint8Array, columns: Columns, cells: readonly CommittedCell[]): void {
+    const { hooks } = this.#context;
+    if (hooks.read === undefined || this.#options.exempt) return;
+    const startTimestamp = this.timestamp;
+    for (const { column, commit, value } of cells)
+      hooks.read({ startTimestamp, cell: { table, row, column }, commit, value });
+    for (const column of columns) {
+      if (!("exact" in column) || cells.some((cell) => Buffer.compare(cell.column, column.exact) === 0))
+        continue;
+      const cell = { table, row, column: column.exact };
+      hooks.read({ startTimestamp, cell, commit: undefined, value: undefined });
+    }
   }
 
   /** The rows decoded, if no lock stands on any and no value stands elsewhere; without yielding. */
@@ -209,8 +229,9 @@ export class SnapshotReader {
       const write = view.write;
       if (write === undefined) continue;
       const bytes = asBuffer(write.value);
-      if (isExternal(bytes)) return undefined;
-      cells.push(committed(view.column, write.timestamp, bytes));
+      const form = writeForm(bytes);
+      if (form === "elsewhere") return undefined;
+      cells.push(committed(view.column, write.timestamp, bytes, form));
     }
     return cells;
   }
@@ -243,7 +264,8 @@ export class SnapshotReader {
     });
     const cells: CommittedCell[] = [];
     for (const { column, commit, bytes, data } of owned) {
-      if (!isExternal(bytes)) cells.push(committed(column, commit, bytes));
+      const form = writeForm(bytes);
+      if (form !== "elsewhere") cells.push(committed(column, commit, bytes, form));
       else {
         const value = await this.#external({ table, row, column }, bytes, data);
         cells.push(new CommittedCell(column, commit, value));
@@ -257,7 +279,7 @@ export class SnapshotReader {
     write: Buffer,
     data: readonly { readonly timestamp: number; readonly value: Buffer }[],
   ): Promise<Buffer> {
-    const start = readTimestamp(write, 1);
+    const { start } = decodeWrite(write);
     const atHand = data.find((version) => version.timestamp === start);
     if (atHand !== undefined) return atHand.value;
     const [found] = await readCells(this.#context.store, cell, ["data"], start, start + 1);
@@ -307,8 +329,8 @@ function keep(cell: CommittedCell): CommittedCell {
 }
 
 /** The cell of a write record that holds its value, or deletes. */
-function committed(column: Uint8Array, commit: number, write: Buffer): CommittedCell {
-  const source = writeKind(write) === "delete" ? undefined : write;
+function committed(column: Uint8Array, commit: number, write: Buffer, form: WriteForm): CommittedCell {
+  const source = form === "delete" ? undefined : write;
   return new CommittedCell(column, commit, source, writeHeaderBytes);
 }
 

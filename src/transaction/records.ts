@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { StoreDamagedError } from "../errors/index.js";
+import { storeLimits } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 
 /**
@@ -44,6 +46,8 @@ const flagDelete = 1;
 const flagExternal = 2;
 const flagOnePhase = 4;
 
+const writeRecord = "write record";
+
 /** Bytes before the value in a write record. */
 export const writeHeaderBytes = 9;
 
@@ -60,6 +64,13 @@ export function writeTimestamp(bytes: Buffer, timestamp: number, offset: number)
 
 export function readTimestamp(bytes: Buffer, offset: number): number {
   return bytes.readUInt32BE(offset) * 0x1_0000_0000 + bytes.readUInt32BE(offset + 4);
+}
+
+/** As {@link readTimestamp}, for bytes that may be damaged. */
+export function checkedTimestamp(bytes: Buffer, offset: number, what: string): number {
+  const timestamp = readTimestamp(bytes, offset);
+  if (Number.isSafeInteger(timestamp)) return timestamp;
+  throw unreadable(what, `its timestamp is ${timestamp}, and none is`);
 }
 
 /** The bytes as a Buffer over the same memory. */
@@ -82,24 +93,28 @@ export function encodeWrite(record: WriteRecord): Buffer {
 
 export function decodeWrite(bytes: Uint8Array): WriteRecord {
   const buffer = asBuffer(bytes);
-  checkLength(buffer, writeHeaderBytes, "write record");
-  const kind = writeKind(buffer);
+  const form = writeForm(buffer);
   return {
-    start: readTimestamp(buffer, 1),
-    kind,
+    start: checkedTimestamp(buffer, 1, writeRecord),
+    kind: form === "delete" ? "delete" : "put",
     onePhase: (buffer[0]! & flagOnePhase) !== 0,
-    value: kind === "delete" || isExternal(buffer) ? undefined : buffer.subarray(writeHeaderBytes),
+    value: form === "value" ? buffer.subarray(writeHeaderBytes) : undefined,
   };
 }
 
-/** What a write record did, without decoding the rest. */
-export function writeKind(bytes: Uint8Array): WriteKind {
-  return (bytes[0]! & flagDelete) !== 0 ? "delete" : "put";
-}
+/** What a write record did: put a value that it holds itself, put one that stands in `c:data`, or deleted. */
+export type WriteForm = "value" | "elsewhere" | "delete";
 
-/** Whether the value stands in `c:data`. */
-export function isExternal(bytes: Uint8Array): boolean {
-  return (bytes[0]! & flagExternal) !== 0;
+/** What a write record did, without decoding the rest. Throws where the bytes are no write record. */
+export function writeForm(bytes: Uint8Array): WriteForm {
+  const length = bytes.length;
+  if (length >= writeHeaderBytes) {
+    const flags = bytes[0]! & ~flagOnePhase;
+    if (flags === 0) return "value";
+    if (length === writeHeaderBytes && flags === flagDelete) return "delete";
+    if (length === writeHeaderBytes && flags === flagExternal) return "elsewhere";
+  }
+  throw unreadable(writeRecord, `its ${length} bytes begin with ${bytes[0] ?? "nothing"}`);
 }
 
 export function encodeLock(record: LockRecord): Buffer {
@@ -130,35 +145,62 @@ function pushPiece(pieces: Uint8Array[], bytes: Uint8Array): void {
 
 export function decodeLock(bytes: Uint8Array): LockRecord {
   const buffer = asBuffer(bytes);
-  checkLength(buffer, 21, "lock");
+  checkLength(buffer, 21);
   let offset = 21;
   const piece = () => {
-    checkLength(buffer, offset + 2, "lock");
+    checkLength(buffer, offset + 2);
     const length = buffer.readUInt16BE(offset);
     const end = offset + 2 + length;
-    checkLength(buffer, end, "lock");
+    checkLength(buffer, end);
     const found = Buffer.from(buffer.subarray(offset + 2, end));
     offset = end;
     return found;
   };
-  const session = piece().toString("utf8");
-  const primary = { table: piece().toString("utf8"), row: piece(), column: piece() };
-  checkLength(buffer, offset + 4, "lock");
+  const session = decodeName(piece());
+  const primary = { table: decodeTable(piece()), row: piece(), column: piece() };
+  checkLength(buffer, offset + 4);
   const count = buffer.readUInt32BE(offset);
   offset += 4;
   const others: Uint8Array[] = [];
   for (let index = 0; index < count; index++) others.push(piece());
-  const flags = buffer[8]!;
   return {
-    minCommit: readTimestamp(buffer, 0),
-    kind: (flags & flagDelete) !== 0 ? "delete" : "put",
+    minCommit: checkedTimestamp(buffer, 0, "lock"),
+    kind: (buffer[8]! & flagDelete) !== 0 ? "delete" : "put",
     primary,
     session,
-    refreshedAt: buffer.readDoubleBE(9),
+    refreshedAt: refreshTime(buffer),
     ttlMs: buffer.readUInt32BE(17),
-    value: (flags & flagExternal) !== 0 ? undefined : Buffer.from(buffer.subarray(offset)),
+    value: lockedValue(buffer, offset),
     others,
   };
+}
+
+/** The value at the lock's end, where its flags say that it is there. */
+function lockedValue(buffer: Buffer, offset: number): Uint8Array | undefined {
+  const flags = buffer[8]!;
+  if (flags === 0) return Buffer.from(buffer.subarray(offset));
+  if (flags !== flagExternal && flags !== (flagDelete | flagExternal)) {
+    throw unreadable("lock", `its flags are ${flags}`);
+  }
+  if (offset !== buffer.length) throw unreadable("lock", `${buffer.length - offset} bytes follow it`);
+  return undefined;
+}
+
+function refreshTime(buffer: Buffer): number {
+  const refreshedAt = buffer.readDoubleBE(9);
+  if (Number.isFinite(refreshedAt)) return refreshedAt;
+  throw unreadable("lock", `its time is ${refreshedAt}`);
+}
+
+function decodeTable(bytes: Buffer): string {
+  if (bytes.length > 0 && bytes.length <= storeLimits.tableBytes && !bytes.includes(0))
+    return decodeName(bytes);
+  throw unreadable("lock", "it names a table that cannot be");
+}
+
+function decodeName(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  throw unreadable("lock", "a name in it is no UTF-8");
 }
 
 const statusCommitted = 1;
@@ -173,14 +215,16 @@ export function decodeStatus(bytes: Uint8Array): StatusRecord {
   const buffer = asBuffer(bytes);
   if (buffer.length === 1 && buffer[0] === statusRolledBack) return { outcome: "rolled-back" };
   if (buffer.length === 9 && buffer[0] === statusCommitted) {
-    return { outcome: "committed", commit: readTimestamp(buffer, 1) };
+    return { outcome: "committed", commit: checkedTimestamp(buffer, 1, "transaction's status") };
   }
-  throw new StoreDamagedError("A transaction's status in the store cannot be read; run `check`.");
+  throw unreadable("transaction's status", `it has ${buffer.length} bytes`);
 }
 
-function checkLength(buffer: Buffer, needed: number, what: string): void {
+function checkLength(buffer: Buffer, needed: number): void {
   if (buffer.length >= needed) return;
-  throw new StoreDamagedError(
-    `A ${what} in the store has ${buffer.length} bytes where at least ${needed} must be; run \`check\`.`,
-  );
+  throw unreadable("lock", `it has ${buffer.length} bytes where at least ${needed} must be`);
+}
+
+function unreadable(what: string, why: string): StoreDamagedError {
+  return new StoreDamagedError(`A ${what} in the store cannot be read (${why}); run \`check\`.`);
 }

@@ -1,3 +1,5 @@
+import type { CellAddress } from "./address.js";
+
 /**
  * The steps of a commit and of the resolution of locks, by name. Each runs through {@link CommitHooks.step}, so
  * that a test can stop before or after it, make it fail, or make it answer `unknown`.
@@ -26,9 +28,22 @@ export interface StepInfo {
   readonly label?: string | undefined;
 }
 
+/** A cell as a transaction was answered it, below its own writes. */
+export interface ReadInfo {
+  /** The start timestamp at which was read. */
+  readonly startTimestamp: number;
+  readonly cell: CellAddress;
+  /** Commit timestamp of the version; undefined where the cell is not. */
+  readonly commit: number | undefined;
+  /** The bytes; undefined where the cell is not, or was deleted. */
+  readonly value: Uint8Array | undefined;
+}
+
 export interface CommitHooks {
   /** Runs `run` and answers what it answered. */
   step<T>(name: StepName, info: StepInfo, run: () => Promise<T>): Promise<T>;
+  /** Told of every cell that was read by a transaction, before its caller is. Takes the quickest way of reading away. */
+  read?(info: ReadInfo): void;
 }
 
 /** Hooks that only run. */

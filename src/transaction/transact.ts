@@ -1,5 +1,10 @@
 import { backoffDelay, sleep } from "../environment/index.js";
-import { abortError, InvalidArgumentError, PercolatorError } from "../errors/index.js";
+import {
+  abortError,
+  CommitOutcomeUnknownError,
+  InvalidArgumentError,
+  PercolatorError,
+} from "../errors/index.js";
 import type { TransactionContext } from "./context.js";
 import { CoreTransaction, type Isolation } from "./core.js";
 import { deadline } from "./deadline.js";
@@ -42,6 +47,8 @@ export async function transact<T>(
       try {
         return await runOnce(context, run, limited);
       } catch (error) {
+        // An abort says that nothing was written; this is the one error after which that is not known.
+        if (error instanceof CommitOutcomeUnknownError) throw error;
         if (limit.signal?.aborted) throw abortError(limit.signal, name);
         if (!(error instanceof PercolatorError && error.retryable) || attempt > retries) throw error;
         await pause(context, attempt, limit.signal, name);

@@ -10,7 +10,7 @@ import { commitGuard, lockedGuard, lockValueGuard, prewriteGuards } from "./guar
 import type { CommitOutcome } from "./outcome.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "./primary.js";
 import { findHints, putHints } from "./put-hints.js";
-import { decodeLock, encodeLock, encodeStatus, encodeWrite } from "./records.js";
+import { decodeLock, encodeLock, encodeStatus, encodeWrite, type StatusRecord } from "./records.js";
 import type { CommitRequest } from "./request.js";
 import type { StepName } from "./steps.js";
 import { validateReads } from "./validate.js";
@@ -250,7 +250,7 @@ class TwoPhaseCommit {
    */
   async #decide(): Promise<number | undefined> {
     const { start } = this.#request;
-    const status = await rollbackPrimary(this.#context, this.#primary, start);
+    const status = await this.#rollbackSentPrimary();
     if (status.outcome === "committed") return status.commit;
     if ((await this.#context.safepoint.current()) > start) {
       throw new CommitOutcomeUnknownError(
@@ -260,6 +260,20 @@ class TwoPhaseCommit {
     }
     await this.#rollbackSecondaries();
     return undefined;
+  }
+
+  /** The commit was sent and may yet arrive: while the primary does not say otherwise, nothing is known. */
+  async #rollbackSentPrimary(): Promise<StatusRecord> {
+    const { start } = this.#request;
+    try {
+      return await rollbackPrimary(this.#context, this.#primary, start);
+    } catch (cause) {
+      throw new CommitOutcomeUnknownError(
+        `Whether the transaction that started at ${start} committed could not be found out: the store failed. Read what it ` +
+          "would have written before doing it again.",
+        { cause },
+      );
+    }
   }
 
   /** Rolls everything back after a failure before the commit was sent, so that it cannot have committed; throws the failure. */

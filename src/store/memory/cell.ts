@@ -50,6 +50,12 @@ export function deleteVersions(versions: Version[], from: number, to: number): v
   if (end > start) versions.splice(start, end - start);
 }
 
+/** A cell of its own with the same versions. */
+export function copyCell(cell: MemoryCell): MemoryCell {
+  const { lock, write, data, txn } = cell;
+  return { ...cell, lock: lock.slice(), write: write.slice(), data: data.slice(), txn: txn.slice() };
+}
+
 export function isEmpty(cell: MemoryCell): boolean {
   return parts.every((part) => cell[part].length === 0);
 }

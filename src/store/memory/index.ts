@@ -1,1 +1,1 @@
-export { type MemoryStoreOptions, memoryStore } from "./store.js";
+export { copyMemoryStore, type MemoryStoreOptions, memoryStore } from "./store.js";

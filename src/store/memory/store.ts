@@ -51,10 +51,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): RowStore {
   return new MemoryStore(options);
 }
 
+/** A memory store of its own with what another one holds now. */
+export function copyMemoryStore(store: RowStore, options: MemoryStoreOptions = {}): RowStore {
+  if (store instanceof MemoryStore) return store.copy(options);
+  throw new InvalidArgumentError("Only a memory store can be copied.");
+}
+
 class MemoryStore implements RowStore {
   readonly description = "memory:";
   readonly capabilities: StoreCapabilities;
   readonly atomic: AtomicStore | undefined;
+  readonly #options: MemoryStoreOptions;
   readonly #environment: Environment;
   readonly #limits: PageLimits;
   #tables: Tables = new Map();
@@ -62,6 +69,7 @@ class MemoryStore implements RowStore {
   #closed = false;
 
   constructor(options: MemoryStoreOptions) {
+    this.#options = options;
     this.#environment = options.environment ?? systemEnvironment;
     this.capabilities = Object.freeze({
       atomicBatches: options.atomicBatches ?? true,
@@ -74,6 +82,13 @@ class MemoryStore implements RowStore {
     const cells = options.pageCells ?? 1_000;
     this.#limits = { cells, bytes: pageBytes, scanned: Math.max(10_000, cells) };
     this.atomic = this.capabilities.atomicBatches ? this.#atomicStore() : undefined;
+  }
+
+  copy(options: MemoryStoreOptions): MemoryStore {
+    const copy = new MemoryStore({ ...this.#options, ...options });
+    copy.#counter = this.#counter;
+    copy.#tables = new Map([...this.#tables].map(([name, table]) => [name, table.copy()]));
+    return copy;
   }
 
   async prepare(tables: readonly string[]): Promise<void> {

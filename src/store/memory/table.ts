@@ -1,5 +1,5 @@
 import sortedBtree from "sorted-btree";
-import type { MemoryCell } from "./cell.js";
+import { copyCell, type MemoryCell } from "./cell.js";
 
 // The package is CommonJS with a default export: Node hands over the module, a bundler the class.
 const Tree = ((sortedBtree as { default?: unknown }).default ?? sortedBtree) as typeof sortedBtree.default;
@@ -33,6 +33,13 @@ function compareKeys(a: string, b: string): number {
 /** The cells of one table, in order. */
 export class MemoryTable {
   readonly #cells = new Tree<string, MemoryCell>(undefined, compareKeys);
+
+  /** A table of its own with the same cells. */
+  copy(): MemoryTable {
+    const copy = new MemoryTable();
+    for (const cell of this.#cells.values()) copy.set(copyCell(cell));
+    return copy;
+  }
 
   get size(): number {
     return this.#cells.size;

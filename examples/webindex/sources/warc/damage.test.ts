@@ -100,6 +100,13 @@ describe("a compressed archive with a damaged member", () => {
     expect(problems).toEqual([members[0]!.length]);
   });
 
+  test("a sound member that holds no record: the records before it and after it are read", async () => {
+    const other = gzipSync("something else");
+    const { pages, problems } = await summary(Buffer.concat([members[0]!, other, members[1]!]), "a.warc.gz");
+    expect(pages).toEqual([0, 1]);
+    expect(problems).toEqual([members[0]!.length]);
+  });
+
   test("large members, which are inflated piece by piece", async () => {
     const large = pages(3, 900_000).map((record) => gzipSync(record));
     const offsets = startsOf(large);

@@ -50,10 +50,12 @@ export async function readRecord(reader: ByteReader, strictly: boolean): Promise
     const message = `The record breaks off: its Content-Length is ${length}, and ${block.length} bytes follow`;
     return fault("length", message, fields);
   }
+  const member = reader.offset;
   const closing = await readClosing(reader);
   // A digest that is right says that the length is, and that it is what follows that is no record. In a gzip member
-  // its check sum is still to come, and vouches for the header too.
-  if (closing === "neither" && !(block.vouched && reader.plain)) {
+  // its check sum is still to come, and vouches for the header too; unless the next member has begun.
+  const isChecked = reader.plain || reader.offset !== member;
+  if (closing === "neither" && !(block.vouched && isChecked)) {
     reader.restore(offset, block.bytes);
     return fault("length", `No record begins where this one ends by its Content-Length of ${length}`, fields);
   }

@@ -1,0 +1,67 @@
+import { StoreDamagedError } from "../errors/index.js";
+
+/** Whether what was read is of a type. */
+export type Guard<T> = (value: unknown) => value is T;
+
+type Shape<T> = { readonly [P in keyof T]-?: Guard<T[P]> };
+
+export function encodeJson(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** The record of bytes that are stored as JSON. `what` begins the message where they are no such record. */
+export function decodeJson<T>(bytes: Uint8Array, what: string, isRecord: Guard<T>): T {
+  let read: unknown;
+  try {
+    read = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new StoreDamagedError(`${what} cannot be read; run \`check\`.`, { cause });
+  }
+  if (isRecord(read)) return read;
+  throw new StoreDamagedError(`${what} is not what is written there; run \`check\`.`);
+}
+
+/** An object with these properties; others may stand beside them. */
+export function record<T extends object>(shape: Shape<T>): Guard<T> {
+  const checks = Object.entries(shape) as [keyof T & string, Guard<unknown>][];
+  return (value): value is T => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+    return checks.every(([name, isIt]) =>
+      isIt(Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined),
+    );
+  };
+}
+
+export const isString: Guard<string> = (value): value is string => typeof value === "string";
+
+/** A count, a version, or a timestamp. */
+export const isWhole: Guard<number> = (value): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+
+const latestMs = 8.64e15;
+
+/** Wall time in milliseconds, such as a Date can show. */
+export const isTime: Guard<number> = (value): value is number =>
+  typeof value === "number" && Math.abs(value) <= latestMs;
+
+export function optional<T>(guard: Guard<T>): Guard<T | undefined> {
+  return (value): value is T | undefined => value === undefined || guard(value);
+}
+
+export function nullable<T>(guard: Guard<T>): Guard<T | null> {
+  return (value): value is T | null => value === null || guard(value);
+}
+
+export function listOf<T>(guard: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(guard);
+}
+
+export function oneOf<T extends string>(...words: readonly T[]): Guard<T> {
+  return (value): value is T => words.includes(value as T);
+}
+
+/** An object of any names whose values are of one type. */
+export function dictionaryOf<T>(guard: Guard<T>): Guard<Readonly<Record<string, T>>> {
+  return (value): value is Readonly<Record<string, T>> =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(guard);
+}
