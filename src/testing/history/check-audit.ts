@@ -1,0 +1,152 @@
+import type { Anomalies } from "./anomaly.js";
+import type { Cell, CellIndex } from "./cell-index.js";
+import type { CheckedTransaction } from "./checked-transaction.js";
+import { show } from "./classify.js";
+import type { AuditedVersion, HistoryAudit } from "./history.js";
+
+/** A cell's versions as the store has them, and those that have found their writer. */
+interface AuditedCell {
+  readonly versions: readonly AuditedVersion[];
+  readonly byCommit: ReadonlyMap<number, AuditedVersion>;
+  readonly claimed: Set<AuditedVersion>;
+}
+
+/**
+ * Holds what clients were told against the versions that the store has in the end: each told commit stands whole and at its one
+ * timestamp, nothing else stands, and what nobody was told is decided by it.
+ */
+export function checkAudit(
+  audit: HistoryAudit,
+  transactions: readonly CheckedTransaction[],
+  index: CellIndex,
+  anomalies: Anomalies,
+): void {
+  new AuditCheck(audit, index, anomalies).run(transactions);
+}
+
+class AuditCheck {
+  readonly #cells = new Map<Cell, AuditedCell>();
+  readonly #safepoint: number;
+  readonly #anomalies: Anomalies;
+
+  constructor(audit: HistoryAudit, index: CellIndex, anomalies: Anomalies) {
+    this.#safepoint = audit.safepoint;
+    this.#anomalies = anomalies;
+    for (const { cell, versions } of audit.cells) {
+      const byCommit = new Map(versions.map((version) => [version.commitTimestamp, version]));
+      this.#cells.set(index.cell(cell), { versions, byCommit, claimed: new Set() });
+    }
+  }
+
+  run(transactions: readonly CheckedTransaction[]): void {
+    for (const each of transactions) if (each.committed && each.commit !== undefined) this.#checkTold(each);
+    for (const each of transactions) {
+      if (each.recorded.outcome.type === "unknown") this.#decide(each);
+    }
+    this.#checkRest(transactions);
+  }
+
+  #checkTold(writer: CheckedTransaction): void {
+    const found: Cell[] = [];
+    const lost: Cell[] = [];
+    for (const cell of writer.writes.keys()) {
+      const audited = this.#cells.get(cell);
+      if (audited === undefined) continue;
+      const exact = audited.byCommit.get(writer.commit!);
+      const isExact = exact !== undefined && isBy(exact, writer, cell);
+      const version = isExact ? exact : this.#find(audited, writer, cell);
+      if (version !== undefined) {
+        found.push(cell);
+        this.#claim(version, writer, cell);
+      } else if (!this.#mayBeCollected(cell, writer.commit!, writer.finalValue(cell))) lost.push(cell);
+    }
+    if (lost.length === 0) return;
+    this.#anomalies.add(found.length > 0 ? "atomicity" : "lost-write", [writer], () => {
+      const rest = found.length > 0 ? `, though it stands in ${found.join(", ")}` : "";
+      return `${writer} was told committed, and its write of ${lost.join(", ")} does not stand in the store${rest}.`;
+    });
+  }
+
+  /** A transaction of unknown outcome has committed where it stands; then it stands in all of its cells. */
+  #decide(writer: CheckedTransaction): void {
+    const found = new Map<Cell, AuditedVersion>();
+    for (const cell of writer.writes.keys()) {
+      const audited = this.#cells.get(cell);
+      const version = audited && this.#find(audited, writer, cell);
+      if (version !== undefined) found.set(cell, version);
+    }
+    const [first] = found.values();
+    if (first === undefined) return;
+    writer.committed = true;
+    writer.commit = first.commitTimestamp;
+    const lost: Cell[] = [];
+    for (const cell of writer.writes.keys()) {
+      const version = found.get(cell);
+      cell.add(version?.commitTimestamp ?? writer.commit, writer.finalValue(cell), writer);
+      if (version !== undefined) this.#claim(version, writer, cell);
+      else if (!this.#mayBeCollected(cell, writer.commit, writer.finalValue(cell))) lost.push(cell);
+    }
+    if (lost.length === 0) return;
+    this.#anomalies.add("atomicity", [writer], () => {
+      return `${writer} stands in ${[...found.keys()].join(", ")}, and not in ${lost.join(", ")}.`;
+    });
+  }
+
+  #claim(version: AuditedVersion, writer: CheckedTransaction, cell: Cell): void {
+    this.#cells.get(cell)!.claimed.add(version);
+    if (version.commitTimestamp === writer.commit) return;
+    cell.remove(writer);
+    cell.add(version.commitTimestamp, version.value, writer);
+    this.#anomalies.add("atomicity", [writer], () => {
+      return `${writer} stands in ${cell} at another commit timestamp, ${version.commitTimestamp}.`;
+    });
+  }
+
+  /** A version of nobody else's that a transaction may have written. */
+  #find(audited: AuditedCell, writer: CheckedTransaction, cell: Cell): AuditedVersion | undefined {
+    return audited.versions.find((version) => isBy(version, writer, cell) && !audited.claimed.has(version));
+  }
+
+  /** What stands without a writer who was told committed, or not told. */
+  #checkRest(transactions: readonly CheckedTransaction[]): void {
+    for (const [cell, { versions, claimed }] of this.#cells) {
+      for (const version of versions) {
+        if (claimed.has(version)) continue;
+        if (cell.versions.some((own) => own.writer === undefined && own.commit === version.commitTimestamp)) {
+          continue;
+        }
+        const writer = cell.writers.find((each) => !each.committed && isBy(version, each, cell));
+        const stands = `${cell} = ${show(version.value)}, started at ${version.startTimestamp}, committed at ${version.commitTimestamp}`;
+        if (writer !== undefined) {
+          this.#anomalies.add("resurrected-write", [writer], () => {
+            return `${writer} was told that nothing was written, and ${stands}, stands in the store.`;
+          });
+        } else {
+          this.#anomalies.add("garbage", transactions.slice(0, 0), () => {
+            return `${stands}, stands in the store, and no recorded transaction wrote it.`;
+          });
+        }
+      }
+    }
+  }
+
+  /** Collection drops what a snapshot at the safepoint, or later, cannot see, and deletes below it. */
+  #mayBeCollected(cell: Cell, commit: number, value: string | undefined): boolean {
+    const audited = this.#cells.get(cell);
+    if (audited === undefined) return true;
+    if (commit > this.#safepoint) return false;
+    if (value === undefined) return true;
+    const isNewer = (timestamp: number) => timestamp > commit && timestamp <= this.#safepoint;
+    return (
+      audited.versions.some((version) => isNewer(version.commitTimestamp)) ||
+      cell.versions.some((version) => isNewer(version.commit)) ||
+      cell.writers.some((writer) => {
+        return writer.recorded.outcome.type === "unknown" && writer.start < this.#safepoint;
+      })
+    );
+  }
+}
+
+function isBy(version: AuditedVersion, writer: CheckedTransaction, cell: Cell): boolean {
+  return version.startTimestamp === writer.start && version.value === writer.finalValue(cell);
+}

@@ -1,0 +1,38 @@
+import type { Anomalies } from "./anomaly.js";
+import type { Cell, Version } from "./cell-index.js";
+import type { CheckedTransaction } from "./checked-transaction.js";
+
+/** How many readers of a told transaction must miss a cell of it that nobody sees, before it counts as lost and not as read late. */
+const leastMissing = 2;
+
+/**
+ * Looks for transactions whose writes nobody sees who should: all of them, and it was told committed and is lost; some,
+ * and it was divided.
+ */
+export function checkLosses(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
+  for (const writer of transactions) {
+    if (!writer.committed || writer.commit === undefined) continue;
+    const least = writer.recorded.outcome.type === "committed" ? leastMissing : 1;
+    const seen: Cell[] = [];
+    const missed: { readonly cell: Cell; readonly version: Version }[] = [];
+    for (const cell of writer.writes.keys()) {
+      const version = versionOf(cell, writer);
+      if (version === undefined) continue;
+      if (version.seen > 0) seen.push(cell);
+      else if (version.missedBy.size >= least) missed.push({ cell, version });
+    }
+    if (missed.length === 0) continue;
+    const readers = missed.flatMap(({ version }) => [...version.missedBy]);
+    anomalies.add(seen.length > 0 ? "atomicity" : "lost-write", [writer, ...readers], () => {
+      const cells = missed.map(({ cell }) => cell).join(", ");
+      const rest = seen.length > 0 ? `, while its write of ${seen.join(", ")} was seen` : "";
+      return `nobody sees the write of ${cells} by ${writer} who should (${[...new Set(readers)].join(", ")})${rest}.`;
+    });
+  }
+}
+
+function versionOf(cell: Cell, writer: CheckedTransaction): Version | undefined {
+  const at = cell.indexAt(writer.commit!);
+  const version = cell.versions[at];
+  return version?.writer === writer ? version : undefined;
+}

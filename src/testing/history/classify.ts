@@ -1,0 +1,180 @@
+import type { Anomalies } from "./anomaly.js";
+import type { Cell, Version } from "./cell-index.js";
+import type { WrongRead } from "./check-reads.js";
+import type { CheckedTransaction, Observation } from "./checked-transaction.js";
+import type { RecordedValue } from "./history.js";
+
+/** How many versions back a writer is looked for of which the reader saw another cell. */
+const mostPassed = 100;
+
+/** Names each wrong read by what the reader was shown in place of the expected version. */
+export function classifyWrongReads(wrong: readonly WrongRead[], anomalies: Anomalies): void {
+  const observed = new Map<CheckedTransaction, ReaderView>();
+  for (const read of wrong) {
+    let view = observed.get(read.reader);
+    if (view === undefined) {
+      view = new ReaderView(read.reader);
+      observed.set(read.reader, view);
+    }
+    new Classification(read, view, anomalies).name();
+  }
+}
+
+/** Everything that a reader was shown of what it had not written itself, by cell. */
+class ReaderView {
+  readonly #cells = new Map<Cell, Observation[]>();
+
+  constructor(reader: CheckedTransaction) {
+    reader.observe((observation) => {
+      if (reader.hadWritten(observation)) return;
+      const known = this.#cells.get(observation.cell);
+      if (known === undefined) this.#cells.set(observation.cell, [observation]);
+      else known.push(observation);
+    });
+  }
+
+  of(cell: Cell): readonly Observation[] {
+    return this.#cells.get(cell) ?? [];
+  }
+}
+
+class Classification {
+  readonly #read: WrongRead;
+  readonly #view: ReaderView;
+  readonly #anomalies: Anomalies;
+
+  constructor(read: WrongRead, view: ReaderView, anomalies: Anomalies) {
+    this.#read = read;
+    this.#view = view;
+    this.#anomalies = anomalies;
+  }
+
+  name(): void {
+    const { reader, observation, own } = this.#read;
+    const { cell, value } = observation;
+    if (own) {
+      const mine = show(reader.finalValue(cell));
+      this.#add("internal", [], `although it had written the cell itself (last ${mine})`);
+      return;
+    }
+    const at = cell.indexShown(reader.start, value);
+    if (at === undefined) this.#nameUncommitted();
+    else if (this.#nameRepeated()) return;
+    else if (at > cell.indexAt(reader.start)) this.#nameFuture(cell.versions[at]!);
+    else this.#nameStale(at);
+  }
+
+  /** A value of no committed version. */
+  #nameUncommitted(): void {
+    const { reader, observation } = this.#read;
+    const { cell, value } = observation;
+    const others = cell.writers.filter((writer) => writer !== reader);
+    const wrote = (writer: CheckedTransaction) =>
+      writer.writes.get(cell)!.some((write) => write.value === value);
+    const aborted = others.find((writer) => !writer.committed && wrote(writer));
+    const overwritten = others.find((writer) => writer.committed && wrote(writer));
+    if (overwritten !== undefined) {
+      this.#add("G1b", [overwritten], `which ${overwritten} overwrote itself before it committed`);
+    } else if (aborted !== undefined) {
+      this.#add("G1a", [aborted], `of ${aborted}, which did not commit`);
+    } else this.#add("garbage", [], "which nobody wrote");
+  }
+
+  /** The same cell shown differently at another time of the same transaction. */
+  #nameRepeated(): boolean {
+    const { observation } = this.#read;
+    const other = this.#view.of(observation.cell).find((each) => each.value !== observation.value);
+    if (other === undefined) return false;
+    const when = other.invoked < observation.invoked ? "before" : "afterwards";
+    this.#add("internal", [], `and ${show(other.value)} ${when}: the read is not repeatable`);
+    return true;
+  }
+
+  #nameFuture({ writer, commit }: Version): void {
+    if (writer === undefined) return;
+    const missed = this.#findOther(writer, (cell, shown, at) => {
+      return shown !== writer.finalValue(cell) && (at ?? -1) < indexOf(cell, writer);
+    });
+    if (missed !== undefined) {
+      this.#nameDivided(writer, this.#read.observation, missed);
+      return;
+    }
+    this.#add("future-read", [writer], `of ${writer}, committed at ${commit}, after the reader's start`);
+  }
+
+  #nameStale(at: number): void {
+    const { reader, observation, expected } = this.#read;
+    const { versions } = observation.cell;
+    const newest = observation.cell.indexAt(reader.start);
+    for (let index = newest; index > at && index > newest - mostPassed; index--) {
+      const { writer } = versions[index]!;
+      if (writer === undefined) continue;
+      const seen = this.#findOther(writer, (cell, shown, place) => {
+        return shown === writer.finalValue(cell) && place === indexOf(cell, writer);
+      });
+      if (seen !== undefined) {
+        this.#nameDivided(writer, seen, observation);
+        return;
+      }
+    }
+    const writer = expected?.writer;
+    const told = writer?.recorded.ended;
+    const { begun } = reader.recorded;
+    const isStale =
+      writer?.recorded.outcome.type === "committed" && told !== undefined && begun !== undefined;
+    const missed =
+      writer === undefined ? "what stood before anything was recorded" : `the write of ${writer}`;
+    this.#add(
+      isStale && told < begun ? "stale-read" : "missed-write",
+      writer === undefined ? [] : [writer],
+      `missing ${missed}${isStale && told < begun ? ", told committed before the reader began" : ""}`,
+    );
+  }
+
+  /** `writer` was seen in one cell and not in another. */
+  #nameDivided(writer: CheckedTransaction, seen: Observation, unseen: Observation): void {
+    const vanished = seen.invoked < unseen.invoked;
+    const { reader } = this.#read;
+    this.#anomalies.add(vanished ? "OTV" : "fractured-read", [reader, writer], () => {
+      const saw = `${seen.cell} = ${show(seen.value)} of ${writer}`;
+      const order = vanished ? "and afterwards did not see" : "after it had not seen";
+      return `${reader} saw ${saw}, ${order} its write of ${unseen.cell} (shown: ${show(unseen.value)}).`;
+    });
+  }
+
+  /** Something that the reader was shown of another cell that `writer` wrote. */
+  #findOther(
+    writer: CheckedTransaction,
+    fits: (cell: Cell, value: RecordedValue, at: number | undefined) => boolean,
+  ): Observation | undefined {
+    const { reader, observation } = this.#read;
+    for (const cell of writer.writes.keys()) {
+      if (cell === observation.cell) continue;
+      const found = this.#view
+        .of(cell)
+        .find(({ value }) => fits(cell, value, cell.indexShown(reader.start, value)));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #add(kind: Parameters<Anomalies["add"]>[0], others: readonly CheckedTransaction[], why: string): void {
+    const { reader, observation, expected, own } = this.#read;
+    this.#anomalies.add(kind, [reader, ...others], () => {
+      const how = observation.inRange ? "in a range" : "by name";
+      const right = own ? "" : ` At ${reader.start} it is ${show(expected?.value)}.`;
+      return `${reader} read ${observation.cell} ${how} as ${show(observation.value)}, ${why}.${right}`;
+    });
+  }
+}
+
+/** Place of the version of a writer. */
+function indexOf(cell: Cell, writer: CheckedTransaction): number {
+  return cell.versions.findIndex((version) => version.writer === writer);
+}
+
+/** A value in messages, not too long. */
+export function show(value: RecordedValue): string {
+  if (value === undefined) return "nothing";
+  return value.length > 60 ? `${value.slice(0, 57)}...` : value;
+}

@@ -1,0 +1,99 @@
+import type { AnomalyKind } from "./anomaly.js";
+import type { DependencyGraph, Edge } from "./graph.js";
+
+/** An edge of a cycle, with where it comes from. */
+export interface CycleEdge extends Edge {
+  readonly from: number;
+}
+
+/** Which edges a cycle may have, and in which order. */
+export type CycleRule =
+  /** Any. */
+  | "any"
+  /** At most one anti-dependency. */
+  | "one-rw"
+  /** Anti-dependencies, but no two of them in a row. */
+  | "no-adjacent-rw";
+
+interface Step {
+  readonly node: number;
+  /** What the rule must remember: anti-dependencies so far, or whether the last edge was one. */
+  readonly state: number;
+  readonly before: Step | undefined;
+  readonly edge: CycleEdge | undefined;
+}
+
+/** A shortest cycle through a node by a rule. */
+export function shortestCycle(
+  { edges }: DependencyGraph,
+  start: number,
+  rule: CycleRule,
+): readonly CycleEdge[] | undefined {
+  const firsts = rule === "no-adjacent-rw" ? ([true, false] as const) : ([undefined] as const);
+  let shortest: readonly CycleEdge[] | undefined;
+  for (const firstIsRw of firsts) {
+    const found = search(edges, start, rule, firstIsRw);
+    if (found !== undefined && (shortest === undefined || found.length < shortest.length)) shortest = found;
+  }
+  return shortest;
+}
+
+/** Breadth first over nodes and what the rule remembers. */
+function search(
+  edges: DependencyGraph["edges"],
+  start: number,
+  rule: CycleRule,
+  firstIsRw: boolean | undefined,
+): readonly CycleEdge[] | undefined {
+  const seen = new Set<number>();
+  let frontier: Step[] = [{ node: start, state: 0, before: undefined, edge: undefined }];
+  while (frontier.length > 0) {
+    const following: Step[] = [];
+    for (const step of frontier) {
+      for (const edge of edges[step.node]!) {
+        const isFirst = step.edge === undefined;
+        const isRw = edge.type === "rw";
+        if (isFirst && firstIsRw !== undefined && isRw !== firstIsRw) continue;
+        if (isRw && step.state === 1 && rule !== "any") continue;
+        const next: Step = {
+          node: edge.to,
+          state: nextState(rule, step.state, isRw),
+          before: step,
+          edge: { ...edge, from: step.node },
+        };
+        if (edge.to === start) {
+          if (!(isRw && firstIsRw)) return path(next);
+          continue;
+        }
+        const key = next.node * 2 + next.state;
+        if (seen.has(key)) continue;
+        seen.add(key);
+        following.push(next);
+      }
+    }
+    frontier = following;
+  }
+  return undefined;
+}
+
+function nextState(rule: CycleRule, state: number, isRw: boolean): number {
+  if (rule === "any") return 0;
+  if (rule === "one-rw") return isRw ? 1 : state;
+  return isRw ? 1 : 0;
+}
+
+function path(last: Step): readonly CycleEdge[] {
+  const cycle: CycleEdge[] = [];
+  for (let step: Step | undefined = last; step?.edge !== undefined; step = step.before) cycle.push(step.edge);
+  return cycle.reverse();
+}
+
+/** What a cycle is called. */
+export function cycleKind(cycle: readonly CycleEdge[]): AnomalyKind {
+  const anti = cycle.filter(({ type }) => type === "rw");
+  if (anti.length === 0) return cycle.every(({ type }) => type === "ww") ? "G0" : "G1c";
+  if (anti.length === 1) return "G-single";
+  const adjoin = cycle.some(({ type }, at) => type === "rw" && cycle[(at + 1) % cycle.length]!.type === "rw");
+  if (!adjoin) return "long-fork";
+  return anti.some(({ inRange }) => inRange) ? "G2" : "G2-item";
+}

@@ -1,0 +1,161 @@
+import {
+  type Codec,
+  type Column,
+  columnPath,
+  definition,
+  encodePrefix,
+  encodeRow,
+  familyRange,
+  isColumn,
+  isFamily,
+  isTable,
+  parsePath,
+  prefixEnd,
+  type TableDefinition,
+} from "../../schema/index.js";
+import type { ScanOptions } from "../../transaction/index.js";
+import type { CellName, Interval, ShownCell } from "./history.js";
+
+/** A column of any type: a cell of a family too. */
+export type CellColumn = Column<unknown, unknown>;
+
+/** Bytes as a string of one character a byte: compares as the bytes do. */
+export function byteText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+/** The first string after `text`. */
+export function successor(text: string): string {
+  return `${text}\0`;
+}
+
+/** A value as it is compared and shown. */
+export function encodedValue(codec: Codec<unknown>, value: unknown): string {
+  switch (codec.tag) {
+    case "text":
+      return JSON.stringify(value);
+    case "json":
+      return Buffer.from(codec.encode(value)).toString("utf8");
+    case "int":
+    case "boolean":
+      return String(value);
+    case "float":
+      return Object.is(value, -0) ? "-0" : String(value);
+    default:
+      return `0x${Buffer.from(codec.encode(value)).toString("hex")}`;
+  }
+}
+
+/** The name of a column's cell. */
+export function cellName(column: CellColumn, row: unknown): CellName {
+  return {
+    table: column.table.name,
+    row: byteText(encodeRow(column.table, row)),
+    column: byteText(column.path),
+  };
+}
+
+const everyRow: Interval = { start: "", end: undefined };
+/** The columns of users; the protocol's own stand behind them. */
+export const userColumns: Interval = { start: "", end: "~" };
+
+/** What a scan reads: which columns, and how a row's value is divided into cells. */
+export interface Target {
+  readonly table: TableDefinition;
+  readonly columns: Interval;
+  readonly cells: (row: string, value: unknown) => readonly ShownCell[];
+}
+
+/** What a scan of a column, family or table reads. `undefined` for what cannot be scanned. */
+export function scanTarget(target: unknown): Target | undefined {
+  if (isColumn(target)) {
+    const column = byteText(target.path);
+    return {
+      table: target.table,
+      columns: { start: column, end: successor(column) },
+      cells: (row, value) => [{ row, column, value: encodedValue(target.codec, value) }],
+    };
+  }
+  if (isFamily(target)) {
+    const { name, codec, table } = target;
+    const { start, end } = familyRange(name);
+    return {
+      table,
+      columns: { start: byteText(start), end: byteText(end) },
+      cells: (row, value) => familyCells(name, codec, row, value as ReadonlyMap<string, unknown>),
+    };
+  }
+  if (!isTable(target)) return undefined;
+  const table = target[definition];
+  return {
+    table,
+    columns: userColumns,
+    cells: (row, value) => rowCells(table, row, value as Readonly<Record<string, unknown>>),
+  };
+}
+
+function familyCells(
+  name: string,
+  codec: Codec<unknown>,
+  row: string,
+  value: ReadonlyMap<string, unknown>,
+): ShownCell[] {
+  return [...value].map(([qualifier, each]) => ({
+    row,
+    column: byteText(columnPath(name, qualifier)),
+    value: encodedValue(codec, each),
+  }));
+}
+
+/** The cells of a row as `row` and scans of tables show it, in the order of their columns. */
+function rowCells(
+  table: TableDefinition,
+  row: string,
+  value: Readonly<Record<string, unknown>>,
+): readonly ShownCell[] {
+  const cells: ShownCell[] = [];
+  for (const { name, kind, codec } of table.columns.values()) {
+    const shown = value[name];
+    if (codec === undefined || shown === undefined) continue;
+    if (kind === "family")
+      cells.push(...familyCells(name, codec, row, shown as ReadonlyMap<string, unknown>));
+    else cells.push({ row, column: byteText(columnPath(name)), value: encodedValue(codec, shown) });
+  }
+  return cells.sort((a, b) => (a.column < b.column ? -1 : 1));
+}
+
+/** The rows that a scan's options name. */
+export function scanRows(table: TableDefinition, options: ScanOptions<unknown>): Interval {
+  const rows: Interval[] = [everyRow];
+  if (options.prefix !== undefined) {
+    const prefix = encodePrefix(table, options.prefix);
+    const end = prefixEnd(prefix);
+    rows.push({ start: byteText(prefix), end: end === undefined ? undefined : byteText(end) });
+  }
+  if (options.start !== undefined)
+    rows.push({ start: byteText(encodeRow(table, options.start)), end: undefined });
+  if (options.end !== undefined) rows.push({ start: "", end: byteText(encodeRow(table, options.end)) });
+  return rows.reduce((a, b) => ({
+    start: a.start > b.start ? a.start : b.start,
+    end: a.end === undefined || (b.end !== undefined && b.end < a.end) ? b.end : a.end,
+  }));
+}
+
+/** A cell for messages: `accounts.balance["alice"]`, `documents.anchors("q")["a"]`. */
+export function showCellName({ table, row, column }: CellName): string {
+  const { name, qualifier } = parsePath(Buffer.from(column, "latin1"));
+  const shown = qualifier === undefined ? name : `${name}(${JSON.stringify(qualifier)})`;
+  return `${table}.${shown}[${showRow(row)}]`;
+}
+
+function showRow(row: string): string {
+  const bytes = Buffer.from(row, "latin1");
+  const text = bytes.toString("utf8");
+  const readable = Buffer.from(text, "utf8").equals(bytes) && !hasControls(text);
+  return readable ? JSON.stringify(text) : `0x${bytes.toString("hex")}`;
+}
+
+function hasControls(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20) return true;
+  return false;
+}

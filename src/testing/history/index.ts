@@ -1,0 +1,20 @@
+export type { Anomaly, AnomalyKind } from "./anomaly.js";
+export { type CheckHistoryOptions, checkHistory, type HistoryReport } from "./check.js";
+export { toElle } from "./elle.js";
+export type {
+  AuditedVersion,
+  CellName,
+  History,
+  HistoryAudit,
+  InitialCell,
+  Interval,
+  RecordedOperation,
+  RecordedOutcome,
+  RecordedRange,
+  RecordedRead,
+  RecordedTransaction,
+  RecordedValue,
+  RecordedWrite,
+  ShownCell,
+} from "./history.js";
+export { HistoryRecorder, type RecordedClient, type RecordedDatabase } from "./recorder.js";

@@ -1,0 +1,128 @@
+import type { Database, OpenOptions } from "percolatordb";
+import { type AnomalyKind, checkHistory, HistoryRecorder, type RecordedDatabase } from "percolatordb/testing";
+import { describe, expect, test } from "vitest";
+import { everyVariant, withDatabase } from "../support/databases.js";
+import * as faults from "./broken.js";
+import { LossyHooks } from "./lossy-hooks.js";
+import { Random } from "./random.js";
+import { copying, counting, things, Workload, type WorkloadOptions } from "./workload.js";
+
+const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
+const seeds = Array.from({ length: runs }, (_, at) => at + 1);
+const quick: OpenOptions = { tables: [things], durability: "none", collectEveryMs: 0 };
+const busy: WorkloadOptions = { clients: 16, transactions: 12, rows: 12 };
+
+describe.each(everyVariant)("$store, commit $commit", (variant) => {
+  test.each(seeds)("seed %i: a random history of concurrent clients is sound", (seed) =>
+    withDatabase(variant, quick, async (db) => {
+      const recorder = new HistoryRecorder();
+      await new Workload(recorder, db, new Random(seed), busy).run();
+      // Without what the store holds, and with it.
+      expect(checkHistory(recorder.history()).anomalies).toEqual([]);
+      await recorder.audit(db);
+      const report = checkHistory(recorder.history());
+      expect(report.anomalies).toEqual([]);
+      expect(report.committed).toBeGreaterThan(100);
+      expect(report.conflicted).toBeGreaterThan(0);
+      expect(report.failed).toBeGreaterThan(0);
+      expect(report.unknown).toBe(0);
+      expect(report.ranges).toBeGreaterThan(50);
+      expect(report.observations).toBeGreaterThan(500);
+      expect(await db.check()).toEqual([]);
+    }),
+  );
+
+  test.each(seeds)("seed %i: with observers at work", (seed) => {
+    const recorder = new HistoryRecorder();
+    const observers = [recorder.observer(copying), recorder.observer(counting)];
+    return withDatabase(variant, { ...quick, observers }, async (db) => {
+      const worker = db.work({ concurrency: 8 });
+      await new Workload(recorder, db, new Random(seed + 1_000), { ...busy, transactions: 8 }).run();
+      await db.drain();
+      await worker.stop();
+      await recorder.audit(db);
+      const history = recorder.history();
+      expect(checkHistory(history).anomalies).toEqual([]);
+      const observed = history.transactions.filter(({ kind, outcome }) => {
+        return kind === "observer" && outcome.type === "committed";
+      });
+      expect(observed.length).toBeGreaterThan(20);
+      await using snapshot = await db.snapshot();
+      for await (const { value } of snapshot.scan(things)) expect(value.copied).toBe(value.value);
+    });
+  });
+
+  test.each(seeds)("seed %i: with answers lost and with clients that stop for good", (seed) => {
+    const recorder = new HistoryRecorder();
+    const hooks = new LossyHooks(new Random(seed + 2_000));
+    return withDatabase(variant, { ...quick, hooks, lockTtlMs: 50 }, async (db) => {
+      const options = { ...busy, stopped: (client: string) => hooks.stopped(client) };
+      await new Workload(recorder, db, new Random(seed + 3_000), options).run();
+      hooks.heal();
+      await readAll(recorder, db);
+      const bySight = checkHistory(recorder.history());
+      expect(bySight.anomalies).toEqual([]);
+      expect(bySight.unknown).toBeGreaterThanOrEqual(hooks.stops);
+      expect(hooks.stops).toBeGreaterThan(0);
+      await recorder.audit(db);
+      const byStore = checkHistory(recorder.history());
+      expect(byStore.anomalies).toEqual([]);
+      expect(byStore.resolved).toBeGreaterThanOrEqual(bySight.resolved);
+      expect(byStore.committed).toBeGreaterThan(20);
+    });
+  });
+
+  test("2,000 concurrent clients", () =>
+    withDatabase(variant, quick, async (db) => {
+      const recorder = new HistoryRecorder();
+      const options = { clients: 2_000, transactions: 1, rows: 400, serializable: 10 };
+      await new Workload(recorder, db, new Random(7), options).run();
+      await recorder.audit(db);
+      const report = checkHistory(recorder.history());
+      expect(report.anomalies).toEqual([]);
+      expect(report.committed).toBeGreaterThan(1_000);
+      expect(report.conflicted).toBeGreaterThan(0);
+    }));
+});
+
+describe("what is broken is found", () => {
+  type Broken = readonly [
+    name: string,
+    kinds: readonly AnomalyKind[],
+    breakIt: (db: Database) => RecordedDatabase,
+  ];
+  const cases: readonly Broken[] = [
+    ["reads at a later timestamp", ["future-read"], (db) => faults.broken(db, faults.readsLate)],
+    ["reads at an earlier timestamp", ["missed-write"], (db) => faults.broken(db, faults.readsEarly)],
+    ["writes that are dropped", ["lost-write"], (db) => faults.broken(db, faults.dropsWrites())],
+    [
+      "commits that are denied",
+      ["G1a", "resurrected-write"],
+      (db) => faults.broken(db, faults.deniesCommits),
+    ],
+    ["conflicts that are hidden", ["lost-write"], (db) => faults.broken(db, faults.hidesConflicts)],
+    ["scans that leave rows out", ["missed-write"], (db) => faults.broken(db, faults.skipsRows)],
+    ["serializable transactions under snapshot", ["G2"], faults.weakened],
+  ];
+
+  describe.each(everyVariant.slice(0, 2))("$store, commit $commit", (variant) => {
+    test.each(cases)("%s", (_, kinds, breakIt) =>
+      withDatabase(variant, quick, async (db) => {
+        const recorder = new HistoryRecorder();
+        const options = { clients: 16, transactions: 20, rows: 8, serializable: 60 };
+        await new Workload(recorder, breakIt(db), new Random(1), options).run();
+        await recorder.audit(db);
+        const found = [...checkHistory(recorder.history()).counts.keys()];
+        expect(found).toEqual(expect.arrayContaining([...kinds]));
+      }),
+    );
+  });
+});
+
+/** Reads everything once more, so that what was seen of everybody is known. */
+async function readAll(recorder: HistoryRecorder, db: Database): Promise<void> {
+  await using snapshot = await recorder.client("last reader").snapshot(db);
+  for await (const _ of snapshot.scan(things)) {
+    // Recorded.
+  }
+}

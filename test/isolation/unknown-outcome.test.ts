@@ -1,0 +1,39 @@
+import { CommitOutcomeUnknownError, open, StoreError } from "percolatordb";
+import { expect, test } from "vitest";
+import { FaultHooks } from "../support/fault-hooks.js";
+import { numbers } from "./recorded.js";
+
+test("a commit of unknown outcome is not said to have been given up, though its signal was aborted meanwhile", async () => {
+  const hooks = new FaultHooks();
+  const controller = new AbortController();
+  await using db = await open("memory:", { tables: [numbers], hooks });
+  hooks.once("one-phase-commit", async (run) => {
+    await run();
+    controller.abort();
+    return { answer: "unknown" };
+  });
+  const { signal } = controller;
+  const committing = db.transact((tx) => tx.set(numbers.value, "1", 1), { signal });
+  await expect(committing).rejects.toThrow(CommitOutcomeUnknownError);
+});
+
+test("a commit that is delayed, and cannot be decided meanwhile, is of unknown outcome", async () => {
+  const hooks = new FaultHooks();
+  await using db = await open("memory:", { tables: [numbers], hooks, commit: "two-phase" });
+  let arrive: () => Promise<unknown> = async () => {};
+  hooks.once("commit-primary", async (run) => {
+    arrive = run;
+    return "unknown";
+  });
+  hooks.once("rollback-primary", async () => {
+    throw new StoreError("The store is out of reach.");
+  });
+  const tx = await db.begin();
+  tx.set(numbers.value, "1", 1);
+  const error: unknown = await tx.commit().catch((thrown: unknown) => thrown);
+  await arrive();
+  await using snapshot = await db.snapshot();
+  expect(await snapshot.get(numbers.value, "1")).toBe(1);
+  expect(error).toBeInstanceOf(CommitOutcomeUnknownError);
+  expect((error as Error).cause).toBeInstanceOf(StoreError);
+});
