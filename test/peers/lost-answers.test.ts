@@ -1,0 +1,231 @@
+import { StoreError } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { answerLost, type Interference, requestLost } from "../support/fault-hooks.js";
+import { accounts } from "./bank.js";
+import { casesOn, dies, diesAfter, lockTtlMs, onePhase, outcomeOf, Pause, twoPhase } from "./cluster.js";
+import {
+  copied,
+  expectSettled,
+  interfere,
+  type Point,
+  points,
+  readBoth,
+  startWith,
+  writeBoth,
+} from "./failures.js";
+
+/**
+ * Each request of a commit loses its answer, is lost itself, is applied twice, or arrives after all is over: the caller is told
+ * what is so, and never "conflict" for what is committed.
+ */
+
+/** Steps that ask something and change nothing: without an answer they fail. */
+const asking = new Set(["commit-timestamp", "validate"]);
+
+const failure = new StoreError("The connection broke.");
+
+function answerLostAt({ step }: Point): Interference {
+  if (!asking.has(step)) return answerLost;
+  return async (run) => {
+    await run();
+    throw failure;
+  };
+}
+
+function requestLostAt({ step }: Point): Interference {
+  if (!asking.has(step)) return requestLost;
+  return async () => {
+    throw failure;
+  };
+}
+
+const twice: Interference = async (run) => {
+  await run();
+  return run();
+};
+
+/** Answers that the request is lost, and delivers it when it is told to. */
+class Late {
+  deliver: () => Promise<unknown> = async () => undefined;
+
+  readonly interference: Interference = async (run) => {
+    this.deliver = run;
+    return "unknown";
+  };
+}
+
+describe.each(twoPhase)("$store, commit $commit", (variant) => {
+  test.each(casesOn(variant, points))("the answer to $name is lost", async (point) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    interfere(owner, point, answerLostAt(point));
+    const fails = asking.has(point.step);
+    expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe(fails ? "STORE" : "committed");
+    expect(await readBoth(other)).toEqual(fails ? [1, 2] : [11, 12]);
+    await owner.db.idle();
+    await expectSettled(cluster, other, fails ? [1, 2] : [11, 12]);
+  });
+
+  test.each(casesOn(variant, points))("the request for $name is lost", async (point) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    interfere(owner, point, requestLostAt(point));
+    const expected = asking.has(point.step)
+      ? "STORE"
+      : point.step === "commit-primary"
+        ? "CONFLICT"
+        : "committed";
+    expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe(expected);
+    const balances = expected === "committed" ? [11, 12] : [1, 2];
+    expect(await readBoth(other)).toEqual(balances);
+    await expectSettled(cluster, other, balances);
+  });
+
+  test.each(casesOn(variant, points))("the request for $name is applied twice", async (point) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    const before = copied(other);
+    interfere(owner, point, twice);
+    expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe("committed");
+    expect(await readBoth(other)).toEqual([11, 12]);
+    await expectSettled(cluster, other, [11, 12]);
+    expect(copied(other) - before).toBe(2);
+    expect((await other.db.history(accounts.balance, "bob")).map(({ value }) => value)).toEqual([12, 2]);
+  });
+
+  test.each(
+    casesOn(
+      variant,
+      points.filter(({ step }) => !asking.has(step)),
+    ),
+  )("the request for $name arrives when all is over", async (point) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    const late = new Late();
+    interfere(owner, point, late.interference);
+    const outcome = await outcomeOf(writeBoth(owner, point.isolation));
+    expect(outcome).toBe(point.step === "commit-primary" ? "CONFLICT" : "committed");
+    const balances = outcome === "committed" ? [11, 12] : [1, 2];
+    await expectSettled(cluster, other, balances);
+    // A hint too many is found clean; everything else is refused by its guard.
+    expect(await late.deliver()).toBe(point.step === "hints" ? "applied" : "rejected");
+    const before = copied(other);
+    await expectSettled(cluster, other, balances);
+    expect(copied(other)).toBe(before);
+  });
+
+  test.each(["prewrite", "hints"] as const)(
+    "a %s that is never answered fails the transaction, whole",
+    async (step) => {
+      const { cluster, owner, other } = await startWith(variant);
+      await using _ = cluster;
+      const arrived: Interference = async (run) => {
+        await run();
+        return "unknown";
+      };
+      for (let times = 0; times < 20; times++)
+        owner.hooks.once(step, times % 2 === 0 ? arrived : requestLost);
+      expect(await outcomeOf(writeBoth(owner))).toBe("STORE");
+      await expectSettled(cluster, other, [1, 2]);
+    },
+  );
+
+  test("a prewrite that arrives after its transaction was given up is refused by what stands", async () => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    const requests: (() => Promise<unknown>)[] = [];
+    for (let times = 0; times < 10; times++) {
+      owner.hooks.once("prewrite", async (run) => {
+        requests.push(run);
+        return "unknown";
+      });
+    }
+    expect(await outcomeOf(writeBoth(owner))).toBe("STORE");
+    const [primary] = requests;
+    expect(await primary?.()).toBe("rejected");
+    for (const request of requests.slice(1)) await request();
+    // The secondary's may have been applied: whoever meets it finds the primary rolled back.
+    await cluster.clock.advance(2 * lockTtlMs);
+    await expectSettled(cluster, other, [1, 2]);
+  });
+});
+
+describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
+  test.each([
+    { name: "before", interference: dies, balances: [1, 2] },
+    { name: "after", interference: diesAfter, balances: [11, 12] },
+  ])("a process dies $name its commit: all or nothing, at once", async ({ interference, balances }) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    owner.hooks.once("one-phase-commit", interference(owner));
+    void writeBoth(owner);
+    while (!owner.environment.isDead) await cluster.clock.settle();
+    const startedAt = cluster.clock.passedMs;
+    expect(await readBoth(other)).toEqual(balances);
+    await other.db.transact((tx) => tx.set(accounts.balance, "bob", 60));
+    expect(cluster.clock.passedMs).toBe(startedAt);
+    await expectSettled(cluster, other, [balances[0]!, 60]);
+  });
+
+  test.each([
+    { name: "answer", interference: answerUnknown(true), balances: [11, 12] },
+    { name: "request", interference: answerUnknown(false), balances: [1, 2] },
+  ])("the $name is lost: the caller is told that nobody knows", async ({ interference, balances }) => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    owner.hooks.once("one-phase-commit", interference);
+    expect(await outcomeOf(writeBoth(owner))).toBe("COMMIT_OUTCOME_UNKNOWN");
+    expect(await readBoth(other)).toEqual(balances);
+    await expectSettled(cluster, other, balances);
+  });
+
+  test("an unknown outcome is not run again by itself", async () => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    owner.hooks.once("one-phase-commit", answerUnknown(true));
+    const adding = owner.db.transact(async (tx) => {
+      tx.set(accounts.balance, "alice", (await tx.get(accounts.balance, "alice"))! + 5);
+    });
+    expect(await outcomeOf(adding)).toBe("COMMIT_OUTCOME_UNKNOWN");
+    await expectSettled(cluster, other, [6, 2]);
+  });
+
+  test("a batch that is applied twice is refused the second time", async () => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    const before = copied(other);
+    let second: unknown;
+    owner.hooks.once("one-phase-commit", async (run) => {
+      const first = await run();
+      second = await run();
+      return first;
+    });
+    expect(await outcomeOf(writeBoth(owner))).toBe("committed");
+    expect(second).toMatchObject({ answer: "rejected" });
+    await expectSettled(cluster, other, [11, 12]);
+    expect(copied(other) - before).toBe(2);
+    expect((await other.db.history(accounts.balance, "bob")).map(({ value }) => value)).toEqual([12, 2]);
+  });
+
+  test("a slow commit stands in nobody's way, and conflicts with who was faster", async () => {
+    const { cluster, owner, other } = await startWith(variant);
+    await using _ = cluster;
+    const pause = new Pause();
+    owner.hooks.once("one-phase-commit", pause.before);
+    const committing = outcomeOf(writeBoth(owner));
+    await pause.reached;
+    expect(await readBoth(other)).toEqual([1, 2]);
+    await other.db.transact((tx) => tx.set(accounts.balance, "bob", 60));
+    await other.db.drain();
+    pause.resume();
+    expect(await committing).toBe("CONFLICT");
+    await expectSettled(cluster, other, [1, 60]);
+  });
+});
+
+function answerUnknown(applied: boolean): Interference {
+  return async (run) => {
+    if (applied) await run();
+    return { answer: "unknown" };
+  };
+}
