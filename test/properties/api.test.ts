@@ -1,0 +1,27 @@
+import fc from "fast-check";
+import { describe, test } from "vitest";
+import { atTheEnd, type Command, commands } from "./model/commands.js";
+import { ModelSession, Session } from "./model/session.js";
+import { commandsOptions, runs } from "./support/runs.js";
+import { storeKinds } from "./support/stores.js";
+
+/** Runs commands on an empty database, and what follows every run. */
+async function runAgainstModel(kind: (typeof storeKinds)[number], given: Iterable<Command>): Promise<void> {
+  const real = await Session.start(kind);
+  const model = new ModelSession();
+  try {
+    await fc.asyncModelRun(() => ({ model, real }), given);
+    for (const command of atTheEnd) await command.run(model, real);
+  } finally {
+    await real.end();
+  }
+}
+
+describe.each(storeKinds)("the whole interface on $store, commit $commit", (kind) => {
+  test("is as simple maps of versions are, whatever is called", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.commands(commands, commandsOptions(100)), (given) => runAgainstModel(kind, given)),
+      runs(kind.store === "lmdb" ? 8 : 30),
+    );
+  });
+});
