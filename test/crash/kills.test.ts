@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { newTally, type Plan } from "./life.js";
+import { type PlanOf, playLife } from "./lives.js";
+import type { Random } from "./random.js";
+import type { Role } from "./victim.js";
+
+const roles: readonly Role[] = ["load", "observe", "collect", "backfill"];
+
+/** One or two processes, one of them killed at any moment, while it does something else each time. */
+const killed =
+  (role: Role, commit: Plan["commit"], others: readonly Role[]): PlanOf =>
+  (random: Random) => ({
+    commit,
+    roles: [role, ...others],
+    blow: { type: "kill", afterMs: random.below(300) },
+    renews: role === "backfill",
+  });
+
+test("killed at any moment, alone and beside others that go on", async () => {
+  const tally = newTally();
+  await Promise.all([
+    playLife(
+      "kills:alone",
+      roles.map((role, index) => killed(role, index % 2 ? "auto" : "two-phase", [])),
+      tally,
+    ),
+    playLife(
+      "kills:beside",
+      [killed("observe", "auto", ["collect"]), killed("backfill", "two-phase", ["observe"])],
+      tally,
+    ),
+  ]);
+  expect(tally.rounds).toBe(6);
+  expect(tally.kills).toBe(8);
+}, 300_000);

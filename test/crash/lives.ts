@@ -1,0 +1,34 @@
+import { temporaryFolder } from "../support/databases.js";
+import { Life, type Plan, type Tally } from "./life.js";
+import { Random } from "./random.js";
+
+/** A round that failed; the folder that it left stays. */
+export class FailedRound extends Error {}
+
+/** Plays the rounds of one folder, one after the other; each draws from a seed of its own. */
+export async function playLife(seed: string, plans: Iterable<PlanOf>, tally: Tally): Promise<void> {
+  const folder = await temporaryFolder();
+  const life = new Life(folder.path, tally);
+  let round = 0;
+  try {
+    for (const planOf of plans) {
+      const random = new Random(`${seed}:${round}`);
+      const plan = typeof planOf === "function" ? planOf(random) : planOf;
+      try {
+        await life.play(plan, random);
+      } catch (error) {
+        const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        throw new FailedRound(
+          `Seed ${seed}, round ${round}, left in ${folder.path}: ${JSON.stringify(plan)}\n${what}`,
+        );
+      }
+      round++;
+    }
+  } finally {
+    await life.end();
+  }
+  await folder.remove();
+}
+
+/** A plan, or one that is drawn. */
+export type PlanOf = Plan | ((random: Random) => Plan);

@@ -1,0 +1,135 @@
+/**
+ * Cuts the power many times: `node --import tsx test/crash/power-main.ts [--states 60] [--seed TEXT] [--course one|two|killed]
+ * [--commit auto|two-phase] [--durability full|none] [--slow]`. Records processes at work, rebuilds what a disk may hold after cuts at many
+ * moments, and opens each. In a process of its own: LMDB may end the process over a damaged file.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { temporaryFolder } from "../support/databases.js";
+import { cutPower, losses, startMachineAnew } from "./power-cut.js";
+import { type Course, journalOf, type Scenario, writersOf } from "./power-scenario.js";
+import { StateCheck } from "./power-state.js";
+import { root } from "./process.js";
+import { Random } from "./random.js";
+import { readTrace, type Trace, tracedCalls } from "./trace.js";
+import { doneIn } from "./twin.js";
+import { openForCheck } from "./verify.js";
+
+const { values } = parseArgs({
+  options: {
+    states: { type: "string", default: "60" },
+    seed: { type: "string", default: "1" },
+    course: { type: "string", default: "one" },
+    commit: { type: "string", default: "auto" },
+    durability: { type: "string", default: "full" },
+    most: { type: "string", default: "120" },
+    slow: { type: "boolean", default: false },
+  },
+});
+const scenario: Scenario = {
+  course: values.course as Course,
+  commit: values.commit as Scenario["commit"],
+  durability: values.durability as Scenario["durability"],
+  most: Number(values.most),
+};
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+/** Longer than any write here: strace must not cut one off. */
+const mostBytes = String(64 * 1024 * 1024);
+
+async function record(folder: string): Promise<Trace> {
+  const trace = join(folder, "trace");
+  const dataFile = join(folder, "data", "data.mdb");
+  const paths = [dataFile, ...writersOf(scenario.course).map((writer) => journalOf(folder, writer))];
+  const { error, status, stderr } = spawnSync(
+    "strace",
+    [
+      ..."-f -y -xx --seccomp-bpf -s".split(" "),
+      mostBytes,
+      ..."-o".split(" "),
+      trace,
+      "-e",
+      `trace=${tracedCalls}`,
+      // Flushes that take long, as on a slow disk: more is then written that is not safe yet.
+      ...(values.slow ? ["-e", "inject=fdatasync:delay_enter=20000"] : []),
+      ...paths.flatMap((path) => ["-P", path]),
+      process.execPath,
+      ..."--import tsx test/crash/power-run.ts".split(" "),
+      folder,
+      JSON.stringify(scenario),
+    ],
+    { cwd: root, encoding: "utf8" },
+  );
+  if (error !== undefined) {
+    throw new Error(`strace cannot be run (${error.message}). Install it: apt-get install --yes strace`);
+  }
+  if (status !== 0)
+    throw new Error(`The traced run ended with ${status}. strace must be allowed here. ${stderr}`);
+  return readTrace(trace, dataFile);
+}
+
+/** Moments: anywhere, and just before and after what LMDB's order hangs on. */
+function momentIn(trace: Trace, random: Random): number {
+  const kind = random.next();
+  if (kind < 0.4) return 1 + random.below(trace.lines);
+  if (kind < 0.5) return random.pick(trace.told).at + 1;
+  if (kind < 0.7) return beginningIn(trace, random);
+  const marks = kind < 0.85 ? trace.writes.filter((write) => write.synced) : trace.syncs;
+  const mark = random.pick(marks);
+  return random.chance(0.5) ? mark.begun : mark.ended + 1;
+}
+
+/** From a writer's last answer to the first flushes of the one that follows it: what was left open then meets new writes. */
+function beginningIn(trace: Trace, random: Random): number {
+  const writer = `${random.pick(writersOf(scenario.course))}/`;
+  const from = trace.told.findLast(({ name }) => name.startsWith(writer))?.at ?? 0;
+  const syncs = trace.syncs.filter(({ begun }) => begun > from);
+  const to = syncs[Math.min(3, syncs.length - 1)]?.ended ?? trace.lines;
+  return from + 1 + random.below(Math.max(1, to - from));
+}
+
+async function main(): Promise<void> {
+  const folder = await temporaryFolder();
+  const trace = await record(folder.path);
+  const finalDb = await openForCheck(join(folder.path, "data"), { version: 1, late: false }, "auto");
+  const order = await doneIn(finalDb);
+  await finalDb.close();
+  say(
+    `Recorded ${trace.writes.length} writes, ${trace.syncs.length} syncs and ${trace.told.length} answers ` +
+      `(${JSON.stringify(scenario)}, seed ${values.seed}).`,
+  );
+  const check = new StateCheck(scenario, order);
+  const states = Number(values.states);
+  let open = 0;
+  let bad = 0;
+  for (let index = 0; index < states; index++) {
+    const random = new Random(`${values.seed}:${index}`);
+    const cut = cutPower(trace, momentIn(trace, random), losses[index % losses.length]!, random);
+    open += cut.open;
+    startMachineAnew(cut.image);
+    const path = join(folder.path, `state-${index}`);
+    mkdirSync(path);
+    writeFileSync(join(path, "data.mdb"), cut.image);
+    // Before it is opened, since that may be the last thing that this process does.
+    if (process.env.POWER_CUT_VERBOSE) say(`State ${index}: line ${cut.at}, ${cut.loss}, ${cut.open} open.`);
+    const told = trace.told.filter(({ at }) => at < cut.at).map(({ name }) => name);
+    try {
+      const options = { told, whole: index % 8 === 3, unborn: cut.safe === 0, writer: `state${index}` };
+      await check.check(path, options);
+      rmSync(path, { recursive: true });
+    } catch (error) {
+      bad++;
+      say(`BAD state ${index} (line ${cut.at}, ${cut.loss}, ${cut.safe} safe, ${cut.open} open) in ${path}:`);
+      say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+  }
+  say(
+    `${states} states, ${(open / states).toFixed(1)} writes open at a cut on average, ${check.begun} with all of the work, ${bad} bad.`,
+  );
+  if (bad > 0) process.exitCode = 1;
+  else await folder.remove();
+}
+
+await main();
