@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors/index.js";
-import { dateToTimestamp, Snapshot, type TransactionContext } from "../transaction/index.js";
+import { dateToTimestamp, presentMoment, Snapshot, type TransactionContext } from "../transaction/index.js";
 
 export interface SnapshotOptions {
   /**
@@ -15,7 +15,7 @@ export async function takeSnapshot(
   context: TransactionContext,
   options: SnapshotOptions = {},
 ): Promise<Snapshot> {
-  const latest = await context.oracle.latest();
+  const latest = await presentMoment(context);
   const snapshot = new Snapshot(context, snapshotTimestamp(context, options.at, latest), {
     signal: options.signal,
   });

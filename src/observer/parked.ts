@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../errors/index.js";
 import { describeValue, prefixEnd } from "../schema/index.js";
 import { allColumns, type Position } from "../store/index.js";
-import { type CellAddress, CoreTransaction, SnapshotReader } from "../transaction/index.js";
+import { type CellAddress, CoreTransaction, presentMoment, SnapshotReader } from "../transaction/index.js";
 import { encodeAcknowledgment } from "./acknowledgment.js";
 import { addressCell, nameCell, type ObservedCell, registeredObserver } from "./cell-of.js";
 import { type CellState, readCellState } from "./due.js";
@@ -30,7 +30,7 @@ export async function* listParked(
   options: ParkedOptions = {},
 ): AsyncGenerator<ParkedChange, void, undefined> {
   const { context } = registry;
-  const at = await context.oracle.latest();
+  const at = await presentMoment(context);
   const unregister = context.active.register(at);
   try {
     const reader = new SnapshotReader(context, at, { signal: options.signal });

@@ -7,6 +7,7 @@ import {
   CoreTransaction,
   type Hint,
   type Notifications,
+  presentMoment,
   type Schemas,
   SnapshotReader,
   type TransactionContext,
@@ -230,10 +231,10 @@ export class Registry implements Schemas, Notifications {
 
   /** Reads the registry anew. A view is never replaced by an older one. */
   async #load(): Promise<RegistryView> {
-    const { oracle, active } = this.context;
+    const { active } = this.context;
     for (let attempt = 1; ; attempt++) {
       const readAt = this.#environment.monotonic();
-      const at = this.#store.capabilities.atomicBatches ? await oracle.latest() : await oracle.next();
+      const at = await presentMoment(this.context);
       const unregister = active.register(at);
       try {
         const view = await readRegistry(new SnapshotReader(this.context, at));

@@ -1,7 +1,12 @@
 import { ObserverError, throwIfAborted } from "../errors/index.js";
 import { describeValue, prefixEnd } from "../schema/index.js";
 import { allColumns, type ColumnRange, type Position } from "../store/index.js";
-import { type CommittedRow, CoreTransaction, type TransactionContext } from "../transaction/index.js";
+import {
+  type CommittedRow,
+  CoreTransaction,
+  presentMoment,
+  type TransactionContext,
+} from "../transaction/index.js";
 import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "./acknowledgment.js";
 import { deleteHint, hintPrefix, prefixRange, readHints } from "./hint.js";
 import { decodeParkedEntry, parkedTable } from "./parked-entry.js";
@@ -103,11 +108,11 @@ class Removal {
   }
 
   async removeHints(): Promise<void> {
-    const { store, oracle } = this.#context;
+    const { store } = this.#context;
     const range = prefixRange(hintPrefix(this.#name));
     // Hints that were on their way when it was taken out are younger, and go too unless it is registered again.
     const isBack = (await this.#registry.fresh()).observers.has(this.#name);
-    const upTo = isBack ? this.#forgotten.upTo : await oracle.latest();
+    const upTo = isBack ? this.#forgotten.upTo : await presentMoment(this.#context);
     let start = range.start;
     do {
       const page = await readHints(store, { start, end: range.end }, pageRecords);

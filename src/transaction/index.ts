@@ -29,6 +29,7 @@ export { type Deadline, deadline } from "./deadline.js";
 export { Fairness } from "./fairness.js";
 export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
+export { presentMoment } from "./moment.js";
 export { putHint } from "./one-phase.js";
 export { after, readCells } from "./raw.js";
 export { SnapshotReader } from "./reader.js";

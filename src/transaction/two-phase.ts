@@ -6,11 +6,12 @@ import type { BufferedWrite } from "./buffer.js";
 import { type Chunk, divideIntoChunks } from "./chunks.js";
 import { conflict, explainConflict } from "./conflict.js";
 import type { Hint, TransactionContext } from "./context.js";
-import { commitGuard, lockedGuard, lockValueGuard, prewriteGuards } from "./guards.js";
+import { commitGuard, lockedGuard, prewriteGuards } from "./guards.js";
 import type { CommitOutcome } from "./outcome.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "./primary.js";
 import { findHints, putHints } from "./put-hints.js";
-import { decodeLock, encodeLock, encodeStatus, encodeWrite, type StatusRecord } from "./records.js";
+import { encodeLock, encodeStatus, encodeWrite, type StatusRecord } from "./records.js";
+import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
 import type { StepName } from "./steps.js";
 import { validateReads } from "./validate.js";
@@ -46,9 +47,10 @@ class TwoPhaseCommit {
   }
 
   async run(): Promise<CommitOutcome> {
-    const refreshing = this.#refreshWhileCommitting();
+    const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
     try {
       await this.#prewriteAll();
+      await this.#orAbandon(() => this.#checkPrewrites());
       return await this.#commitAtTimestamps();
     } finally {
       refreshing.stop();
@@ -137,6 +139,16 @@ class TwoPhaseCommit {
     return mutations;
   }
 
+  /**
+   * Without atomic batches a prewrite may have been under way for longer than collection waits, and have met what collection had
+   * already dropped. Where the safepoint, in a copy no older than collection waits, has not passed the start even now that all
+   * prewrites are acknowledged, nothing was dropped before them.
+   */
+  async #checkPrewrites(): Promise<void> {
+    const { store, safepoint } = this.#context;
+    if (store.atomic === undefined) await safepoint.check(this.#request.start);
+  }
+
   async #ownLockStands(chunk: Chunk): Promise<boolean> {
     const cell = chunk.writes[0]!;
     const found = await readPrimary(this.#context.store, cell, this.#request.start);
@@ -160,9 +172,9 @@ class TwoPhaseCommit {
       const commit = await this.#orAbandon(() => this.#takeTimestamp());
       await this.#orAbandon(() => this.#validate(commit));
       const hints = await this.#orAbandon(() => this.#putHints(commit));
-      const answer = await this.#commitPrimary(commit);
+      const answer = await this.#orAbandon(() => this.#commitPrimary(commit));
       if (answer === "applied") return this.#committed(commit, hints);
-      const decided = answer === "rejected" ? await this.#wasPushed(commit) : "decide";
+      const decided = answer === "rejected" ? await this.#orAbandon(() => this.#wasPushed(commit)) : "decide";
       if (decided === "pushed") continue;
       const outcome = await this.#decide();
       if (outcome !== undefined) return this.#committed(outcome, hints);
@@ -352,53 +364,6 @@ class TwoPhaseCommit {
         this.#context.events.emit("backgroundFailure", { doing, error: answer.reason });
       }
     }
-  }
-
-  /** Keeps the primary's lock young while the commit lasts; keeps what readers have pushed (PROTOCOL section 4). */
-  #refreshWhileCommitting(): { stop(): void } {
-    const { environment, settings } = this.#context;
-    let stopped = false;
-    let timer = environment.setTimer(() => void refresh(), settings.lockTtlMs / 3, { background: true });
-    const refresh = async () => {
-      try {
-        await this.#refresh();
-      } catch (error) {
-        this.#context.events.emit("backgroundFailure", { doing: "refreshing a lock", error });
-      }
-      if (!stopped)
-        timer = environment.setTimer(() => void refresh(), settings.lockTtlMs / 3, { background: true });
-    };
-    return {
-      stop() {
-        stopped = true;
-        timer.cancel();
-      },
-    };
-  }
-
-  async #refresh(): Promise<void> {
-    const { store, environment } = this.#context;
-    const { start } = this.#request;
-    const found = await readPrimary(store, this.#primary, start);
-    if (found.state !== "locked") return;
-    const lock = decodeLock(found.value);
-    const { table, row, column } = this.#primary;
-    await this.#step("refresh", this.#primary, () =>
-      store.mutate({
-        table,
-        row,
-        guards: [lockValueGuard(column, start, found.value)],
-        mutations: [
-          {
-            type: "put",
-            column,
-            part: "lock",
-            timestamp: start,
-            value: encodeLock({ ...lock, refreshedAt: environment.now() }),
-          },
-        ],
-      }),
-    );
   }
 
   #step<T>(name: StepName, cell: CellAddress, run: () => Promise<T>, commit?: number): Promise<T> {
