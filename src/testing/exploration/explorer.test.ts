@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import type { Database } from "../../database/index.js";
+import { observer } from "../../observer/index.js";
+import { int, table } from "../../schema/index.js";
+import { type ExploreReport, explore, type Program, replay } from "./index.js";
+
+const cells = table("cells", { value: int(), double: int() });
+
+const increment = (db: Database, retries = 0) =>
+  db.transact(async (tx) => tx.set(cells.value, "a", ((await tx.get(cells.value, "a")) ?? 0) + 1), {
+    retries,
+  });
+
+const doubles = observer("double", cells.value, (tx, { row, value }) => {
+  tx.set(cells.double, row, (value ?? 0) * 2);
+});
+
+const twoIncrements: Program = {
+  name: "two increments",
+  tables: [cells],
+  commit: "two-phase",
+  clients: { A: ({ db }) => increment(db), B: ({ db }) => increment(db) },
+};
+
+const observed: Program = {
+  name: "a writer and a worker",
+  tables: [cells],
+  observers: [doubles],
+  clients: { writer: ({ db }) => increment(db), worker: (client) => client.work() },
+  faults: { stops: 1, lostAnswers: 1 },
+};
+
+/** Two that read, and write in two transactions what they made of it. */
+const racing: Program = {
+  name: "increments in two transactions",
+  tables: [cells],
+  clients: Object.fromEntries(
+    ["A", "B"].map((name) => [
+      name,
+      async ({ db }) => {
+        const value = (await db.transact((tx) => tx.get(cells.value, "a"))) ?? 0;
+        await db.transact((tx) => tx.set(cells.value, "a", value + 1), { retries: 3 });
+      },
+    ]),
+  ),
+  healed: async (db) => {
+    const value = await db.transact((tx) => tx.get(cells.value, "a"));
+    if (value !== 2) throw new Error(`the counter is ${value}`);
+  },
+};
+
+const figures = ({ states, ends, violation }: ExploreReport) => ({ states, ends, violation });
+
+describe("explore", () => {
+  test("tries everything, and says how much that was", async () => {
+    const report = await explore(twoIncrements);
+    expect(report).toMatchObject({ program: "two increments", complete: true, violation: undefined });
+    expect(report.states).toBeGreaterThan(100);
+    expect(report.ends).toBeGreaterThan(1);
+    expect(await explore(twoIncrements)).toEqual(report);
+  });
+
+  test.each([twoIncrements, observed, { ...twoIncrements, faults: { repeats: 1 } }])(
+    "comes to the same states and ends as without leaving orders out: $name",
+    async (program) => {
+      const reduced = await explore(program);
+      const every = await explore(program, { everyOrder: true });
+      expect(figures(reduced)).toEqual(figures(every));
+      expect(reduced.transitions).toBeLessThan(every.transitions);
+    },
+  );
+
+  test("comes to the same states breadth first", async () => {
+    const depthFirst = await explore(observed);
+    const breadthFirst = await explore(observed, { order: "breadth-first" });
+    expect(figures(breadthFirst)).toEqual(figures(depthFirst));
+  });
+
+  test("finds a race of a program, shows it, and does it again", async () => {
+    const { violation, complete } = await explore(racing, { order: "breadth-first" });
+    expect(complete).toBe(false);
+    expect(violation?.message).toContain("the counter is 1");
+    expect(violation?.trace.join("\n")).toMatch(/A: batch .* -> applied at \d+/);
+    const again = await replay(racing, violation!.steps);
+    expect(again).toEqual({ message: expect.stringContaining("the counter is 1"), trace: violation!.trace });
+  });
+
+  test("finds no shorter way breadth first than the one it shows", async () => {
+    const { violation: long } = await explore(racing);
+    const { violation: short } = await explore(racing, { order: "breadth-first" });
+    expect(short!.steps.length).toBeLessThanOrEqual(long!.steps.length);
+  });
+
+  test("a client that throws, and one that waits for ever, are violations", async () => {
+    const throwing: Program = {
+      ...twoIncrements,
+      clients: { A: ({ db }) => increment(db).then(() => Promise.reject(new Error("no good"))) },
+    };
+    expect((await explore(throwing)).violation?.message).toContain("no good");
+    const waiting: Program = { ...twoIncrements, clients: { A: () => new Promise(() => {}) } };
+    expect((await explore(waiting)).violation?.message).toContain("waits for ever");
+  });
+
+  test("every fault of a budget is tried, and none without one", async () => {
+    const without = await explore(twoIncrements);
+    for (const fault of ["lostAnswers", "repeats", "stops", "wrongGuesses", "timers"] as const) {
+      const faulty = await explore({ ...twoIncrements, faults: { [fault]: 1 } }, { mostStates: 3_000 });
+      expect(faulty.violation).toBeUndefined();
+      expect(faulty.states).toBeGreaterThan(without.states);
+    }
+  });
+
+  test("gives up at a number of states, and when it is told to", async () => {
+    expect(await explore(twoIncrements, { mostStates: 50 })).toMatchObject({ states: 50, complete: false });
+    const signal = AbortSignal.abort(new Error("enough"));
+    const long: Program = { ...twoIncrements, faults: { lostAnswers: 1, stops: 1, repeats: 1 } };
+    await expect(explore(long, { signal })).rejects.toThrow("aborted by its signal");
+  });
+
+  test("without atomic batches an oracle of its own gives the timestamps", async () => {
+    const report = await explore({ ...twoIncrements, atomicBatches: false });
+    expect(report).toMatchObject({ complete: true, violation: undefined });
+  });
+});

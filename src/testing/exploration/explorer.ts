@@ -1,0 +1,268 @@
+import { throwIfAborted } from "../../errors/index.js";
+import { Execution, type Snapshot } from "./execution.js";
+import type { Program } from "./program.js";
+import { prepare } from "./snapshot.js";
+import { areIndependent, type Step } from "./step.js";
+
+export interface ExploreOptions {
+  /**
+   * `"depth-first"` (default) is quickest where all is well. `"breadth-first"` finds the shortest way to what is wrong.
+   */
+  readonly order?: "depth-first" | "breadth-first" | undefined;
+  /** States after which it gives up, incomplete. Default: 2,000,000. */
+  readonly mostStates?: number | undefined;
+  /** Steps of one execution after which it counts as never ending. Default: 1,000. */
+  readonly mostSteps?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Tries steps that commute in every order too: slower, and must come to the same states. Default: false. */
+  readonly everyOrder?: boolean | undefined;
+  /** Told now and then how far it is. */
+  readonly onProgress?: ((progress: ExploreProgress) => void) | undefined;
+}
+
+export interface ExploreProgress {
+  /** Different states that were seen. */
+  readonly states: number;
+  /** Steps tried from them. */
+  readonly transitions: number;
+  /** Executions begun; each comes to where another step can be tried. */
+  readonly executions: number;
+  /** Ways in which everything ended. */
+  readonly ends: number;
+  /** The longest execution, in steps. */
+  readonly depth: number;
+}
+
+export interface ExploreReport extends ExploreProgress {
+  readonly program: string;
+  /** Whether every interleaving was tried, or shown to come to the same as one that was. */
+  readonly complete: boolean;
+  /** What went wrong, with the steps that led there. */
+  readonly violation: ExploreViolation | undefined;
+}
+
+export interface ExploreViolation {
+  readonly message: string;
+  /** Who did what, line by line. */
+  readonly trace: readonly string[];
+  /** The steps by their keys, for doing it again: see {@link replay}. */
+  readonly steps: readonly string[];
+}
+
+/** The way from the beginning to a state. */
+interface Way {
+  readonly before: Way | undefined;
+  readonly step: Step;
+  readonly length: number;
+}
+
+/** A step still to be tried from a state. */
+interface Branch {
+  readonly from: Way | undefined;
+  readonly step: Step;
+  /** Steps that need not be tried after this one: they were, before it, and come to the same. */
+  readonly asleep: readonly Step[];
+}
+
+const progressEvery = 1_000;
+
+/**
+ * Tries every interleaving of a program's clients, and every fault that its budget allows, on the code that ships. Stops at the
+ * first violation of the protocol, failed expectation, or end that cannot be healed.
+ *
+ * States that were seen before are not gone on from, and of steps that commute only one order is tried (sleep sets).
+ *
+ * @example
+ * const report = await explore({
+ *   name: "two transfers",
+ *   tables: [accounts],
+ *   clients: { A: ({ db }) => db.transact(transfer), B: ({ db }) => db.transact(transfer) },
+ * });
+ * report.violation; // undefined, where all is well
+ */
+export async function explore(program: Program, options: ExploreOptions = {}): Promise<ExploreReport> {
+  return new Exploration(program, await prepare(program), options).run();
+}
+
+/** Does the steps of a violation again, and says what happened. */
+export async function replay(
+  program: Program,
+  steps: readonly string[],
+): Promise<{ readonly message: string | undefined; readonly trace: readonly string[] }> {
+  const trace: string[] = [];
+  const execution = await Execution.begin(program, await prepare(program), trace);
+  for (const key of steps) {
+    const step = execution.steps().find((each) => each.key === key);
+    if (step === undefined) return { message: `The step ${key} cannot happen there.`, trace };
+    await execution.perform(step);
+    if (execution.failure !== undefined) return { message: execution.failure.message, trace };
+  }
+  if (execution.isOver) await execution.finish();
+  return { message: execution.failure?.message, trace };
+}
+
+class Exploration {
+  readonly #program: Program;
+  readonly #snapshot: Snapshot;
+  readonly #options: ExploreOptions;
+  readonly #mostStates: number;
+  readonly #mostSteps: number;
+  /** States seen, each with the steps that were left untried from it. */
+  readonly #seen = new Map<string, ReadonlySet<string>>();
+  readonly #healed = new Set<string>();
+  readonly #branches: Branch[] = [];
+  #next = 0;
+  #transitions = 0;
+  #executions = 0;
+  #ends = 0;
+  #depth = 0;
+  /** An execution that stands at the end of this way, if any. */
+  #live: { readonly execution: Execution; readonly way: Way | undefined } | undefined;
+
+  constructor(program: Program, snapshot: Snapshot, options: ExploreOptions) {
+    this.#program = program;
+    this.#snapshot = snapshot;
+    this.#options = options;
+    this.#mostStates = options.mostStates ?? 2_000_000;
+    this.#mostSteps = options.mostSteps ?? 1_000;
+  }
+
+  async run(): Promise<ExploreReport> {
+    const execution = await this.#begin();
+    let violation = await this.#arrive(execution, undefined, []);
+    while (violation === undefined) {
+      const branch = this.#take();
+      if (branch === undefined) return this.#report(true, undefined);
+      if (this.#seen.size >= this.#mostStates) return this.#report(false, undefined);
+      violation = await this.#try(branch);
+    }
+    return this.#report(false, violation);
+  }
+
+  async #begin(): Promise<Execution> {
+    this.#executions++;
+    return Execution.begin(this.#program, this.#snapshot);
+  }
+
+  #take(): Branch | undefined {
+    if (this.#options.order !== "breadth-first") return this.#branches.pop();
+    const branch = this.#branches[this.#next++];
+    if (this.#next > 10_000) {
+      // What was taken is let go of.
+      this.#branches.splice(0, this.#next);
+      this.#next = 0;
+    }
+    return branch;
+  }
+
+  async #try({ from, step, asleep }: Branch): Promise<ExploreViolation | undefined> {
+    const execution = await this.#executionAt(from);
+    await execution.perform(step);
+    this.#transitions++;
+    if (this.#transitions % progressEvery === 0) {
+      throwIfAborted(this.#options.signal, `Exploring "${this.#program.name}"`);
+      this.#options.onProgress?.(this.#progress());
+    }
+    return this.#arrive(execution, { before: from, step, length: (from?.length ?? 0) + 1 }, asleep);
+  }
+
+  /** An execution that has gone this way: the one at hand, or a new one. */
+  async #executionAt(way: Way | undefined): Promise<Execution> {
+    const live = this.#live;
+    this.#live = undefined;
+    if (live !== undefined && live.way === way) return live.execution;
+    const execution = await this.#begin();
+    for (const step of stepsOf(way)) await execution.perform(step);
+    return execution;
+  }
+
+  /** Takes note of a state, and of what is to be tried from it. */
+  async #arrive(
+    execution: Execution,
+    way: Way | undefined,
+    asleep: readonly Step[],
+  ): Promise<ExploreViolation | undefined> {
+    const length = way?.length ?? 0;
+    this.#depth = Math.max(this.#depth, length);
+    if (execution.failure !== undefined) return this.#violation(way);
+    const { state } = execution;
+    const known = this.#seen.get(state);
+    const keys = new Set(asleep.map((step) => step.key));
+    if (known !== undefined && [...known].every((key) => keys.has(key))) return undefined;
+    this.#seen.set(state, known === undefined ? keys : intersection(known, keys));
+    if (length >= this.#mostSteps) return this.#violation(way, `It goes on after ${length} steps.`);
+    const steps = execution.steps();
+    const untried = steps.filter(
+      (step) => !keys.has(step.key) && (known === undefined || known.has(step.key)),
+    );
+    this.#branch(way, untried, asleep);
+    if (known !== undefined) return undefined;
+    if (!execution.isOver) {
+      if (steps.length === 0) return this.#violation(way, "Nobody can go on: a client waits for ever.");
+      this.#live = { execution, way };
+      return undefined;
+    }
+    this.#ends++;
+    return this.#finish(execution, way);
+  }
+
+  #branch(from: Way | undefined, steps: readonly Step[], asleep: readonly Step[]): void {
+    const before = [...asleep];
+    const branches: Branch[] = [];
+    for (const step of steps) {
+      branches.push({ from, step, asleep: before.filter((each) => areIndependent(each, step)) });
+      if (!this.#options.everyOrder) before.push(step);
+    }
+    // Taken from the end, the first comes first.
+    if (this.#options.order !== "breadth-first") branches.reverse();
+    this.#branches.push(...branches);
+  }
+
+  async #finish(execution: Execution, way: Way | undefined): Promise<ExploreViolation | undefined> {
+    const { remains } = execution;
+    const isKnown = this.#healed.has(remains) && this.#program.ended === undefined;
+    if (isKnown) return undefined;
+    this.#healed.add(remains);
+    await execution.finish();
+    return execution.failure === undefined ? undefined : this.#violation(way);
+  }
+
+  /** Goes the way again with everything written down. */
+  async #violation(way: Way | undefined, message?: string): Promise<ExploreViolation> {
+    const trace: string[] = [];
+    const execution = await Execution.begin(this.#program, this.#snapshot, trace);
+    const steps = stepsOf(way);
+    for (const step of steps) await execution.perform(step);
+    if (message === undefined && execution.failure === undefined && execution.isOver)
+      await execution.finish();
+    const found =
+      message ??
+      execution.failure?.message ??
+      "It went wrong once, and not again: something is not repeatable.";
+    return { message: found, trace, steps: steps.map((step) => step.key) };
+  }
+
+  #progress(): ExploreProgress {
+    return {
+      states: this.#seen.size,
+      transitions: this.#transitions,
+      executions: this.#executions,
+      ends: this.#ends,
+      depth: this.#depth,
+    };
+  }
+
+  #report(complete: boolean, violation: ExploreViolation | undefined): ExploreReport {
+    return { program: this.#program.name, complete, violation, ...this.#progress() };
+  }
+}
+
+function stepsOf(way: Way | undefined): readonly Step[] {
+  const steps: Step[] = [];
+  for (let at = way; at !== undefined; at = at.before) steps.push(at.step);
+  return steps.reverse();
+}
+
+function intersection(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...a].filter((key) => b.has(key)));
+}

@@ -1,0 +1,80 @@
+import { buildContext, Database } from "../../database/index.js";
+import type { Observer, RegistryView } from "../../observer/index.js";
+import { Registry, Sessions, workOnce } from "../../observer/index.js";
+import type { Oracle } from "../../oracle/index.js";
+import type { AnyTable } from "../../schema/index.js";
+import { definition } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
+import type { CommitHooks, TransactionContext } from "../../transaction/index.js";
+import { noHooks } from "../../transaction/index.js";
+import type { ClientEnvironment } from "./client-environment.js";
+import { hintsStand } from "./hints-stand.js";
+
+export interface ProcessOptions {
+  readonly name: string;
+  /** The store as the process has it. */
+  readonly store: RowStore;
+  readonly oracle: Oracle;
+  readonly environment: ClientEnvironment;
+  readonly commit: "one-phase" | "two-phase";
+  readonly observers: readonly Observer[];
+  /** Whether the owner of a lock lives, as far as this process can tell. */
+  readonly alive: (session: string) => boolean | Promise<boolean>;
+  readonly read?: CommitHooks["read"] | undefined;
+  /** What is known of the registry from the beginning. */
+  readonly view: RegistryView | undefined;
+}
+
+/** A process of an exploration: a database with everything beneath it, made without a request to the store. */
+export class ExploredProcess {
+  readonly db: Database;
+  readonly context: TransactionContext;
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly #observers: readonly Observer[];
+
+  constructor(options: ProcessOptions) {
+    const { store, environment, observers } = options;
+    const settings = {
+      retentionMs: 0,
+      collectEveryMs: 0,
+      transactionBytes: 1 << 20,
+      lockTtlMs: 5_000,
+    };
+    this.#observers = observers;
+    this.registry = new Registry({ store, environment, view: options.view });
+    this.sessions = new Sessions({ store, environment });
+    const liveness = { session: options.name, alive: options.alive };
+    const hooks: CommitHooks =
+      options.read === undefined ? noHooks : { step: noHooks.step, read: options.read };
+    const commit = options.commit === "two-phase" ? "two-phase" : "auto";
+    const oracle = store.atomic === undefined ? options.oracle : undefined;
+    const open = { commit, hooks, oracle } as const;
+    this.context = buildContext(store, environment, this.registry, liveness, open, settings);
+    this.registry.attach(this.context);
+    this.sessions.attach(this.context);
+    this.db = new Database({
+      context: this.context,
+      registry: this.registry,
+      sessions: this.sessions,
+      settings,
+      observers,
+    });
+  }
+
+  /** Learns what is recorded, so that it need not be asked for later. */
+  async learn(tables: readonly AnyTable[]): Promise<void> {
+    await this.registry.record(tables.map((table) => table[definition]));
+  }
+
+  /** Whether any hint of its observers stands. */
+  hintsStand(): boolean {
+    return hintsStand(this.context.store, this.#observers);
+  }
+
+  /** Looks at the hints once: at those of all its observers, or of some. */
+  work(observers = this.#observers): Promise<number> {
+    const { registry, sessions } = this;
+    return workOnce({ registry, sessions, observers });
+  }
+}

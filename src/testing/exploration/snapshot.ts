@@ -1,0 +1,42 @@
+import { counterOracle, type Oracle } from "../../oracle/index.js";
+import type { RowStore } from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { systemTable } from "../../transaction/index.js";
+import { ClientEnvironment } from "./client-environment.js";
+import type { Snapshot } from "./execution.js";
+import { ExploredProcess } from "./process.js";
+import type { Program } from "./program.js";
+import { settle } from "./settle.js";
+
+/** A clock that stands at 0: the store's counter then counts from 1, and timestamps can be read. */
+const counting = Object.assign(new ClientEnvironment("store", { passed: 0 }), { now: () => 0 });
+
+/** Prepares what all executions of a program begin from: its tables and observers recorded, its setup done. */
+export async function prepare(program: Program): Promise<Snapshot> {
+  const { atomicBatches = true, inlineBytes, mutationCells } = program;
+  const store: RowStore = memoryStore({ environment: counting, atomicBatches, inlineBytes, mutationCells });
+  let timestamp = 0;
+  const oracle: Oracle =
+    store.atomic === undefined
+      ? { next: async () => ++timestamp, latest: () => timestamp }
+      : counterOracle(store.atomic);
+  const environment = new ClientEnvironment("setup", { passed: 0 });
+  environment.passTime = true;
+  await store.prepare([systemTable]);
+  const { commit } = program;
+  const process = new ExploredProcess({
+    name: "setup",
+    store,
+    oracle,
+    environment,
+    commit: commit === "two-phase" || store.atomic === undefined ? "two-phase" : "one-phase",
+    observers: program.observers ?? [],
+    alive: () => false,
+    view: undefined,
+  });
+  await process.registry.register(program.tables ?? [], program.observers ?? []);
+  await program.setup?.(process.db, () => process.work());
+  await process.context.background.settled();
+  await settle();
+  return { store, timestamp, view: await process.registry.fresh() };
+}

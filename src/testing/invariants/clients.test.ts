@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import type { CellAddress } from "../../transaction/index.js";
+import { at, Scene } from "./test-scene.js";
+
+const [a, b] = [at("a"), at("b")];
+
+function read(scene: Scene, cell: CellAddress, start: number, value?: string, commit?: number): void {
+  scene.watcher.read({
+    ...cell,
+    start,
+    commit,
+    value: value === undefined ? undefined : Buffer.from(value),
+  });
+}
+
+describe("invariant 10: reads", () => {
+  test("what stood at the start is right, however it is stored", async () => {
+    const scene = new Scene();
+    read(scene, a, 5);
+    await scene.write(a, 10, 20, "1");
+    await scene.lock(a, 25, a, "2");
+    // Not yet committed.
+    read(scene, a, 26, "1", 20);
+    expect(scene.broken).toEqual([]);
+  });
+
+  test("a lock counts from its commit point on", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.lock(b, 10, a, "1");
+    await scene.commitPrimary(a, 10, 20, "1");
+    read(scene, b, 20, "1", 20);
+    read(scene, b, 19);
+    read(scene, a, 30, "1");
+    expect(scene.broken).toEqual([]);
+  });
+
+  test("an answer from another snapshot", async () => {
+    const scene = new Scene();
+    await scene.write(a, 10, 20, "1");
+    await scene.write(a, 20, 30, "2");
+    read(scene, a, 29, "1", 20);
+    read(scene, a, 30, "2", 30);
+    expect(scene.broken).toEqual([]);
+    read(scene, a, 30, "1", 20);
+    expect(scene.broken).toEqual([10]);
+  });
+
+  test("the right value of the wrong commit, nothing for a value, a value for nothing", async () => {
+    const scene = new Scene();
+    await scene.write(a, 10, 20, "1");
+    await scene.write(a, 20, 30, "1");
+    await scene.write(a, 30, 40);
+    read(scene, a, 45);
+    expect(scene.violations).toEqual([]);
+    read(scene, a, 35, "1", 20);
+    read(scene, a, 35);
+    read(scene, a, 45, "1");
+    expect(scene.violations).toHaveLength(3);
+    expect(scene.broken).toEqual([10]);
+  });
+
+  test("a commit at or below a start at which the cell was read", async () => {
+    const scene = new Scene();
+    read(scene, a, 25);
+    await scene.write(a, 20, 26, "1");
+    expect(scene.broken).toEqual([]);
+    read(scene, b, 25);
+    await scene.write(b, 20, 25, "1");
+    expect(scene.broken).toEqual([10]);
+  });
+
+  test("a two-phase commit at or below such a start, by a lock that stands", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.lock(b, 10, a, "1");
+    read(scene, b, 20);
+    await scene.commitPrimary(a, 10, 20, "1");
+    expect(scene.broken).toEqual([10]);
+    expect(scene.violations[0]?.where).toBe("t/b/c");
+  });
+
+  test("a commit below what a reader was promised", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.lock(a, 10, a, "1", 21);
+    await scene.commitPrimary(a, 10, 20, "1");
+    expect(scene.broken).toEqual([10]);
+  });
+
+  test("a commit at what a reader was promised", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1", 21);
+    await scene.commitPrimary(a, 10, 21, "1");
+    expect(scene.broken).toEqual([]);
+  });
+});
+
+describe("invariant 11: what was told", () => {
+  test("committed, and it is", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.commitPrimary(a, 10, 20, "1");
+    scene.watcher.told(10, "committed", 20);
+    expect(scene.broken).toEqual([]);
+    scene.watcher.told(10, "committed", 21);
+    expect(scene.broken).toEqual([11]);
+  });
+
+  test("committed, before the commit point", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    scene.watcher.told(10, "committed", 20);
+    expect(scene.broken).toEqual([11]);
+  });
+
+  test("committed, and it is rolled back", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.rollbackPrimary(a, 10);
+    scene.watcher.told(10, "committed", 20);
+    expect(scene.broken).toEqual([11]);
+  });
+
+  test("a conflict, and it is committed then or later", async () => {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    scene.watcher.told(10, "conflict");
+    expect(scene.broken).toEqual([]);
+    await scene.commitPrimary(a, 10, 20, "1");
+    expect(scene.broken).toEqual([11]);
+    await scene.lock(b, 11, b, "1");
+    await scene.commitPrimary(b, 11, 21, "1");
+    scene.watcher.told(11, "conflict");
+    expect(scene.violations).toHaveLength(2);
+  });
+});
+
+describe("invariant 13: the oracle", () => {
+  test("answers increase for whoever asks after them", () => {
+    const { watcher, violations } = new Scene();
+    const early = watcher.newestTimestamp;
+    watcher.timestamp(watcher.newestTimestamp, 10);
+    watcher.timestamp(watcher.newestTimestamp, 12);
+    // Asked for before the others were answered.
+    watcher.timestamp(early, 11);
+    expect(watcher.newestTimestamp).toBe(12);
+    expect(violations).toEqual([]);
+    watcher.timestamp(watcher.newestTimestamp, 12);
+    expect(violations).toHaveLength(1);
+    watcher.timestamp(early, 11);
+    expect(violations.map(({ invariant }) => invariant)).toEqual([13, 13]);
+  });
+});
+
+test("what stood before it watches counts as sound, and is known", async () => {
+  const scene = new Scene();
+  await scene.write(a, 10, 20, "1");
+  await scene.lock(a, 30, a, "2");
+  await scene.lock(b, 30, a, "2");
+  await scene.commitPrimary(a, 30, 40, "2");
+  const late = scene.watch();
+  late.adopt(["t"]);
+  late.read({ ...b, start: 40, commit: 40, value: Buffer.from("2") });
+  late.told(30, "committed", 40);
+  expect(scene.violations).toEqual([]);
+  await scene.commitSecondary(b, 30, 40, "2");
+  expect(late.atRest()).toEqual([]);
+  late.told(30, "conflict");
+  expect(scene.broken).toEqual([11]);
+});
+
+test("a change that it was not told of is an error", async () => {
+  const scene = new Scene();
+  await scene.write(a, 10, 20, "1");
+  const late = scene.watch();
+  await scene.write(a, 20, 30, "2");
+  expect(() => late.atRest()).toThrow(/was not told of write@20/);
+});

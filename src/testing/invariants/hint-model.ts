@@ -1,0 +1,9 @@
+/** The hint of one observer for one cell. */
+export interface HintModel {
+  readonly observer: string;
+  /** Row and column of the observed cell, as strings of their bytes. */
+  readonly row: string;
+  readonly column: string;
+  /** Timestamps that stand. */
+  stamps: number[];
+}

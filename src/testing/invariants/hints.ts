@@ -1,0 +1,101 @@
+import type { RegisteredObserver } from "../../observer/index.js";
+import type { CellModel } from "./cell-model.js";
+import type { HintModel } from "./hint-model.js";
+import { dealtWithUpTo, type Observed } from "./observed.js";
+import type { RegistryModel } from "./registry-model.js";
+import type { HintRemoval, Step } from "./step.js";
+import type { StoreModel } from "./store-model.js";
+import type { Transactions } from "./transactions.js";
+import type { Reporter } from "./violation.js";
+
+export interface HintsParts {
+  readonly reporter: Reporter;
+  readonly model: StoreModel;
+  readonly registry: RegistryModel;
+  readonly transactions: Transactions;
+  readonly observed: Observed;
+  /** Changes up to so long after an observer's registration may lack its hint, in timestamps. */
+  readonly grace: number;
+  /** Whether rows are mutated one by one only. */
+  readonly singleRows: boolean;
+}
+
+/** Whoever is due has a hint (invariant 14). */
+export class Hints {
+  readonly #parts: HintsParts;
+
+  constructor(parts: HintsParts) {
+    this.#parts = parts;
+  }
+
+  check(step: Step, isRegistryNew: boolean): void {
+    const { model, observed, registry } = this.#parts;
+    for (const { cell } of step.committed)
+      for (const observer of registry.strongOf(cell)) this.#checkDue(cell, observer);
+    for (const { cell, observer } of observed.changed) this.#checkOne(cell, observer);
+    for (const removal of step.hintsRemoved) this.#checkRemoval(removal, step);
+    if (isRegistryNew) for (const cell of model.cells()) this.checkCell(cell);
+  }
+
+  checkCell(cell: CellModel): void {
+    for (const observer of this.#parts.registry.strongOf(cell)) this.#checkDue(cell, observer);
+  }
+
+  /** The newest change that an observer has not dealt with, if there is one that must have a hint. */
+  dueOn(cell: CellModel, observer: RegisteredObserver): number | undefined {
+    const commit = cell.newest?.commit;
+    if (commit === undefined || commit <= observer.record.since + this.#parts.grace) return undefined;
+    return commit > dealtWithUpTo(cell, observer) ? commit : undefined;
+  }
+
+  #checkOne(cell: CellModel, name: string): void {
+    const observer = this.#parts.registry.strongOf(cell).find((each) => each.name === name);
+    if (observer !== undefined) this.#checkDue(cell, observer);
+  }
+
+  #checkDue(cell: CellModel, observer: RegisteredObserver): void {
+    const commit = this.dueOn(cell, observer);
+    if (commit === undefined) return;
+    const { stamps } = this.#hintOf(cell, observer);
+    for (const stamp of stamps) if (stamp >= commit) return;
+    const message =
+      `the change at ${commit} is due for observer ${observer.name}, which has dealt with what came up to ` +
+      `${dealtWithUpTo(cell, observer)}; its hints: ${stamps.join(", ") || "none"}`;
+    this.#parts.reporter.report(14, cell.name, message);
+  }
+
+  #hintOf(cell: CellModel, { name }: RegisteredObserver): HintModel {
+    const state = cell.stateOf(name);
+    state.hint ??= this.#parts.model.hint(name, cell.parent.key, cell.key);
+    return state.hint;
+  }
+
+  #checkRemoval(removal: HintRemoval, step: Step): void {
+    const { hint } = removal;
+    const { registry, model } = this.#parts;
+    const observer = registry.view.observers.get(hint.observer);
+    if (observer === undefined) return;
+    if (observer.isWeak) {
+      this.#checkSignal(removal, step, observer);
+      return;
+    }
+    const cell = model.find(observer.record.table, hint.row, hint.column);
+    if (cell !== undefined) this.#checkOne(cell, hint.observer);
+  }
+
+  /** A signal leaves no trace but its hint: it goes only up to the start of a run, never up to a commit. */
+  #checkSignal({ hint, stamps, upTo }: HintRemoval, step: Step, observer: RegisteredObserver): void {
+    const { model, reporter, transactions, singleRows } = this.#parts;
+    const newest = Math.max(...stamps);
+    if (hint.stamps.some((stamp) => stamp >= newest)) return;
+    const cell = model.find(observer.record.table, hint.row, hint.column);
+    if (cell !== undefined && dealtWithUpTo(cell, observer) >= newest) return;
+    const run = step.written.find(({ of }) => of.onePhase)?.of;
+    const isBeyondRun = run !== undefined && upTo > run.start;
+    if (!isBeyondRun && !(singleRows && transactions.isCommit(upTo))) return;
+    const where = `${observer.record.table}/${hint.row}/${hint.column}`;
+    const what = isBeyondRun ? `the start of the run, ${run.start}` : "no start but a commit";
+    const message = `the hints of observer ${hint.observer} up to ${upTo} were removed, and that is ${what}`;
+    reporter.report(14, where.replaceAll("\0", ":"), message);
+  }
+}

@@ -1,0 +1,4 @@
+export type { AnsweredRead } from "./reads.js";
+export type { AtRestOptions } from "./rest.js";
+export type { Violation } from "./violation.js";
+export { ProtocolWatcher, type ProtocolWatcherOptions } from "./watcher.js";

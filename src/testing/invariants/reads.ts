@@ -1,0 +1,58 @@
+import type { CellModel, CellVersion } from "./cell-model.js";
+import type { Step } from "./step.js";
+import { isSameValue, type StoreModel } from "./store-model.js";
+import type { Reporter } from "./violation.js";
+
+/** A cell as a transaction was shown it. */
+export interface AnsweredRead {
+  readonly start: number;
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  /** Commit timestamp of the version that was answered, where it is known. */
+  readonly commit: number | undefined;
+  /** Undefined where the cell had no value. */
+  readonly value: Uint8Array | undefined;
+}
+
+/** Every read equals the snapshot at its start, then and ever after (invariant 10). */
+export class Reads {
+  readonly #reporter: Reporter;
+  readonly #model: StoreModel;
+
+  constructor(reporter: Reporter, model: StoreModel) {
+    this.#reporter = reporter;
+    this.#model = model;
+  }
+
+  read({ start, table, row, column, commit, value }: AnsweredRead): void {
+    const cell = this.#model.cell(this.#model.row(table, row), column);
+    if (cell.greatestRead < start) cell.greatestRead = start;
+    const truth = cell.versions[cell.indexAt(start)];
+    if (truth?.dropped) return;
+    const isRight = isSameValue(truth?.value, value) && (commit === undefined || commit === truth?.commit);
+    if (isRight) return;
+    const answered = value === undefined ? "nothing" : `the value at ${commit ?? "some commit"}`;
+    const message = `a read at ${start} was answered with ${answered}, and there stood ${showVersion(truth)}`;
+    this.#reporter.report(10, cell.name, message);
+  }
+
+  check(step: Step): void {
+    for (const { cell, of } of step.committed) {
+      if (of.commit <= cell.greatestRead) this.#reportLate(cell, of);
+    }
+  }
+
+  #reportLate(cell: CellModel, version: CellVersion): void {
+    const message =
+      `the transaction at ${version.start} committed at ${version.commit} after the cell had been read at ` +
+      `${cell.greatestRead}`;
+    this.#reporter.report(10, cell.name, message);
+  }
+}
+
+function showVersion(version: CellVersion | undefined): string {
+  if (version === undefined) return "nothing";
+  if (version.isDelete) return `nothing, deleted at ${version.commit}`;
+  return `the value of ${version.commit}, written at ${version.start}`;
+}

@@ -1,0 +1,108 @@
+import { InternalError } from "../../errors/index.js";
+import type { RowStore } from "../../store/index.js";
+import { byteString } from "../../transaction/index.js";
+import type { CellModel, CellVersion } from "./cell-model.js";
+import type { Cells } from "./cells.js";
+import type { Collections } from "./collection.js";
+import type { Hints } from "./hints.js";
+import type { RegistryModel } from "./registry-model.js";
+import { standingVersions } from "./standing.js";
+import { isTransactional, type StoreModel } from "./store-model.js";
+import type { Reporter } from "./violation.js";
+
+export interface AtRestOptions {
+  /** Whether all observers were drained, so that no hint stands and nothing is due. Default: true. */
+  readonly drained?: boolean | undefined;
+  /** Whether every lock was resolved. Default: true. */
+  readonly resolved?: boolean | undefined;
+}
+
+export interface RestParts {
+  readonly store: RowStore;
+  readonly model: StoreModel;
+  readonly registry: RegistryModel;
+  readonly cells: Cells;
+  readonly hints: Hints;
+  readonly collections: Collections;
+}
+
+/** The whole store when everything has come to rest (invariant 16), and every cell of it once more. */
+export function checkAtRest(parts: RestParts, reporter: Reporter, options: AtRestOptions): void {
+  const { store, model, registry, cells, hints, collections } = parts;
+  compare(store, model);
+  const { drained = true, resolved = true } = options;
+  for (const cell of model.cells()) {
+    cells.checkWhole(cell);
+    hints.checkCell(cell);
+    collections.checkCell(cell);
+    if (resolved) checkUnlocked(cell, reporter);
+    if (!drained) continue;
+    for (const observer of registry.strongOf(cell)) {
+      const due = hints.dueOn(cell, observer);
+      if (due === undefined) continue;
+      reporter.report(16, cell.name, `the change at ${due} is still due for observer ${observer.name}`);
+    }
+  }
+  if (drained) checkNoHints(parts, reporter);
+}
+
+function checkUnlocked(cell: CellModel, reporter: Reporter): void {
+  for (const { start } of cell.locks) {
+    reporter.report(16, cell.name, `the lock of the transaction at ${start} still stands`);
+  }
+}
+
+/** Hints of an observer that is not registered any more are nobody's. */
+function checkNoHints({ model, registry }: RestParts, reporter: Reporter): void {
+  for (const [name, hints] of model.hints) {
+    const observer = registry.view.observers.get(name);
+    if (observer === undefined) continue;
+    for (const { row, column, stamps } of hints.values()) {
+      if (stamps.length === 0) continue;
+      const where = `${observer.record.table}/${row}/${column}`.replaceAll("\0", ":");
+      reporter.report(16, where, `a hint of observer ${name} still stands, at ${stamps.join(", ")}`);
+    }
+  }
+}
+
+/** Sees to it that the watcher has been told of everything: else nothing that it says can be trusted. */
+function compare(store: RowStore, model: StoreModel): void {
+  let known = 0;
+  for (const cell of model.cells()) {
+    known += cell.locks.length + cell.data.size + cell.statuses.size;
+    for (const version of cell.versions) if (version.standing) known++;
+  }
+  let standing = 0;
+  for (const table of model.tables.keys()) {
+    for (const { row, column, part, timestamp } of standingVersions(store, table)) {
+      const cell = model.find(table, byteString(row), byteString(column));
+      if (!isTransactional(table, row)) continue;
+      standing++;
+      if (cell !== undefined && stands(cell, part, timestamp)) continue;
+      throw new InternalError(
+        `The watcher was not told of ${part}@${timestamp} of ${cell?.name ?? table}: it must watch from the first change ` +
+          "on, or be given what stands by `adopt()`.",
+      );
+    }
+  }
+  if (standing !== known) {
+    throw new InternalError(`The watcher knows of ${known} versions, and ${standing} stand in the store.`);
+  }
+}
+
+function stands(cell: CellModel, part: string, timestamp: number): boolean {
+  switch (part) {
+    case "lock":
+      return cell.lockOf(timestamp) !== undefined;
+    case "write":
+      return isStanding(cell.versions[cell.indexAt(timestamp)], timestamp);
+    case "data":
+      return cell.data.has(timestamp);
+    default:
+      return cell.statuses.has(timestamp);
+  }
+}
+
+function isStanding(version: CellVersion | undefined, commit: number): boolean {
+  return version !== undefined && version.commit === commit && version.standing;
+}

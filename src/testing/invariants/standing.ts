@@ -1,0 +1,46 @@
+import { InternalError } from "../../errors/index.js";
+import { parkedTable } from "../../observer/index.js";
+import {
+  allColumns,
+  type Part,
+  type Position,
+  parts,
+  type RawPage,
+  type RowMutation,
+  type RowStore,
+} from "../../store/index.js";
+import { hintTable, systemTable } from "../../transaction/index.js";
+
+/** One version that stands in a store. */
+export interface StandingVersion {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  readonly part: Part;
+  readonly timestamp: number;
+  readonly value: Uint8Array;
+}
+
+/** The tables that the protocol has for itself. */
+export const ownTables: readonly string[] = [systemTable, hintTable, parkedTable];
+
+/** Everything that stands in a table of a store that answers at once. */
+export function* standingVersions(store: RowStore, table: string): Generator<StandingVersion, void> {
+  let start: Position | undefined;
+  do {
+    const page: RawPage | Promise<RawPage> = store.readRaw({ table, start, columns: allColumns, parts });
+    if (page instanceof Promise) {
+      throw new InternalError("A watcher of the protocol needs a store that answers reads at once.");
+    }
+    for (const { row, cells } of page.rows)
+      for (const { column, versions } of cells)
+        for (const { part, timestamp, value } of versions)
+          yield { table, row, column, part, timestamp, value };
+    start = page.next;
+  } while (start !== undefined);
+}
+
+/** What would have put a version where it stands. */
+export function putOf({ table, row, column, part, timestamp, value }: StandingVersion): RowMutation {
+  return { table, row, guards: [], mutations: [{ type: "put", column, part, timestamp, value }] };
+}

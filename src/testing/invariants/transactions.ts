@@ -1,0 +1,251 @@
+import { isSameCell, type StatusRecord, showCell } from "../../transaction/index.js";
+import { type CellModel, type CellVersion, isPresent, type LockModel } from "./cell-model.js";
+import type { Step } from "./step.js";
+import type { Reporter } from "./violation.js";
+
+/** What is known of a two-phase transaction. */
+interface TransactionModel {
+  readonly start: number;
+  /** Every cell that it has locked at any time. */
+  readonly cells: Set<CellModel>;
+  status: StatusRecord | undefined;
+  toldConflict: boolean;
+  /** Collection has taken its status: nobody can tell any more how it ended. */
+  forgotten: boolean;
+}
+
+/**
+ * The fate of two-phase transactions, and what holds for all cells of one (invariants 4 to 8, 11). A transaction is committed
+ * in all the cells that it holds from the moment at which its primary says so.
+ */
+export class Transactions {
+  readonly #reporter: Reporter;
+  readonly #byStart = new Map<number, TransactionModel>();
+  readonly #commits = new Set<number>();
+
+  constructor(reporter: Reporter) {
+    this.#reporter = reporter;
+  }
+
+  /** Whether a two-phase transaction has committed at this timestamp. */
+  isCommit(timestamp: number): boolean {
+    return this.#commits.has(timestamp);
+  }
+
+  /** Finds what `step` committed beyond the write records that it put, and checks what it did to transactions. */
+  settle(step: Step): void {
+    for (const { cell, of } of step.locksPut) this.#locked(cell, of);
+    for (const { cell, of } of step.statusesPut) this.#decided(cell, of.start, of.status, step);
+    for (const { cell, of } of step.written) if (!of.onePhase) this.#wrote(cell, of);
+    for (const { cell, of } of step.changed) this.#wroteAnother(cell, of);
+    for (const { cell, of } of step.locksRemoved) this.#unlocked(cell, of.start);
+    for (const { cell, of } of step.statusesRemoved) this.#forgotten(cell, of);
+    for (const { cell, of } of step.committed) completeValue(cell, of);
+  }
+
+  /** As {@link settle}, for what stood before anything was watched. */
+  adopt(step: Step): void {
+    for (const { cell, of } of step.locksPut) this.#of(of.start).cells.add(cell);
+    for (const { of } of step.statusesPut) this.#know(of.start, of.status);
+    for (const { of } of step.written)
+      if (!of.onePhase) this.#know(of.start, { outcome: "committed", commit: of.commit });
+    for (const { cell, of } of step.locksPut) {
+      const { status } = this.#of(of.start);
+      if (status?.outcome === "committed") insertPending(cell, of, status.commit, step);
+    }
+    for (const { cell, of } of step.committed) completeValue(cell, of);
+  }
+
+  /** What a client was told of its commit. */
+  told(start: number, outcome: "committed" | "conflict", commit: number | undefined): void {
+    const transaction = this.#of(start);
+    const { status } = transaction;
+    const where = `the transaction at ${start}`;
+    if (outcome === "conflict") {
+      transaction.toldConflict = true;
+      if (status?.outcome !== "committed") return;
+      this.#reporter.report(11, where, `a conflict was told, and it is committed at ${status.commit}`);
+    } else if (status?.outcome !== "committed") {
+      const is = status === undefined ? "has not reached its commit point" : "is rolled back";
+      this.#reporter.report(11, where, `it was told to be committed, and ${is}`);
+    } else if (commit !== undefined && commit !== status.commit) {
+      const message = `it was told to be committed at ${commit}, and is at ${status.commit}`;
+      this.#reporter.report(11, where, message);
+    }
+  }
+
+  #of(start: number): TransactionModel {
+    let transaction = this.#byStart.get(start);
+    if (transaction === undefined) {
+      transaction = { start, cells: new Set(), status: undefined, toldConflict: false, forgotten: false };
+      this.#byStart.set(start, transaction);
+    }
+    return transaction;
+  }
+
+  #know(start: number, status: StatusRecord): TransactionModel {
+    const transaction = this.#of(start);
+    transaction.status = status;
+    if (status.outcome === "committed") this.#commits.add(status.commit);
+    return transaction;
+  }
+
+  #locked(cell: CellModel, lock: LockModel): void {
+    const transaction = this.#of(lock.start);
+    transaction.cells.add(cell);
+    if (transaction.status?.outcome !== "committed") return;
+    const message = `the transaction at ${lock.start} locked it after it had committed at ${transaction.status.commit}`;
+    this.#reporter.report(7, cell.name, message);
+  }
+
+  #decided(cell: CellModel, start: number, status: StatusRecord, step: Step): void {
+    const { status: known, forgotten } = this.#of(start);
+    // Whoever decides it once its status is gone can only fence it off, and learns from the safepoint that this says nothing.
+    if (forgotten && status.outcome === "rolled-back") return;
+    if (known !== undefined) {
+      this.#decidedAgain(cell, start, known, status);
+      return;
+    }
+    const transaction = this.#know(start, status);
+    if (status.outcome === "committed") this.#committed(cell, transaction, status.commit, step);
+    else this.#rolledBack(transaction);
+  }
+
+  #decidedAgain(cell: CellModel, start: number, known: StatusRecord, status: StatusRecord): void {
+    if (known.outcome !== status.outcome) {
+      const message = `the transaction at ${start} was ${known.outcome}, and is ${status.outcome} now`;
+      this.#reporter.report(6, cell.name, message);
+    } else if (
+      known.outcome === "committed" &&
+      status.outcome === "committed" &&
+      known.commit !== status.commit
+    ) {
+      this.#reporter.report(5, cell.name, twoCommits(start, known.commit, status.commit));
+    }
+  }
+
+  #committed(primary: CellModel, transaction: TransactionModel, commit: number, step: Step): void {
+    const { start } = transaction;
+    if (start >= commit) {
+      this.#reporter.report(4, primary.name, `the transaction at ${start} committed at ${commit}`);
+    }
+    if (transaction.toldConflict) {
+      const message = `a conflict was told of the transaction at ${start}, and it committed at ${commit}`;
+      this.#reporter.report(11, primary.name, message);
+    }
+    this.#checkPrimary(primary, start, commit, step);
+    for (const cell of transaction.cells) {
+      const lock = cell.lockOf(start);
+      if (lock !== undefined) insertPending(cell, lock, commit, step);
+      else this.#checkWritten(cell, start, commit);
+    }
+  }
+
+  /** The status belongs on the primary, and not below what a reader was promised there. */
+  #checkPrimary(cell: CellModel, start: number, commit: number, step: Step): void {
+    const lock = cell.lockOf(start) ?? step.locksRemoved.find((each) => each.cell === cell)?.of;
+    if (lock?.start !== start) {
+      const message = `the transaction at ${start} committed here at ${commit}, where it held no lock`;
+      this.#reporter.report(7, cell.name, message);
+      return;
+    }
+    const { primary } = lock.record;
+    if (!isSameCell(primary, cell)) {
+      const message = `the transaction at ${start} committed here at ${commit}, and its primary is ${showCell(primary)}`;
+      this.#reporter.report(7, cell.name, message);
+    }
+    if (commit < lock.minCommit) {
+      const message =
+        `the transaction at ${start} committed at ${commit}, and a reader that passed its lock was promised ` +
+        `${lock.minCommit} or later`;
+      this.#reporter.report(10, cell.name, message);
+    }
+  }
+
+  #checkWritten(cell: CellModel, start: number, commit: number): void {
+    const version = cell.versionOf(start);
+    if (version?.commit === commit) return;
+    const message = `the transaction at ${start} committed at ${commit}, and its lock here was gone without a write`;
+    this.#reporter.report(7, cell.name, message);
+  }
+
+  #rolledBack(transaction: TransactionModel): void {
+    for (const cell of transaction.cells) {
+      const version = cell.versionOf(transaction.start);
+      if (version !== undefined) this.#reportUndone(cell, transaction.start, version.commit);
+    }
+  }
+
+  #reportUndone(cell: CellModel, start: number, commit: number): void {
+    const message = `the transaction at ${start} was rolled back, and wrote here at ${commit}`;
+    this.#reporter.report(8, cell.name, message);
+  }
+
+  #wrote(cell: CellModel, version: CellVersion): void {
+    const { start, commit } = version;
+    const { status } = this.#of(start);
+    if (status === undefined) {
+      const message = `the transaction at ${start} wrote here at ${commit} before its primary was committed`;
+      this.#reporter.report(7, cell.name, message);
+      // Once is enough: the rest is held to what was written first.
+      this.#know(start, { outcome: "committed", commit });
+    } else if (status.outcome === "rolled-back") this.#reportUndone(cell, start, commit);
+    else if (status.commit !== commit) {
+      this.#reporter.report(5, cell.name, twoCommits(start, status.commit, commit));
+    }
+  }
+
+  #wroteAnother(cell: CellModel, { start, commit }: CellVersion): void {
+    const message = `the write at ${commit} of the transaction at ${start} is not what its lock said, or what stood there`;
+    this.#reporter.report(7, cell.name, message);
+  }
+
+  #unlocked(cell: CellModel, start: number): void {
+    if (cell.lockOf(start) !== undefined) return;
+    const { status } = this.#of(start);
+    if (status?.outcome !== "committed") return;
+    const version = cell.versionOf(start);
+    if (version !== undefined) version.pending = false;
+    if (version?.standing && version.commit === status.commit) return;
+    const message = `the transaction at ${start} committed at ${status.commit}, and its lock went without a write`;
+    this.#reporter.report(7, cell.name, message);
+  }
+
+  /** A status may go when nobody needs it any more. */
+  #forgotten(cell: CellModel, start: number): void {
+    const transaction = this.#of(start);
+    transaction.forgotten = true;
+    for (const locked of transaction.cells) {
+      if (locked.lockOf(start) === undefined) continue;
+      const message = `the status of the transaction at ${start} went while its lock stood on ${locked.name}`;
+      this.#reporter.report(6, cell.name, message);
+    }
+  }
+}
+
+function twoCommits(start: number, one: number, other: number): string {
+  return `the transaction at ${start} committed at ${one} and at ${other}`;
+}
+
+function insertPending(cell: CellModel, lock: LockModel, commit: number, step: Step): void {
+  const { kind, value } = lock.record;
+  const known = cell.versionOf(lock.start);
+  if (known !== undefined && isPresent(known)) return;
+  const version: CellVersion = {
+    commit,
+    start: lock.start,
+    isDelete: kind === "delete",
+    onePhase: false,
+    external: kind === "put" && value === undefined,
+    value,
+    standing: false,
+    pending: true,
+    dropped: false,
+  };
+  cell.insert(version);
+  step.committed.push({ cell, of: version });
+}
+
+function completeValue(cell: CellModel, version: CellVersion): void {
+  if (version.external) version.value = cell.data.get(version.start);
+}

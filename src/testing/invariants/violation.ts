@@ -1,0 +1,49 @@
+/** Something that must never be, seen while or after the protocol was at work. */
+export interface Violation {
+  /** Its number in PROTOCOL section 8. */
+  readonly invariant: number;
+  /** The invariant in a few words. */
+  readonly name: string;
+  /** The cell, for people; or what else it is about. */
+  readonly where: string;
+  /** What was seen, with the timestamps. */
+  readonly message: string;
+}
+
+const names = {
+  1: "at most one lock per cell",
+  2: "a lock and a write of one transaction exclude each other",
+  3: "writers of one cell do not overlap",
+  4: "a transaction starts before it commits",
+  5: "one commit timestamp per transaction",
+  6: "committed or rolled back, and never both",
+  7: "all cells of a transaction commit with its primary",
+  8: "what was rolled back has written nothing",
+  9: "every write names existing data",
+  10: "a read answers its snapshot",
+  11: "what was told of a commit stays true",
+  13: "the oracle's answers increase",
+  14: "a due observer has its hint",
+  15: "one committed run per change",
+  16: "at rest nothing is left over",
+  17: "collection takes nothing that is needed",
+} as const;
+
+export type InvariantNumber = keyof typeof names;
+
+/** Passes violations on, each once. */
+export class Reporter {
+  readonly #onViolation: (violation: Violation) => void;
+  readonly #reported = new Set<string>();
+
+  constructor(onViolation: (violation: Violation) => void) {
+    this.#onViolation = onViolation;
+  }
+
+  report(invariant: InvariantNumber, where: string, message: string): void {
+    const key = `${invariant} ${where} ${message}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.#onViolation({ invariant, name: names[invariant], where, message });
+  }
+}

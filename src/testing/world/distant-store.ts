@@ -1,0 +1,193 @@
+import { StoreError } from "../../errors/index.js";
+import type {
+  AtomicBatch,
+  AtomicStore,
+  BatchAnswer,
+  MaybePromise,
+  MutationAnswer,
+  RangePage,
+  RangeRead,
+  RawPage,
+  RawRead,
+  RowMutation,
+  RowPage,
+  RowRead,
+  RowStore,
+  StoreCapabilities,
+} from "../../store/index.js";
+import { namedPlace, type Place, rangePlace, rowPlace } from "./place.js";
+import type { Network, Request } from "./request.js";
+import { digestPage, showBatch, showBatchAnswer, showMutation, showPage, showRead } from "./show.js";
+
+/** The place of a store's counter. */
+export const counterPlace = namedPlace("counter");
+
+export interface DistantStoreOptions {
+  readonly store: RowStore;
+  readonly network: Network;
+  /** Requests that nothing can come between, and that are therefore done at once. Default: none. */
+  readonly isImmediate?: ((places: readonly Place[], changes: boolean) => boolean) | undefined;
+}
+
+/** A store as one client has it: whatever is asked of it goes through a network. */
+export class DistantStore implements RowStore {
+  readonly description: string;
+  readonly capabilities: StoreCapabilities;
+  readonly atomic: AtomicStore | undefined;
+  readonly #store: RowStore;
+  readonly #network: Network;
+  readonly #isImmediate: (places: readonly Place[], changes: boolean) => boolean;
+
+  constructor(options: DistantStoreOptions) {
+    const { store, network } = options;
+    this.#store = store;
+    this.#network = network;
+    this.#isImmediate = options.isImmediate ?? (() => false);
+    this.description = store.description;
+    this.capabilities = store.capabilities;
+    this.atomic = store.atomic && this.#distantAtomic(store.atomic);
+  }
+
+  async prepare(tables: readonly string[]): Promise<void> {
+    await this.#store.prepare(tables);
+  }
+
+  readRow(read: RowRead): MaybePromise<RowPage> {
+    const places = [rowPlace(read.table, read.row)];
+    if (this.#isImmediate(places, false)) return this.#store.readRow(read);
+    return this.#read(
+      places,
+      () => showRead(read),
+      () => this.#store.readRow(read),
+    );
+  }
+
+  readRange(read: RangeRead): MaybePromise<RangePage> {
+    const places = [rangePlace(read.table, read.start?.row, endRow(read.end))];
+    if (this.#isImmediate(places, false)) return this.#store.readRange(read);
+    return this.#read(
+      places,
+      () => showRead(read),
+      () => this.#store.readRange(read),
+    );
+  }
+
+  readRaw(read: RawRead): MaybePromise<RawPage> {
+    const places = [rangePlace(read.table, read.start?.row, endRow(read.end))];
+    if (this.#isImmediate(places, false)) return this.#store.readRaw(read);
+    return this.#read(
+      places,
+      () => showRead(read),
+      () => this.#store.readRaw(read),
+    );
+  }
+
+  #read<T extends RowPage | RangePage | RawPage>(
+    places: readonly Place[],
+    describe: () => string,
+    apply: () => MaybePromise<T>,
+  ): Promise<T> {
+    return this.#network.send<T>({
+      kind: "read",
+      places,
+      changes: false,
+      repeatable: false,
+      describe,
+      apply,
+      lost: () => {
+        throw new StoreError("The store gave no answer to a read.");
+      },
+      show: showPage,
+      digest: digestPage,
+    });
+  }
+
+  mutate(mutation: RowMutation): Promise<MutationAnswer> {
+    const places = [rowPlace(mutation.table, mutation.row)];
+    const apply = () => this.#store.mutate(mutation);
+    if (this.#isImmediate(places, true)) return apply();
+    return this.#network.send<MutationAnswer>({
+      kind: "mutate",
+      places,
+      changes: true,
+      repeatable: true,
+      describe: () => showMutation(mutation),
+      apply,
+      lost: () => "unknown",
+      show: (answer) => answer,
+      digest: (answer) => answer,
+    });
+  }
+
+  #distantAtomic(atomic: AtomicStore): AtomicStore {
+    return {
+      counter: () => {
+        if (this.#isImmediate([counterPlace], false)) return atomic.counter();
+        return this.#network.send<number>(timestampRequest("counter", false, () => atomic.counter()));
+      },
+      next: () => this.#network.send<number>(timestampRequest("next timestamp", true, () => atomic.next())),
+      commit: (batch) => {
+        // The rows may be the hundredfold of what the counter is: all that a batch touches counts.
+        const places = [counterPlace, ...batchPlaces(batch)];
+        return this.#network.send<BatchAnswer>({
+          kind: "commit",
+          places,
+          changes: true,
+          repeatable: true,
+          describe: () => showBatch(batch),
+          apply: () => atomic.commit(batch),
+          lost: () => ({ answer: "unknown" }),
+          show: showBatchAnswer,
+          digest: showBatchAnswer,
+        });
+      },
+    };
+  }
+
+  splitPoints(table: string, most: number): Promise<readonly Uint8Array[]> {
+    return this.#store.splitPoints(table, most);
+  }
+
+  statistics(): MaybePromise<Readonly<Record<string, number>>> {
+    return this.#store.statistics();
+  }
+
+  /** The store is shared: it stays open. */
+  async close(): Promise<void> {}
+}
+
+/** A request for a timestamp. */
+export function timestampRequest(
+  what: string,
+  changes: boolean,
+  apply: () => MaybePromise<number>,
+): Request<number> {
+  return {
+    kind: changes ? "timestamp" : "counter",
+    places: [counterPlace],
+    changes,
+    repeatable: false,
+    describe: () => what,
+    apply,
+    lost: () => {
+      throw new StoreError("No answer came to the request for a timestamp.");
+    },
+    show: String,
+    digest: String,
+  };
+}
+
+function batchPlaces(batch: AtomicBatch): Place[] {
+  const places = batch.rows.map(({ table, row }) => rowPlace(table, row));
+  for (const { table, start, end } of batch.ranges ?? []) places.push(rangePlace(table, start, end));
+  return places;
+}
+
+/** The row after the last that a range reaches into. */
+function endRow(
+  end: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined,
+): Uint8Array | undefined {
+  if (end === undefined) return undefined;
+  if (end.column === undefined || end.column.length === 0) return end.row;
+  return Buffer.concat([end.row, Buffer.of(0)]);
+}

@@ -1,0 +1,175 @@
+import type {
+  AtomicBatch,
+  BatchAnswer,
+  CellView,
+  Guard,
+  Mutation,
+  Part,
+  RangePage,
+  RangeRead,
+  RawPage,
+  RawRead,
+  RowMutation,
+  RowPage,
+  RowRead,
+} from "../../store/index.js";
+import {
+  decodeLock,
+  decodeStatus,
+  decodeWrite,
+  hintTable,
+  showCell,
+  showColumn,
+  showRow,
+} from "../../transaction/index.js";
+
+/* What goes between clients and a store, in one line each, for people who read a trace. */
+
+const mostValue = 40;
+
+/** A value: as text where it is text, else in hexadecimal. */
+export function showValue(value: Uint8Array | undefined): string {
+  if (value === undefined) return "(elsewhere)";
+  const text = showRow(value);
+  return text.length <= mostValue ? text : `${text.slice(0, mostValue)}…`;
+}
+
+/** A row; a hint's row as the observer, the bucket left out, and the row. */
+export function showPlace(table: string, row: Uint8Array): string {
+  if (table !== hintTable) return `${table}/${showRow(row)}`;
+  const end = row.indexOf(0);
+  if (end < 0) return `${table}/${showRow(row)}`;
+  return `hints/${Buffer.from(row.subarray(0, end)).toString("latin1")}/${showRow(row.subarray(end + 2))}`;
+}
+
+export function showRead(read: RowRead | RangeRead | RawRead): string {
+  const at = "at" in read && Number.isFinite(read.at) ? ` at ${read.at}` : "";
+  if ("row" in read) return `read ${showPlace(read.table, read.row)}${at}`;
+  const start = read.start === undefined ? "" : showPlace(read.table, read.start.row);
+  const end = read.end === undefined ? "" : showPlace(read.table, read.end.row);
+  return `scan ${read.table} [${start}, ${end})${at}`;
+}
+
+function showView({ column, lock, write }: CellView): string {
+  const shown: string[] = [];
+  if (lock !== undefined) shown.push(showVersion("lock", lock.timestamp, lock.value));
+  if (write !== undefined) shown.push(showVersion("write", write.timestamp, write.value));
+  return `${showColumn(column)}: ${shown.join(", ")}`;
+}
+
+export function showPage(page: RowPage | RangePage | RawPage): string {
+  if (!("rows" in page)) return page.cells.length === 0 ? "nothing" : page.cells.map(showView).join("; ");
+  const rows = page.rows.map(({ row, cells }) => {
+    const shown = cells.map((cell) =>
+      "versions" in cell
+        ? `${showColumn(cell.column)}: ${cell.versions.map((each) => showVersion(each.part, each.timestamp, each.value)).join(", ")}`
+        : showView(cell),
+    );
+    return `${showRow(row)} { ${shown.join("; ")} }`;
+  });
+  return rows.length === 0 ? "nothing" : rows.join(" ");
+}
+
+/** One version of a part, decoded. */
+export function showVersion(part: Part, timestamp: number, value: Uint8Array): string {
+  return `${part}@${timestamp}${showRecord(part, value)}`;
+}
+
+function showRecord(part: Part, value: Uint8Array): string {
+  try {
+    switch (part) {
+      case "lock": {
+        const { kind, minCommit, primary, value: inline } = decodeLock(value);
+        return ` (${kind}${kind === "put" ? ` ${showValue(inline)}` : ""}, primary ${showCell(primary)}, commits at ${minCommit} or later)`;
+      }
+      case "write": {
+        const { kind, start, value: inline } = decodeWrite(value);
+        return ` (${kind}${kind === "put" ? ` ${showValue(inline)}` : ""}, start ${start})`;
+      }
+      case "txn": {
+        const status = decodeStatus(value);
+        return status.outcome === "committed" ? ` (COMMIT ${status.commit})` : " (ROLLBACK)";
+      }
+      case "data":
+        return ` (${showValue(value)})`;
+    }
+  } catch {
+    return ` (0x${Buffer.from(value).toString("hex")})`;
+  }
+}
+
+function showSpan(part: Part, from: number, to: number): string {
+  if (to === from + 1) return `${part}@${from}`;
+  if (from === 0) return to === Number.POSITIVE_INFINITY ? part : `${part} below ${to}`;
+  return to === Number.POSITIVE_INFINITY ? `${part} from ${from} on` : `${part} in [${from}, ${to})`;
+}
+
+function showGuard(guard: Guard): string {
+  const column = showColumn(guard.column);
+  if (guard.type === "absent") return `no ${column}:${showSpan(guard.part, guard.from, guard.to)}`;
+  const value = guard.equals === undefined ? "" : " unchanged";
+  const below = guard.below === undefined ? "" : " not pushed beyond its commit";
+  return `${column}:${guard.part}@${showStamp(guard.at)}${value}${below}`;
+}
+
+function showMutations(mutations: readonly Mutation[]): string {
+  return mutations
+    .map((mutation) => {
+      const column = showColumn(mutation.column);
+      if (mutation.type === "delete")
+        return `delete ${column}:${showSpan(mutation.part, mutation.from, mutation.to)}`;
+      return `put ${column}:${mutation.part}@${showStamp(mutation.timestamp)}${showRecord(mutation.part, mutation.value)}`;
+    })
+    .join(", ");
+}
+
+/** In a batch, a timestamp that the store puts in. */
+function showStamp(timestamp: number): string {
+  return timestamp < 0 ? "C" : String(timestamp);
+}
+
+export function showMutation({ table, row, guards, mutations }: RowMutation): string {
+  const condition = guards.length === 0 ? "" : ` if ${guards.map(showGuard).join(", ")}`;
+  const doing = mutations.length === 0 ? "check" : showMutations(mutations);
+  return `${showPlace(table, row)}: ${doing}${condition}`;
+}
+
+export function showBatch(batch: AtomicBatch): string {
+  const rows = batch.rows.filter((row) => row.mutations.length > 0).map(showMutation);
+  return `batch { ${rows.join(" | ")} }`;
+}
+
+export function showBatchAnswer(answer: BatchAnswer): string {
+  if (answer.answer === "applied") return `applied at ${answer.timestamp}`;
+  if (answer.answer === "unknown") return "unknown";
+  return "row" in answer
+    ? `rejected by row ${answer.row}, guard ${answer.guard}`
+    : `rejected by range ${answer.range}`;
+}
+
+/** All that a page holds, for comparing it with others. */
+export function digestPage(page: RowPage | RangePage | RawPage): string {
+  const rows = "rows" in page ? page.rows : [page];
+  let digest = "";
+  for (const { row, cells } of rows) {
+    digest += `|${latin1(row)}`;
+    for (const cell of cells) {
+      digest += `;${latin1(cell.column)}`;
+      if ("versions" in cell) {
+        for (const { part, timestamp, value } of cell.versions)
+          digest += `,${part}${timestamp}=${latin1(value)}`;
+        continue;
+      }
+      const { lock, write, data, latest } = cell;
+      if (lock !== undefined) digest += `,l${lock.timestamp}=${latin1(lock.value)}`;
+      if (write !== undefined) digest += `,w${write.timestamp}=${latin1(write.value)}`;
+      for (const { timestamp, value } of data) digest += `,d${timestamp}=${latin1(value)}`;
+      if (!latest) digest += "+";
+    }
+  }
+  return digest;
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}

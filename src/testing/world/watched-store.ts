@@ -1,0 +1,89 @@
+import type {
+  AtomicBatch,
+  AtomicStore,
+  BatchAnswer,
+  MutationAnswer,
+  RangeRead,
+  RawRead,
+  RowMutation,
+  RowRead,
+  RowStore,
+  StoreCapabilities,
+  StoreRequestOptions,
+} from "../../store/index.js";
+
+/** Told of every change that was applied to a store, in order, before anything else is. */
+export interface StoreWatcher {
+  /** Rows that were mutated in one step; `commit`: the timestamp that a batch took. */
+  applied(rows: readonly RowMutation[], commit: number | undefined): void;
+}
+
+/** A store whose changes somebody watches. It is for stores in this process, which apply a change before they answer. */
+export class WatchedStore implements RowStore {
+  readonly description: string;
+  readonly capabilities: StoreCapabilities;
+  readonly atomic: AtomicStore | undefined;
+  readonly #store: RowStore;
+  readonly #watchers: StoreWatcher[] = [];
+
+  constructor(store: RowStore) {
+    this.#store = store;
+    this.description = store.description;
+    this.capabilities = store.capabilities;
+    const { atomic } = store;
+    this.atomic = atomic && {
+      counter: () => atomic.counter(),
+      next: (options) => atomic.next(options),
+      commit: (batch, options) => this.#commit(atomic, batch, options),
+    };
+  }
+
+  watch(watcher: StoreWatcher): void {
+    this.#watchers.push(watcher);
+  }
+
+  prepare(tables: readonly string[]) {
+    return this.#store.prepare(tables);
+  }
+
+  readRow(read: RowRead, options?: StoreRequestOptions) {
+    return this.#store.readRow(read, options);
+  }
+
+  readRange(read: RangeRead, options?: StoreRequestOptions) {
+    return this.#store.readRange(read, options);
+  }
+
+  readRaw(read: RawRead, options?: StoreRequestOptions) {
+    return this.#store.readRaw(read, options);
+  }
+
+  async mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer> {
+    const answer = await this.#store.mutate(mutation, options);
+    if (answer === "applied") for (const watcher of this.#watchers) watcher.applied([mutation], undefined);
+    return answer;
+  }
+
+  async #commit(
+    atomic: AtomicStore,
+    batch: AtomicBatch,
+    options?: StoreRequestOptions,
+  ): Promise<BatchAnswer> {
+    const answer = await atomic.commit(batch, options);
+    if (answer.answer === "applied")
+      for (const watcher of this.#watchers) watcher.applied(batch.rows, answer.timestamp);
+    return answer;
+  }
+
+  splitPoints(table: string, most: number) {
+    return this.#store.splitPoints(table, most);
+  }
+
+  statistics() {
+    return this.#store.statistics();
+  }
+
+  close() {
+    return this.#store.close();
+  }
+}

@@ -1,0 +1,66 @@
+import type { FaultBudget, Program } from "../../src/testing/exploration/index.js";
+import { largerBudgets } from "./larger.js";
+import { mutants } from "./mutants/index.js";
+import * as programs from "./programs/index.js";
+
+/** Something to explore, by name: processes that do it find the rest themselves. */
+export interface Job {
+  readonly kind: "program" | "mutant";
+  readonly name: string;
+  /** Of a program: its key among the programs. */
+  readonly key: string;
+  readonly faults?: FaultBudget | undefined;
+}
+
+export interface JobReport {
+  readonly kind: Job["kind"];
+  readonly name: string;
+  /** A program whose every interleaving is sound; a mutant that was found. */
+  readonly isRight: boolean;
+  readonly states: number;
+  readonly transitions: number;
+  readonly ends: number;
+  readonly depth: number;
+  readonly seconds: number;
+  readonly note: string;
+  readonly trace: readonly string[];
+}
+
+export interface JobSelection {
+  readonly larger?: boolean | undefined;
+  readonly mutants?: boolean | undefined;
+  readonly only?: string | undefined;
+}
+
+/** All programs, by their keys. */
+export function allPrograms(): ReadonlyMap<string, Program> {
+  const found = new Map<string, Program>();
+  for (const [key, value] of Object.entries(programs)) if (isProgram(value)) found.set(key, value);
+  return found;
+}
+
+function isProgram(value: unknown): value is Program {
+  return typeof value === "object" && value !== null && "clients" in value && "name" in value;
+}
+
+function showFaults(faults: FaultBudget): string {
+  return Object.entries(faults)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(", ");
+}
+
+/** What is to be explored. */
+export function listJobs({ larger, mutants: withMutants = true, only }: JobSelection = {}): readonly Job[] {
+  const jobs: Job[] = [];
+  for (const [key, { name, faults }] of allPrograms()) {
+    jobs.push({
+      kind: "program",
+      name: faults === undefined ? name : `${name} (${showFaults(faults)})`,
+      key,
+    });
+    for (const budget of larger ? (largerBudgets[key] ?? []) : [])
+      jobs.push({ kind: "program", name: `${name} (${showFaults(budget)})`, key, faults: budget });
+  }
+  if (withMutants) for (const { name } of mutants) jobs.push({ kind: "mutant", name, key: name });
+  return only === undefined ? jobs : jobs.filter(({ name, key }) => `${key} ${name}`.includes(only));
+}

@@ -1,0 +1,18 @@
+import { describe, expect, test } from "vitest";
+import { mutants } from "./mutants/index.js";
+import { exploreMutant } from "./mutants/run.js";
+
+describe("mutants", () => {
+  test.each(mutants)("$killedBy finds: $name", async (mutant) => {
+    const { violation } = await exploreMutant(mutant);
+    expect(violation?.message).toEqual(expect.any(String));
+    // The shortest way, in words.
+    expect(violation!.trace.length).toBeGreaterThan(0);
+  });
+
+  test("each guard is taken away by one mutant of its name", () => {
+    const names = mutants.map((mutant) => mutant.name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThanOrEqual(37);
+  });
+});

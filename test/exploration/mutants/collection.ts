@@ -1,0 +1,107 @@
+import type { Mutant } from "./mutant.js";
+
+const collect = "src/transaction/collect.ts";
+const twoPhase = "src/transaction/two-phase.ts";
+
+/** Mutants of garbage collection, and of what keeps transactions from being hurt by it. */
+export const collectionMutants: readonly Mutant[] = [
+  {
+    name: "GC without quiesce",
+    patches: [{ file: collect, find: "    await this.#quiesce();\n", replace: "" }],
+    killedBy: "collectionUnderWriterDistant",
+  },
+  {
+    name: "GC without quiesce: a prewrite that does not check the safepoint in its batch",
+    patches: [
+      {
+        file: twoPhase,
+        find: "store.atomic.commit({ rows: [mutation, safepoint.guard(start)] });",
+        replace: "store.atomic.commit({ rows: [mutation] });",
+      },
+    ],
+    killedBy: "collectionUnderWriter",
+  },
+  {
+    name: "GC without quiesce: a prewrite that was under way for longer",
+    patches: [
+      {
+        file: twoPhase,
+        find: "    if (store.atomic === undefined) await safepoint.check(this.#request.start);\n",
+        replace: "",
+      },
+    ],
+    killedBy: "collectionUnderWriterDistant",
+  },
+  {
+    name: "GC without resolve",
+    patches: [
+      {
+        file: collect,
+        find: "    for (const table of this.#tables) await this.#resolveLocks(table);\n",
+        replace: "",
+      },
+    ],
+    killedBy: "collectionAndWriter",
+  },
+  {
+    name: "status dropped before its locks are resolved",
+    patches: [
+      {
+        file: collect,
+        find: "    for (const table of this.#tables) await this.#resolveLocks(table);\n",
+        replace: "",
+      },
+      {
+        file: collect,
+        find: "    for (const table of this.#tables) await this.#dropVersions(table, view);\n",
+        replace:
+          "    for (const table of this.#tables) await this.#dropVersions(table, view);\n    for (const table of this.#tables) await this.#resolveLocks(table);\n",
+      },
+    ],
+    killedBy: "collectionAndWriter",
+  },
+  {
+    name: '"aborted" concluded below the safepoint',
+    patches: [
+      {
+        file: twoPhase,
+        find: "if ((await this.#context.safepoint.current()) > start) {",
+        replace: "if (false) {",
+      },
+    ],
+    killedBy: "collectionAndLostAnswer",
+  },
+  {
+    name: "a delete marker dropped before an ack",
+    patches: [
+      {
+        file: collect,
+        find: "observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))",
+        replace: "true",
+      },
+    ],
+    killedBy: "deletionOfUnseen",
+  },
+  {
+    name: "the version that `previous` needs dropped",
+    patches: [
+      {
+        file: collect,
+        find: "const needed = neededByPrevious(writes, [...acknowledged.values(), ...parked.values()]);",
+        replace: "const needed = new Set();",
+      },
+    ],
+    killedBy: "collectionBesideObserverOnePhase",
+  },
+  {
+    name: "one-phase without the safepoint check",
+    patches: [
+      {
+        file: "src/transaction/one-phase.ts",
+        find: "const safepointRow = rows.append(context.safepoint.guard(request.start));",
+        replace: "const safepointRow = -1;",
+      },
+    ],
+    killedBy: "collectionUnderWriterOnePhase",
+  },
+];

@@ -1,0 +1,214 @@
+import type { Mutant } from "./mutant.js";
+
+const guards = "src/transaction/guards.ts";
+const primary = "src/transaction/primary.ts";
+const resolve = "src/transaction/resolve.ts";
+const twoPhase = "src/transaction/two-phase.ts";
+
+/** Mutants of the two-phase commit and of the resolution of locks. */
+export const commitMutants: readonly Mutant[] = [
+  {
+    name: "no ROLLBACK tombstone",
+    patches: [
+      {
+        file: primary,
+        find: "      ...[primary.column, ...others].flatMap((column) => deleteLockAndData(column, start)),\n      rolledBack(primary.column, start),\n",
+        replace:
+          "      ...[primary.column, ...others].flatMap((column) => deleteLockAndData(column, start)),\n",
+      },
+      {
+        file: primary,
+        find: "    mutations: [rolledBack(primary.column, start)],",
+        replace: "    mutations: [],",
+      },
+    ],
+    killedBy: "twoWritersGuess",
+  },
+  {
+    name: "status of a missing primary read without FENCE",
+    patches: [
+      {
+        file: primary,
+        find: 'answer = await hooks.step("fence-primary", info, () => fence(store, primary, start));',
+        replace: 'return { outcome: "rolled-back" };',
+      },
+    ],
+    killedBy: "twoWritersGuess",
+  },
+  {
+    name: "secondary resolved before its primary",
+    patches: [
+      {
+        file: resolve,
+        find: "    const status = await rollbackPrimary(context, met.lock.primary, met.start);\n",
+        replace:
+          "    await rollBack(context, met);\n    const status = await rollbackPrimary(context, met.lock.primary, met.start);\n",
+      },
+    ],
+    killedBy: "writerAndReaderFromTheEnd",
+  },
+  {
+    name: "prewrite ignoring locks",
+    patches: [
+      {
+        file: guards,
+        find: 'export function prewriteGuards(column: Uint8Array, start: number): AbsentGuard[] {\n  return [\n    { type: "absent", column, part: "lock", from: 0, to: forever },\n',
+        replace:
+          "export function prewriteGuards(column: Uint8Array, start: number): AbsentGuard[] {\n  return [\n",
+      },
+    ],
+    killedBy: "twoWritersGuess",
+  },
+  {
+    name: "prewrite ignoring write[S,inf)",
+    patches: [
+      {
+        file: guards,
+        find: '    { type: "absent", column, part: "write", from: start, to: forever },\n',
+        replace: "",
+      },
+    ],
+    killedBy: "twoWritersGuess",
+  },
+  {
+    name: "C taken before the last prewrite",
+    patches: [
+      {
+        file: twoPhase,
+        find: "      await this.#prewriteAll();\n",
+        replace: "      this.early = await this.#takeTimestamp();\n      await this.#prewriteAll();\n",
+      },
+      {
+        file: twoPhase,
+        find: "const commit = await this.#orAbandon(() => this.#takeTimestamp());",
+        replace:
+          "const commit = push === 0 ? this.early : await this.#orAbandon(() => this.#takeTimestamp());",
+      },
+    ],
+    killedBy: "writerAndReaderStop",
+  },
+  {
+    name: "COMMIT without the min_commit_ts check",
+    patches: [
+      { file: guards, find: "at: start, below: encodeTimestamp(commit + 1) };", replace: "at: start };" },
+    ],
+    killedBy: "writerAndReaderStop",
+  },
+  {
+    name: "secondary commit unguarded (with GC on)",
+    patches: [
+      {
+        file: twoPhase,
+        find: "guards: [lockedGuard(first.column, this.#request.start)],",
+        replace: "guards: [],",
+      },
+    ],
+    killedBy: "collectionOfDeleted",
+  },
+  {
+    name: "rollback deleting data where no lock stood",
+    patches: [
+      {
+        file: primary,
+        find: '    if (found.state === "decided") return found.status;\n',
+        replace:
+          '    if (found.state === "decided") return found.status;\n    await store.mutate({ table: primary.table, row: primary.row, guards: [], mutations: [deleteLockAndData(primary.column, start)[1]] });\n',
+      },
+    ],
+    killedBy: "twoWritersOfLongValues",
+  },
+  {
+    name: "pushing the lock that was met in place of its primary",
+    patches: [
+      {
+        file: resolve,
+        find: "    const { primary } = met.lock;\n",
+        replace: "    const primary = met.cell;\n",
+      },
+      {
+        file: resolve,
+        find: "guards: [lockValueGuard(primary.column, met.start, found.value)],",
+        replace: "guards: [lockedGuard(primary.column, met.start)],",
+      },
+      {
+        file: resolve,
+        find: "value: encodeLock({ ...found.lock, minCommit: needed }),",
+        replace: "value: encodeLock({ ...met.lock, minCommit: needed }),",
+      },
+    ],
+    killedBy: "pushByTwo",
+  },
+  {
+    name: "a refresh of wall time that undoes a push",
+    patches: [
+      {
+        file: "src/transaction/refresh.ts",
+        find: "guards: [lockValueGuard(column, start, found.value)],",
+        replace: "guards: [lockedGuard(column, start)],",
+      },
+    ],
+    killedBy: "push",
+  },
+  {
+    name: "retry that re-applies buffered writes on a new snapshot",
+    patches: [
+      {
+        file: "src/transaction/transact.ts",
+        find: "    const result = await unlessAborted(run(tx), options.signal, core);\n",
+        replace:
+          "    let result;\n    if (run.kept !== undefined) for (const write of run.kept) core.write(write);\n    else result = await unlessAborted(run(tx), options.signal, core);\n    run.kept = [...core.buffer.all()];\n",
+      },
+    ],
+    killedBy: "twoIncrements",
+  },
+  {
+    name: "validation that ignores locks",
+    patches: [
+      {
+        file: "src/transaction/validate.ts",
+        find: "if (cell.lock !== undefined && cell.lock.timestamp !== request.start) {",
+        replace: "if (false) {",
+      },
+    ],
+    killedBy: "writeSkew",
+  },
+  {
+    name: "validation that ignores ranges",
+    patches: [
+      {
+        file: "src/transaction/validate.ts",
+        find: "  for (const range of reads.ranges) await validateRange(context, request, range, commit);\n",
+        replace: "",
+      },
+    ],
+    killedBy: "phantom",
+  },
+  {
+    name: "validation that ignores a new C",
+    patches: [
+      {
+        file: twoPhase,
+        find: "await this.#orAbandon(() => this.#validate(commit));",
+        replace: "if (push === 0) await this.#orAbandon(() => this.#validate(commit));",
+      },
+    ],
+    killedBy: "pushedReader",
+  },
+  {
+    name: "one-phase S from another snapshot than its reads",
+    patches: [
+      {
+        file: "src/transaction/core.ts",
+        find: "      const outcome = await this.#commitBuffered();\n",
+        replace:
+          "      this.latest = await this.context.oracle.latest();\n      const outcome = await this.#commitBuffered();\n",
+      },
+      {
+        file: "src/transaction/core.ts",
+        find: "      start: this.startTimestamp,\n      writes:",
+        replace: "      start: this.#phases === 1 ? this.latest : this.startTimestamp,\n      writes:",
+      },
+    ],
+    killedBy: "threeWritersOnePhase",
+  },
+];

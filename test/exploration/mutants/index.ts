@@ -1,0 +1,15 @@
+import { collectionMutants } from "./collection.js";
+import { commitMutants } from "./commit.js";
+import type { Mutant } from "./mutant.js";
+import { observerMutants } from "./observers.js";
+import { oracleMutants } from "./oracle.js";
+
+export type { Mutant } from "./mutant.js";
+
+/** Every mutant of PROTOCOL section 9, and some more. */
+export const mutants: readonly Mutant[] = [
+  ...commitMutants,
+  ...collectionMutants,
+  ...observerMutants,
+  ...oracleMutants,
+];

@@ -1,0 +1,136 @@
+import type { Mutant } from "./mutant.js";
+
+const attempt = "src/observer/attempt.ts";
+const putHints = "src/transaction/put-hints.ts";
+const twoPhase = "src/transaction/two-phase.ts";
+
+/** Mutants of hints, acknowledgments and parking. */
+export const observerMutants: readonly Mutant[] = [
+  {
+    name: "hint stamped with S",
+    patches: [
+      {
+        file: putHints,
+        find: "mutations: [putHint(column, commit)]",
+        replace: "mutations: [putHint(column, request.start)]",
+      },
+    ],
+    killedBy: "observedPrimary",
+  },
+  {
+    name: "hint deleted up to the run's commit ts",
+    patches: [
+      {
+        file: attempt,
+        find: "deleteHint(this.#options.task.hint, startTimestamp)",
+        replace: "deleteHint(this.#options.task.hint, this.#tx.commitTimestamp ?? startTimestamp)",
+      },
+    ],
+    killedBy: "observedPrimary",
+  },
+  {
+    name: "hint written after the commit point",
+    patches: [
+      {
+        file: twoPhase,
+        find: "const hints = await this.#orAbandon(() => this.#putHints(commit));",
+        replace: "const hints = await findHints(this.#context, this.#request);",
+      },
+      {
+        file: twoPhase,
+        find: 'if (answer === "applied") return this.#committed(commit, hints);',
+        replace:
+          'if (answer === "applied") {\n        await putHints(this.#context, this.#request, hints, commit);\n        return this.#committed(commit, hints);\n      }',
+      },
+    ],
+    killedBy: "observedPrimary",
+  },
+  {
+    name: "a hint deleted over a lock that was met and passed by without pushing it",
+    patches: [
+      {
+        file: "src/transaction/resolve.ts",
+        find: '    if (resolution.role === "writer") return "standing";\n',
+        replace:
+          '    if (resolution.role === "writer") return "standing";\n    resolution.passed.add(met.start);\n    if (met.start > 0) return "passed";\n',
+      },
+    ],
+    killedBy: "observedPrimary",
+  },
+  {
+    name: "the new C of a pushed transaction without its new hint",
+    patches: [
+      {
+        file: twoPhase,
+        find: "const hints = await this.#orAbandon(() => this.#putHints(commit));",
+        replace:
+          "const hints = await this.#orAbandon(() => push === 0 ? this.#putHints(commit) : findHints(this.#context, this.#request));",
+      },
+    ],
+    killedBy: "observedPush",
+  },
+  {
+    name: "a retried run that does not read ack_O again",
+    patches: [
+      {
+        file: attempt,
+        find: "const state = await readCellState(this.#tx, this.#registered, task.cell);",
+        replace:
+          "const state = (this.#options.registry.remembered ??= await readCellState(this.#tx, this.#registered, task.cell));",
+      },
+    ],
+    killedBy: "twoWorkers",
+  },
+  {
+    name: "hints written by the writer's own list of observers instead of the registry",
+    patches: [
+      {
+        file: putHints,
+        find: "const view = await context.notifications.fresh();",
+        replace: "const view = await context.notifications.current();",
+      },
+    ],
+    killedBy: "registration",
+  },
+  {
+    name: "hints by an old word of the registry, in one phase",
+    patches: [
+      {
+        file: "src/transaction/one-phase.ts",
+        find: "const registryRow = view === undefined ? -1 : rows.append(view.guards);",
+        replace: "const registryRow = -1;",
+      },
+    ],
+    killedBy: "registrationOnePhase",
+  },
+  {
+    name: "parking that deletes a newer hint",
+    patches: [
+      {
+        file: "src/observer/park.ts",
+        find: "deleteHint(task.hint, start)",
+        replace: "deleteHint(task.hint, Number.MAX_SAFE_INTEGER - 1)",
+      },
+    ],
+    killedBy: "parkingOnePhase",
+  },
+  {
+    name: "two observers' runs at one S",
+    patches: [
+      {
+        file: attempt,
+        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name });",
+        replace: `const real = registry.context.oracle;
+    let taken = false;
+    const next = async (options) => {
+      if (taken) return real.next(options);
+      taken = true;
+      return (registry.sharedStart ??= await real.next(options));
+    };
+    const shared = { ...registry.context, oracle: { next, latest: () => real.latest() } };
+    tx = await CoreTransaction.begin(shared, { isolation, label: name });`,
+      },
+    ],
+    killedBy: "twoObserversOneCell",
+  },
+];

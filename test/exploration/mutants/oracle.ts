@@ -1,0 +1,61 @@
+import type { Mutant } from "./mutant.js";
+
+/** Mutants of the oracle and of who asks it. */
+export const oracleMutants: readonly Mutant[] = [
+  {
+    name: "a counter window per process",
+    patches: [
+      {
+        file: "src/oracle/counter.ts",
+        find: "next: (options) => store.next(options),",
+        replace: `window: [],
+    async next(options) {
+      if (this.window.length === 0) this.window.push(await store.next(options), await store.next(options));
+      return this.window.shift();
+    },`,
+      },
+    ],
+    killedBy: "twoIncrements",
+  },
+  {
+    name: "oracle window shared by two leaders",
+    patches: [
+      {
+        file: "src/oracle/leader.ts",
+        find: "    const floor = standing?.record.mark ?? this.#highest;\n",
+        replace: "    const floor = 0;\n",
+      },
+    ],
+    killedBy: "twoLeaders",
+  },
+  {
+    name: "a leader that answers after its lease",
+    patches: [
+      {
+        file: "src/oracle/leader.ts",
+        find: "if (this.#term === term && term.holds(momentOf(this.#environment))) return;",
+        replace: "if (this.#term === term) return;",
+      },
+    ],
+    killedBy: "leaderStandsStill",
+  },
+  {
+    name: "a batch of timestamps given to a caller who asked after it was sent",
+    patches: [
+      {
+        file: "src/oracle/gathered.ts",
+        find: "(signal) => this.#request(callers.length, signal)).then(",
+        replace: `async (signal) => {
+      const range = await this.#request(callers.length + 1, signal);
+      for (const late of this.#queue) {
+        this.#queue.delete(late);
+        callers.push(late);
+        break;
+      }
+      return { first: range.first, count: callers.length };
+    }).then(`,
+      },
+    ],
+    killedBy: "gathering",
+  },
+];

@@ -1,0 +1,168 @@
+import { type Database, observer } from "../../../src/index.js";
+import type { Program } from "../../../src/testing/exploration/index.js";
+import { cells, once, pages, startWith } from "./tables.js";
+
+const collect = (db: Database) => db.collect({ retentionMs: 0 });
+
+const both = (a: number, b: number) => (db: Database) =>
+  db.transact((tx) => {
+    tx.set(cells.value, "a", a);
+    tx.set(cells.value, "b", b);
+  }, once);
+
+/** Two cells that are always written, or deleted, together. */
+const together = async (db: Database): Promise<void> => {
+  await db.transact(async (tx) => {
+    const [a, b] = [await tx.get(cells.value, "a"), await tx.get(cells.value, "b")];
+    if (a !== b) throw new Error(`a is ${a} and b is ${b}`);
+  }, once);
+};
+
+const collecting = {
+  tables: [cells],
+  commit: "two-phase",
+  systemRequests: "safepoint",
+  setup: startWith({ a: 1, b: 1 }),
+  healed: together,
+} as const;
+
+export const collectionAndWriter: Program = {
+  ...collecting,
+  name: "collection beside a writer that stops",
+  clients: { writer: ({ db }) => both(2, 2)(db), collector: ({ db }) => collect(db) },
+  faults: { stops: 1 },
+};
+
+export const collectionAndLostAnswer: Program = {
+  ...collecting,
+  name: "collection beside a writer whose answer is lost",
+  clients: { writer: ({ db }) => both(2, 2)(db), collector: ({ db }) => collect(db) },
+  faults: { lostAnswers: 1 },
+};
+
+/** What a writer's secondary commit would bring back is read, deleted and collected before it comes. */
+export const collectionOfDeleted: Program = {
+  ...collecting,
+  name: "collection of a deleted cell beside its writer",
+  commit: { writer: "two-phase", collector: "one-phase" },
+  clients: {
+    writer: ({ db }) => both(2, 2)(db),
+    collector: async ({ db }) => {
+      await db.transact(async (tx) => {
+        await tx.get(cells.value, "b");
+        tx.delete(cells.value, "b");
+      }, once);
+      await collect(db);
+    },
+  },
+  healed: async () => {},
+};
+
+/** Reads first, so that its writes rest on what collection may take away. */
+const swapIfThere = async (db: Database) => {
+  await db.transact(async (tx) => {
+    const a = await tx.get(cells.value, "a");
+    if (a !== undefined) tx.set(cells.value, "a", a + 1);
+  }, once);
+};
+
+function deletedUnderWriter(
+  name: string,
+  commit: "one-phase" | "two-phase",
+  atomicBatches: boolean,
+): Program {
+  return {
+    name,
+    tables: [cells],
+    commit,
+    atomicBatches,
+    systemRequests: "safepoint",
+    setup: startWith({ a: 1 }),
+    clients: {
+      writer: ({ db }) => swapIfThere(db),
+      collector: async ({ db }) => {
+        await db.transact((tx) => tx.delete(cells.value, "a"), once);
+        await collect(db);
+      },
+    },
+  };
+}
+
+export const collectionUnderWriter = deletedUnderWriter("collection under a writer", "two-phase", true);
+export const collectionUnderWriterOnePhase = deletedUnderWriter(
+  "collection under a writer, in one phase",
+  "one-phase",
+  true,
+);
+export const collectionUnderWriterDistant = deletedUnderWriter(
+  "collection under a writer, without atomic batches",
+  "two-phase",
+  false,
+);
+
+/** Keeps how often, and from what to what, a text changed. */
+const seen = observer("seen", pages.text, (tx, { row, value, previous }) => {
+  tx.set(pages.length, row, value?.length ?? 0);
+  tx.set(pages.words, row, previous?.length ?? 0);
+});
+
+const write = (text: string | undefined) => (db: Database) =>
+  db.transact((tx) => {
+    if (text === undefined) tx.delete(pages.text, "p");
+    else tx.set(pages.text, "p", text);
+  }, once);
+
+/** `previous` must be there, however often is collected. */
+function observedCollection(
+  name: string,
+  text: string | undefined,
+  commit: "one-phase" | "two-phase",
+  isSeen = true,
+): Program {
+  return {
+    name,
+    tables: [pages],
+    observers: [seen],
+    commit,
+    systemRequests: "safepoint",
+    setup: async (db, work) => {
+      await write("one")(db);
+      if (isSeen) await work();
+    },
+    clients: {
+      writer: ({ db }) => write(text)(db),
+      worker: (client) => client.work(),
+      collector: ({ db }) => collect(db),
+    },
+    healed: async (db) => {
+      const row = await db.transact((tx) => tx.row(pages, "p"));
+      if (row?.text === undefined && row?.length !== undefined && row.length !== 0)
+        throw new Error(`the length of what was deleted is ${row.length}`);
+      if (row?.text === "three" && (row.length !== 5 || row.words !== 3))
+        throw new Error(`the length is ${row.length}, and was ${row.words} before`);
+    },
+  };
+}
+
+export const collectionBesideObserver = observedCollection(
+  "collection beside a writer and an observer",
+  "three",
+  "two-phase",
+);
+export const collectionBesideObserverOnePhase = observedCollection(
+  "collection beside a writer and an observer, in one phase",
+  "three",
+  "one-phase",
+);
+export const deletionBesideObserver = observedCollection(
+  "collection beside a deletion and an observer, in one phase",
+  undefined,
+  "one-phase",
+);
+/** The observer has never run: only the delete marker says that something happened. */
+export const deletionOfUnseen = observedCollection(
+  "collection beside a deletion of what no observer has seen, in one phase",
+  undefined,
+  "one-phase",
+  false,
+);

@@ -1,0 +1,187 @@
+import { type Database, observer } from "../../../src/index.js";
+import type { Program } from "../../../src/testing/exploration/index.js";
+import { expectEqual, once, pages } from "./tables.js";
+
+export const lengthOf = observer("length", pages.text, (tx, { row, value }) => {
+  if (value === undefined) tx.delete(pages.length, row);
+  else tx.set(pages.length, row, value.length);
+});
+
+export const wordsOf = observer("words", pages.text, (tx, { row, value }) => {
+  tx.set(pages.words, row, value === undefined ? 0 : value.split(" ").length);
+});
+
+/** What is derived agrees with what it is derived from. */
+export async function derived(db: Database): Promise<void> {
+  await db.transact(async (tx) => {
+    for await (const { row, value } of tx.scan(pages)) {
+      if (value.text !== undefined) expectEqual(`the length of ${row}`, value.length, value.text.length);
+      else expectEqual(`the length of the deleted ${row}`, value.length, undefined);
+    }
+  });
+}
+
+const write = (row: string, text: string) => (db: Database) =>
+  db.transact((tx) => tx.set(pages.text, row, text), once);
+
+/** Writes another cell first in the order of cells, so that the observed one is a secondary. */
+const writeAsSecondary = (text: string) => (db: Database) =>
+  db.transact((tx) => {
+    tx.set(pages.words, "a", 0);
+    tx.set(pages.text, "p", text);
+  }, once);
+
+const tables = [pages];
+const observers = [lengthOf];
+
+export const observedPrimary: Program = {
+  name: "a writer of an observed cell, its primary, and two workers",
+  tables,
+  observers,
+  commit: "two-phase",
+  setup: write("p", "one"),
+  clients: {
+    writer: ({ db }) => write("p", "three")(db),
+    W1: (client) => client.work(),
+    W2: (client) => client.work(),
+  },
+  healed: derived,
+};
+
+export const observedSecondary: Program = {
+  name: "a writer of an observed cell, its secondary, and a worker",
+  tables,
+  observers,
+  commit: "two-phase",
+  setup: write("p", "one"),
+  clients: {
+    writer: ({ db }) => writeAsSecondary("three")(db),
+    W1: (client) => client.work({ looks: 2 }),
+  },
+  faults: { stops: 1 },
+  healed: derived,
+};
+
+/** The reader's push makes the writer take another commit timestamp while a worker looks. */
+export const observedPush: Program = {
+  name: "a writer of an observed cell, pushed, and a worker",
+  tables,
+  observers,
+  commit: "two-phase",
+  setup: write("p", "one"),
+  clients: {
+    writer: ({ db }) => write("p", "three")(db),
+    worker: (client) => client.work({ looks: 2 }),
+    reader: ({ db }) => db.transact((tx) => tx.get(pages.text, "p"), once),
+  },
+  healed: derived,
+};
+
+export const twoObservers: Program = {
+  name: "two observers on a cell, each with a worker of its own",
+  tables,
+  observers: [lengthOf, wordsOf],
+  commit: "two-phase",
+  clients: {
+    writer: ({ db }) => write("p", "one two")(db),
+    W1: (client) => client.work(),
+    W2: (client) => client.work(),
+  },
+  healed: derived,
+};
+
+/** Two workers find one change, and whoever loses looks again. */
+export const twoWorkers: Program = {
+  name: "two workers on one change, each looking twice",
+  tables,
+  observers,
+  commit: "two-phase",
+  setup: write("p", "one"),
+  clients: {
+    W1: (client) => client.work({ looks: 2 }),
+    W2: (client) => client.work({ looks: 2 }),
+  },
+  healed: derived,
+};
+
+const total = (name: "first" | "second") =>
+  observer(name, pages.text, (tx, { value }) => {
+    tx.set(pages.words, "total", name === "first" ? 1 : 2);
+    tx.set(pages.length, "p", value?.length ?? 0);
+  });
+
+/** Both write the same cells, so that their transactions meet. */
+export const twoObserversOneCell: Program = {
+  name: "two observers that write the same cells, one worker",
+  tables,
+  observers: [total("first"), total("second")],
+  commit: "two-phase",
+  setup: write("p", "one"),
+  clients: { worker: (client) => client.work({ looks: 2 }) },
+  faults: { stops: 1 },
+};
+
+/** In one phase, with everything that may go wrong there. */
+export const observedOnePhase: Program = {
+  name: "a writer of an observed cell, a deleter and a worker, in one phase",
+  tables,
+  observers,
+  setup: write("p", "one"),
+  clients: {
+    A: ({ db }) => write("p", "three")(db),
+    B: ({ db }) => db.transact((tx) => tx.delete(pages.text, "p"), once),
+    worker: (client) => client.work(),
+  },
+  faults: { lostAnswers: 1, stops: 1 },
+  healed: derived,
+};
+
+const refusing = observer(
+  "refusing",
+  pages.text,
+  (tx, { row, value }) => {
+    if (value === "bad") throw new Error("refused");
+    tx.set(pages.length, row, value?.length ?? 0);
+  },
+  { attempts: 1 },
+);
+
+/** Two workers take turns on what two observers are due on. */
+export const observedByTwoOnePhase: Program = {
+  name: "a writer of an observed cell and two workers, in one phase",
+  tables,
+  observers: [lengthOf, wordsOf],
+  setup: write("p", "one"),
+  clients: {
+    A: ({ db }) => write("p", "three")(db),
+    W1: (client) => client.work(),
+    W2: (client) => client.work(),
+  },
+  healed: derived,
+};
+
+/** An observer gives a change up while the next one comes, which must be handled. */
+function parkingProgram(name: string, commit: "one-phase" | "two-phase"): Program {
+  return {
+    name,
+    tables,
+    observers: [refusing],
+    commit,
+    setup: write("p", "bad"),
+    clients: {
+      writer: ({ db }) => write("p", "good")(db),
+      worker: (client) => client.work(),
+    },
+    faults: { stops: 1 },
+    healed: async (db) => {
+      const row = await db.transact((tx) => tx.row(pages, "p"));
+      if (row?.text === "good") expectEqual("the length", row.length, 4);
+      let parked = 0;
+      for await (const _ of db.parked()) parked++;
+      expectEqual("parked changes", parked, row?.text === "bad" ? 1 : 0);
+    },
+  };
+}
+
+export const parking = parkingProgram("parking beside a new change", "two-phase");
+export const parkingOnePhase = parkingProgram("parking beside a new change, in one phase", "one-phase");

@@ -1,0 +1,100 @@
+import { gatheredOracle, OracleLeader } from "../../../src/oracle/index.js";
+import type { ClientHandle, Program } from "../../../src/testing/exploration/index.js";
+import { namedPlace } from "../../../src/testing/world/index.js";
+
+const issued = namedPlace("issued");
+
+/** Takes note that somebody asks, or is answered: in which order that was is what the oracle is held to. */
+function note<T>({ network }: ClientHandle, what: string, apply: () => T): Promise<T> {
+  return network.send<T>({
+    kind: "other",
+    places: [issued],
+    changes: true,
+    repeatable: false,
+    describe: () => what,
+    apply,
+    lost: apply,
+    show: String,
+    digest: String,
+  });
+}
+
+function greatest(client: ClientHandle): number {
+  return (client.shared.get("greatest") as number | undefined) ?? 0;
+}
+
+/** Asks for a timestamp, which must be greater than all that were answered before. */
+async function ask(client: ClientHandle, next: () => Promise<number>): Promise<void> {
+  const before = await note(client, "asks for a timestamp", () => greatest(client));
+  const timestamp = await next();
+  await note(client, `is answered ${timestamp}`, () => {
+    if (timestamp <= before)
+      throw new Error(`${client.name} asked after ${before} had been given, and got ${timestamp}`);
+    client.shared.set("greatest", Math.max(greatest(client), timestamp));
+  });
+}
+
+/** Stands for leadership, and asks itself once it leads. */
+async function candidate(client: ClientHandle, asks: number): Promise<void> {
+  const { store, environment, name } = client;
+  let lead = () => {};
+  const leads = new Promise<void>((resolve) => {
+    lead = resolve;
+  });
+  const leader = new OracleLeader({
+    store,
+    environment,
+    name,
+    leaseMs: 1_000,
+    renewEveryMs: 900,
+    windowMs: 1_000_000,
+    requestTimeoutMs: 400,
+    onChange: ({ role }) => {
+      if (role === "leading") lead();
+    },
+  });
+  leader.start();
+  try {
+    await leads;
+    for (let asked = 0; asked < asks; asked++) await ask(client, async () => (await leader.next()).first);
+  } finally {
+    await leader.stop();
+  }
+}
+
+export const twoLeaders: Program = {
+  name: "two oracle leaders, one after the other",
+  atomicBatches: false,
+  clients: { L1: (client) => candidate(client, 2), L2: (client) => candidate(client, 1) },
+  faults: { lostAnswers: 1 },
+  timePasses: 2,
+};
+
+/** Time passes while one leads, as if it stood still: it must not answer once the other may lead. */
+export const leaderStandsStill: Program = {
+  name: "an oracle leader that stands still for longer than its lease",
+  atomicBatches: false,
+  clients: { L1: (client) => candidate(client, 2), L2: (client) => candidate(client, 1) },
+  timePasses: 3,
+};
+
+/** One process asks twice through one gathering client, the other asks the oracle itself. */
+export const gathering: Program = {
+  name: "a gathering client beside another process",
+  atomicBatches: false,
+  clients: {
+    A: async (client) => {
+      const { environment, oracle } = client;
+      const take = async (count: number) => {
+        const first = await oracle.next();
+        let last = first;
+        while (last < first + count - 1) last = await oracle.next();
+        return { first, count };
+      };
+      const gathered = gatheredOracle({ environment, request: take });
+      const next = () => gathered.next();
+      await Promise.all([ask(client, next), ask(client, next)]);
+    },
+    B: (client) => ask(client, () => client.oracle.next()),
+  },
+};
