@@ -8,9 +8,9 @@ import {
   table,
   text,
 } from "percolatordb";
+import { StepHooks } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { everyVariant } from "../support/databases.js";
-import { FaultHooks } from "../support/fault-hooks.js";
 import { numbers, outcomeOf, rowsWhere, valueAt, withCase } from "./recorded.js";
 
 /*
@@ -280,7 +280,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         : ["prewrite", "commit-timestamp", "commit-primary", "commit-secondary"];
 
     test.each(steps)("atomic visibility at %s: a reader sees both rows as before, or both new", (step) => {
-      const hooks = new FaultHooks();
+      const hooks = new StepHooks();
       return withCase(
         variant,
         async ({ begin }) => {

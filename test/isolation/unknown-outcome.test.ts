@@ -1,10 +1,10 @@
 import { CommitOutcomeUnknownError, open, StoreError } from "percolatordb";
+import { StepHooks } from "percolatordb/testing";
 import { expect, test } from "vitest";
-import { FaultHooks } from "../support/fault-hooks.js";
 import { numbers } from "./recorded.js";
 
 test("a commit of unknown outcome is not said to have been given up, though its signal was aborted meanwhile", async () => {
-  const hooks = new FaultHooks();
+  const hooks = new StepHooks();
   const controller = new AbortController();
   await using db = await open("memory:", { tables: [numbers], hooks });
   hooks.once("one-phase-commit", async (run) => {
@@ -18,7 +18,7 @@ test("a commit of unknown outcome is not said to have been given up, though its 
 });
 
 test("a commit that is delayed, and cannot be decided meanwhile, is of unknown outcome", async () => {
-  const hooks = new FaultHooks();
+  const hooks = new StepHooks();
   await using db = await open("memory:", { tables: [numbers], hooks, commit: "two-phase" });
   let arrive: () => Promise<unknown> = async () => {};
   hooks.once("commit-primary", async (run) => {

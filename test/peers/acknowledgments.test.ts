@@ -1,6 +1,7 @@
 import { observer, table, text } from "percolatordb";
+import { Pause } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
-import { Cluster, dies, diesAfter, type Member, outcomeOf, Pause, twoPhase, variants } from "./cluster.js";
+import { Cluster, dies, diesAfter, type Member, outcomeOf, twoPhase, variants } from "./cluster.js";
 
 /**
  * Several transactions are triggered by one change, and one of them commits: the others find it acknowledged. Writing the cell

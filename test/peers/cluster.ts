@@ -8,11 +8,17 @@ import {
 } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
+import {
+  diesAfter as diesAfterStep,
+  diesBefore,
+  type Interference,
+  ProcessStore,
+  StepHooks,
+  TestClock,
+  type TestProcess,
+} from "percolatordb/testing";
 import { expect } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
-import { FaultHooks, type Interference } from "../support/fault-hooks.js";
-import { Clock, ProcessEnvironment } from "./clock.js";
-import { ProcessStore } from "./process-store.js";
 
 /** Every store and commit path: one-row mutations with an oracle is what a store beyond one machine has. */
 export const variants = [
@@ -44,13 +50,13 @@ const registryMs = 1_000;
 /** A process that has the database open. */
 export interface Member {
   readonly db: Database;
-  readonly hooks: FaultHooks;
-  readonly environment: ProcessEnvironment;
+  readonly hooks: StepHooks;
+  readonly environment: TestProcess;
 }
 
 /** Several processes on one store, under one clock. */
 export class Cluster implements AsyncDisposable {
-  readonly clock = new Clock();
+  readonly clock = new TestClock({ passesByItself: true });
   readonly #variant: Variant;
   readonly #members: Member[] = [];
   #store: RowStore | undefined;
@@ -68,7 +74,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #openStore(): Promise<void> {
-    const environment = new ProcessEnvironment(this.clock);
+    const environment = this.clock.process();
     if (this.#variant.store === "lmdb") {
       const folder = await temporaryFolder();
       this.#remove = folder.remove;
@@ -98,9 +104,9 @@ export class Cluster implements AsyncDisposable {
 
   /** Another process opens the database. */
   async join(options: OpenOptions = {}): Promise<Member> {
-    const environment = new ProcessEnvironment(this.clock);
-    const hooks = new FaultHooks();
-    const store = new ProcessStore(this.#store!, this.clock, environment);
+    const environment = this.clock.process();
+    const hooks = new StepHooks();
+    const store = new ProcessStore(this.#store!, environment);
     const db = await open(store, {
       lockTtlMs,
       collectEveryMs: 0,
@@ -137,7 +143,7 @@ export class Cluster implements AsyncDisposable {
 }
 
 /** Timestamps for a store that has no counter of its own. */
-function countingOracle(environment: ProcessEnvironment): Oracle {
+function countingOracle(environment: TestProcess): Oracle {
   let last = 0;
   return {
     async next() {
@@ -148,7 +154,7 @@ function countingOracle(environment: ProcessEnvironment): Oracle {
   };
 }
 
-function ofProcess(oracle: Oracle, environment: ProcessEnvironment): Oracle {
+function ofProcess(oracle: Oracle, environment: TestProcess): Oracle {
   return {
     async next(options) {
       await environment.turn();
@@ -162,61 +168,13 @@ function ofProcess(oracle: Oracle, environment: ProcessEnvironment): Oracle {
 
 /** The process stops for good before this step. */
 export function dies({ environment }: Member): Interference {
-  return () => {
-    environment.die();
-    return new Promise(() => {});
-  };
+  return diesBefore(environment);
 }
 
 /** The process stops for good when this step was applied. */
 export function diesAfter({ environment }: Member): Interference {
-  return async (run) => {
-    await run();
-    environment.die();
-    return new Promise(() => {});
-  };
+  return diesAfterStep(environment);
 }
-
-/** A place at which a commit, or a program's function, waits until a test lets it go on. */
-export class Pause {
-  /** Resolves when somebody waits here. */
-  readonly reached: Promise<void>;
-  readonly #going: Promise<void>;
-  #arrive = () => {};
-  #go = () => {};
-
-  constructor() {
-    this.reached = new Promise((resolve) => {
-      this.#arrive = resolve;
-    });
-    this.#going = new Promise((resolve) => {
-      this.#go = resolve;
-    });
-  }
-
-  resume(): void {
-    this.#go();
-  }
-
-  here(): Promise<void> {
-    this.#arrive();
-    return this.#going;
-  }
-
-  readonly before: Interference = async (run) => {
-    await this.here();
-    return run();
-  };
-
-  readonly after: Interference = async (run) => {
-    const answer = await run();
-    await this.here();
-    return answer;
-  };
-}
-
-/** Lets a step be, where a later one of the name is meant. */
-export const passes: Interference = (run) => run();
 
 /** What a promise came to, without throwing. */
 export async function outcomeOf(promise: Promise<unknown>): Promise<string> {

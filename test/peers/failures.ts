@@ -1,8 +1,8 @@
 import type { Isolation, StepName } from "percolatordb";
+import { type Interference, passes } from "percolatordb/testing";
 import { expect } from "vitest";
-import type { Interference } from "../support/fault-hooks.js";
 import { accounts, copies } from "./bank.js";
-import { Cluster, type Member, passes, type Variant } from "./cluster.js";
+import { Cluster, type Member, type Variant } from "./cluster.js";
 
 /** A step of a two-phase commit of two rows, "alice" (the primary) and "bob". */
 export interface Point {

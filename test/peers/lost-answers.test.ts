@@ -1,18 +1,8 @@
-import { StoreError } from "percolatordb";
+import { answerLost, type Interference, Pause, repeated, requestLost } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
-import { answerLost, type Interference, requestLost } from "../support/fault-hooks.js";
 import { accounts } from "./bank.js";
-import { casesOn, dies, diesAfter, lockTtlMs, onePhase, outcomeOf, Pause, twoPhase } from "./cluster.js";
-import {
-  copied,
-  expectSettled,
-  interfere,
-  type Point,
-  points,
-  readBoth,
-  startWith,
-  writeBoth,
-} from "./failures.js";
+import { casesOn, dies, diesAfter, lockTtlMs, onePhase, outcomeOf, twoPhase } from "./cluster.js";
+import { copied, expectSettled, interfere, points, readBoth, startWith, writeBoth } from "./failures.js";
 
 /**
  * Each request of a commit loses its answer, is lost itself, is applied twice, or arrives after all is over: the caller is told
@@ -21,28 +11,6 @@ import {
 
 /** Steps that ask something and change nothing: without an answer they fail. */
 const asking = new Set(["commit-timestamp", "validate"]);
-
-const failure = new StoreError("The connection broke.");
-
-function answerLostAt({ step }: Point): Interference {
-  if (!asking.has(step)) return answerLost;
-  return async (run) => {
-    await run();
-    throw failure;
-  };
-}
-
-function requestLostAt({ step }: Point): Interference {
-  if (!asking.has(step)) return requestLost;
-  return async () => {
-    throw failure;
-  };
-}
-
-const twice: Interference = async (run) => {
-  await run();
-  return run();
-};
 
 /** Answers that the request is lost, and delivers it when it is told to. */
 class Late {
@@ -58,7 +26,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
   test.each(casesOn(variant, points))("the answer to $name is lost", async (point) => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
-    interfere(owner, point, answerLostAt(point));
+    interfere(owner, point, answerLost);
     const fails = asking.has(point.step);
     expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe(fails ? "STORE" : "committed");
     expect(await readBoth(other)).toEqual(fails ? [1, 2] : [11, 12]);
@@ -69,7 +37,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
   test.each(casesOn(variant, points))("the request for $name is lost", async (point) => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
-    interfere(owner, point, requestLostAt(point));
+    interfere(owner, point, requestLost);
     const expected = asking.has(point.step)
       ? "STORE"
       : point.step === "commit-primary"
@@ -85,7 +53,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const before = copied(other);
-    interfere(owner, point, twice);
+    interfere(owner, point, repeated);
     expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe("committed");
     expect(await readBoth(other)).toEqual([11, 12]);
     await expectSettled(cluster, other, [11, 12]);
@@ -119,12 +87,8 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     async (step) => {
       const { cluster, owner, other } = await startWith(variant);
       await using _ = cluster;
-      const arrived: Interference = async (run) => {
-        await run();
-        return "unknown";
-      };
       for (let times = 0; times < 20; times++)
-        owner.hooks.once(step, times % 2 === 0 ? arrived : requestLost);
+        owner.hooks.once(step, times % 2 === 0 ? answerLost : requestLost);
       expect(await outcomeOf(writeBoth(owner))).toBe("STORE");
       await expectSettled(cluster, other, [1, 2]);
     },
@@ -168,8 +132,8 @@ describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
   });
 
   test.each([
-    { name: "answer", interference: answerUnknown(true), balances: [11, 12] },
-    { name: "request", interference: answerUnknown(false), balances: [1, 2] },
+    { name: "answer", interference: answerLost, balances: [11, 12] },
+    { name: "request", interference: requestLost, balances: [1, 2] },
   ])("the $name is lost: the caller is told that nobody knows", async ({ interference, balances }) => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
@@ -182,7 +146,7 @@ describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
   test("an unknown outcome is not run again by itself", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
-    owner.hooks.once("one-phase-commit", answerUnknown(true));
+    owner.hooks.once("one-phase-commit", answerLost);
     const adding = owner.db.transact(async (tx) => {
       tx.set(accounts.balance, "alice", (await tx.get(accounts.balance, "alice"))! + 5);
     });
@@ -222,10 +186,3 @@ describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
     await expectSettled(cluster, other, [1, 60]);
   });
 });
-
-function answerUnknown(applied: boolean): Interference {
-  return async (run) => {
-    if (applied) await run();
-    return { answer: "unknown" };
-  };
-}

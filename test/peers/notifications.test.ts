@@ -1,6 +1,7 @@
 import { family, int, type Observer, observer, signal, type Transaction, table } from "percolatordb";
+import { Pause } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
-import { Cluster, casesOn, collected, type Member, outcomeOf, Pause, twoPhase, variants } from "./cluster.js";
+import { Cluster, casesOn, collected, type Member, outcomeOf, twoPhase, variants } from "./cluster.js";
 
 /**
  * Hints counted through every way in which a run and a commit can overlap: a hint stands at its transaction's commit, and is

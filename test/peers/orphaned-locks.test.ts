@@ -1,6 +1,7 @@
+import { Pause, passes } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { accounts } from "./bank.js";
-import { collected, dies, lockTtlMs, outcomeOf, Pause, passes, twoPhase } from "./cluster.js";
+import { collected, dies, lockTtlMs, outcomeOf, twoPhase } from "./cluster.js";
 import { expectSettled, readBoth, startWith, writeBoth } from "./failures.js";
 
 /** Locks whose owner is gone, met by who only writes; locks without their primary; rollbacks that leave their mark. */

@@ -1,6 +1,7 @@
+import { Pause } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { accounts } from "./bank.js";
-import { Cluster, collected, diesAfter, lockTtlMs, type Member, Pause, twoPhase } from "./cluster.js";
+import { Cluster, collected, diesAfter, lockTtlMs, type Member, twoPhase } from "./cluster.js";
 
 /**
  * Many cells read at once, over locks in both states: those of a transaction that committed are rolled forward, those of one

@@ -1,6 +1,7 @@
+import { Pause } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { accounts } from "./bank.js";
-import { casesOn, lockTtlMs, type Member, outcomeOf, Pause, twoPhase } from "./cluster.js";
+import { casesOn, lockTtlMs, type Member, outcomeOf, twoPhase } from "./cluster.js";
 import {
   expectSettled,
   interfere,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { type Database, open, PercolatorError } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
+import { StepHooks } from "percolatordb/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { FaultHooks } from "../support/fault-hooks.js";
 import { modelObservers } from "./model/observers.js";
 import { gather } from "./model/perform.js";
 import { derived, docs, pairs } from "./model/tables.js";
@@ -25,7 +25,7 @@ const settings = { tables, observers: modelObservers(() => {}), collectEveryMs: 
 async function builtImage(): Promise<readonly StoredVersion[]> {
   const environment = new SteppedEnvironment(true);
   const store = memoryStore({ environment });
-  const hooks = new FaultHooks();
+  const hooks = new StepHooks();
   const options = { ...settings, environment, hooks, retentionMs: 3_600_000, commit: "two-phase" } as const;
   const db = await open(store, options);
   await db.transact((tx) => {

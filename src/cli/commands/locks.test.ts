@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, eventually } from "../../../test/support/command-line.js";
-import { FaultHooks, stopsForGood } from "../../../test/support/fault-hooks.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
+import { StepHooks, stopsBefore } from "../../testing/index.js";
 
 let cli: CommandLine;
 
@@ -11,8 +11,8 @@ beforeEach(async () => {
 
 /** Leaves the locks of a transaction that stops before its commit point. */
 async function leaveLocks(): Promise<void> {
-  const hooks = new FaultHooks();
-  hooks.once("commit-timestamp", stopsForGood);
+  const hooks = new StepHooks();
+  hooks.once("commit-timestamp", stopsBefore);
   await withLibrary(
     cli,
     async (db) => {

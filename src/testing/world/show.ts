@@ -50,11 +50,17 @@ export function showRead(read: RowRead | RangeRead | RawRead): string {
   return `scan ${read.table} [${start}, ${end})${at}`;
 }
 
+/** A column; what the protocol keeps for another column as its own name and that of the other. */
+function shownColumn(path: Uint8Array): string {
+  const [name, of] = showColumn(path).split("\0", 2);
+  return of === undefined ? name! : `${name}(${of})`;
+}
+
 function showView({ column, lock, write }: CellView): string {
   const shown: string[] = [];
   if (lock !== undefined) shown.push(showVersion("lock", lock.timestamp, lock.value));
   if (write !== undefined) shown.push(showVersion("write", write.timestamp, write.value));
-  return `${showColumn(column)}: ${shown.join(", ")}`;
+  return `${shownColumn(column)}: ${shown.join(", ")}`;
 }
 
 export function showPage(page: RowPage | RangePage | RawPage): string {
@@ -62,7 +68,7 @@ export function showPage(page: RowPage | RangePage | RawPage): string {
   const rows = page.rows.map(({ row, cells }) => {
     const shown = cells.map((cell) =>
       "versions" in cell
-        ? `${showColumn(cell.column)}: ${cell.versions.map((each) => showVersion(each.part, each.timestamp, each.value)).join(", ")}`
+        ? `${shownColumn(cell.column)}: ${cell.versions.map((each) => showVersion(each.part, each.timestamp, each.value)).join(", ")}`
         : showView(cell),
     );
     return `${showRow(row)} { ${shown.join("; ")} }`;
@@ -105,7 +111,7 @@ function showSpan(part: Part, from: number, to: number): string {
 }
 
 function showGuard(guard: Guard): string {
-  const column = showColumn(guard.column);
+  const column = shownColumn(guard.column);
   if (guard.type === "absent") return `no ${column}:${showSpan(guard.part, guard.from, guard.to)}`;
   const value = guard.equals === undefined ? "" : " unchanged";
   const below = guard.below === undefined ? "" : " not pushed beyond its commit";
@@ -115,7 +121,7 @@ function showGuard(guard: Guard): string {
 function showMutations(mutations: readonly Mutation[]): string {
   return mutations
     .map((mutation) => {
-      const column = showColumn(mutation.column);
+      const column = shownColumn(mutation.column);
       if (mutation.type === "delete")
         return `delete ${column}:${showSpan(mutation.part, mutation.from, mutation.to)}`;
       return `put ${column}:${mutation.part}@${showStamp(mutation.timestamp)}${showRecord(mutation.part, mutation.value)}`;

@@ -84,8 +84,8 @@ export const twoObservers: Program = {
   commit: "two-phase",
   clients: {
     writer: ({ db }) => write("p", "one two")(db),
-    W1: (client) => client.work(),
-    W2: (client) => client.work(),
+    W1: (client) => client.work({ observers: [lengthOf] }),
+    W2: (client) => client.work({ observers: [wordsOf] }),
   },
   healed: derived,
 };
@@ -154,8 +154,8 @@ export const observedByTwoOnePhase: Program = {
   setup: write("p", "one"),
   clients: {
     A: ({ db }) => write("p", "three")(db),
-    W1: (client) => client.work(),
-    W2: (client) => client.work(),
+    W1: (client) => client.work({ observers: [lengthOf] }),
+    W2: (client) => client.work({ observers: [wordsOf, lengthOf] }),
   },
   healed: derived,
 };

@@ -1,0 +1,231 @@
+import { systemEnvironment, type Timer } from "../../environment/index.js";
+import { InvalidArgumentError, TimeoutError } from "../../errors/index.js";
+import { SeededRandom } from "../world/index.js";
+import { TestProcess, type TestProcessOptions } from "./process.js";
+
+export interface TestClockOptions {
+  /**
+   * Whether time passes by itself, from timer to timer, when somebody waits for one and nobody has anything else to do.
+   * Timers of the background are not waited for. Default: false; it then passes only when a test says so.
+   */
+  readonly passesByItself?: boolean | undefined;
+  /**
+   * Whether processes know of each other whether they still run, as on one machine. Default: false; they then know only what is
+   * written in the store, as on several machines.
+   */
+  readonly oneMachine?: boolean | undefined;
+  /** What wall clocks show at first, in milliseconds since 1970. Default: 1,700,000,000,000. */
+  readonly startMs?: number | undefined;
+  /** Decides all random numbers of all processes. Default: `"1"`. */
+  readonly seed?: string | undefined;
+}
+
+export interface UntilOptions {
+  /** The most time that may pass, in milliseconds. Default: 600,000. */
+  readonly mostMs?: number | undefined;
+}
+
+interface StandingTimer {
+  readonly at: number;
+  readonly order: number;
+  readonly isBackground: boolean;
+  readonly process: TestProcess;
+  readonly callback: () => void;
+}
+
+/** Turns of the event loop in which nothing may happen before time passes. */
+const quietTurns = 3;
+/** And before nothing is taken to happen any more, where no timer stands. */
+const mostIdleTurns = 100;
+
+/**
+ * Time for tests, shared by any number of processes. It stands still until a test lets it pass, and then jumps from timer
+ * to timer: a backoff of a minute takes no time, and no test depends on how fast a machine is. What takes real time, such
+ * as a disk, is to be told with {@link during}; everything else that goes on is waited for before time passes.
+ *
+ * @example
+ * const clock = new TestClock();
+ * const db = await open("memory:", { environment: clock.process(), observers: [flaky] });
+ * await db.transact((tx) => tx.set(documents.text, "a", "hello"));
+ * await clock.until(db.drain()); // all retries, with the waits between them
+ * await clock.advance(3_600_000);
+ */
+export class TestClock {
+  readonly #options: TestClockOptions;
+  readonly #startMs: number;
+  readonly #random: SeededRandom;
+  readonly #timers = new Set<StandingTimer>();
+  readonly #processes = new Map<string, TestProcess>();
+  #passedMs = 0;
+  #order = 0;
+  /** What is under way and takes no time: requests, and what comes after a turn of the event loop. */
+  #underWay = 0;
+  #moves = 0;
+  #passes = false;
+
+  constructor(options: TestClockOptions = {}) {
+    const { startMs = 1_700_000_000_000 } = options;
+    if (!Number.isFinite(startMs))
+      throw new InvalidArgumentError(`\`startMs\` must be a number, not ${startMs}.`);
+    this.#options = options;
+    this.#startMs = startMs;
+    this.#random = new SeededRandom(options.seed ?? "1");
+  }
+
+  /** Milliseconds that have passed. */
+  get passedMs(): number {
+    return this.#passedMs;
+  }
+
+  /** The right time, in milliseconds since 1970: what a wall clock without an offset shows. */
+  now(): number {
+    return this.#startMs + this.#passedMs;
+  }
+
+  /**
+   * Another process that lives in this time: the `environment` to open a database with.
+   *
+   * @throws InvalidArgumentError for a name that another process has had, or clocks that cannot be.
+   */
+  process(options: TestProcessOptions = {}): TestProcess {
+    const name = options.name ?? `process-${this.#processes.size + 1}`;
+    if (this.#processes.has(name))
+      throw new InvalidArgumentError(`There is a process "${name}" already: give each a name of its own.`);
+    const process = new TestProcess(this, name, this.#random.fork(name), options);
+    this.#processes.set(name, process);
+    return process;
+  }
+
+  /** Lets time pass, timer after timer, and what they bring about go on to its end. */
+  async advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new InvalidArgumentError(`Time passes by 0 ms or more, not by ${String(ms)}.`);
+    const end = this.#passedMs + ms;
+    await this.settle();
+    for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
+      this.#fire(next);
+      await this.settle();
+    }
+    this.#passedMs = Math.max(this.#passedMs, end);
+  }
+
+  /**
+   * Lets time pass, from timer to timer, until a promise is settled; resolves or rejects as it does.
+   *
+   * @throws TimeoutError where it is still not settled when `mostMs` have passed, or when nobody waits for time any more.
+   */
+  async until<T>(promise: Promise<T>, options: UntilOptions = {}): Promise<T> {
+    const { mostMs = 600_000 } = options;
+    const end = this.#passedMs + mostMs;
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    promise.then(over, over);
+    for (let idle = 0; ; ) {
+      await this.settle();
+      if (isOver) return promise;
+      const next = this.#next();
+      if (next === undefined) {
+        if (++idle < mostIdleTurns) continue;
+        throw new TimeoutError(
+          "What the test waits for is not settled, and no timer stands: time will not bring it about. Tell the clock with " +
+            "`during` of whatever takes real time.",
+        );
+      }
+      if (next.at > end)
+        throw new TimeoutError(`What the test waits for is still not settled after ${mostMs} ms.`);
+      idle = 0;
+      this.#fire(next);
+    }
+  }
+
+  /** Resolves when nothing goes on any more unless time passes. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < quietTurns; ) {
+      const before = this.#moves;
+      await new Promise<void>((resolve) => systemEnvironment.defer(resolve));
+      quiet = this.#underWay > 0 || this.#moves !== before ? 0 : quiet + 1;
+    }
+  }
+
+  /** Time stands while something is under way that takes real time. */
+  async during<T>(underWay: Promise<T>): Promise<T> {
+    this.#underWay++;
+    try {
+      return await underWay;
+    } finally {
+      this.#underWay--;
+      this.#moves++;
+    }
+  }
+
+  /** Whether a process still runs, as far as another can know. @internal */
+  isRunning(name: string): boolean | undefined {
+    if (this.#options.oneMachine !== true) return undefined;
+    const process = this.#processes.get(name);
+    return process === undefined ? undefined : !process.isDead;
+  }
+
+  /** @internal */
+  setTimer(process: TestProcess, callback: () => void, delayMs: number, isBackground: boolean): Timer {
+    const timer = { at: this.#passedMs + delayMs, order: this.#order++, isBackground, process, callback };
+    this.#timers.add(timer);
+    this.passByItself();
+    return { cancel: () => this.#timers.delete(timer) };
+  }
+
+  /** @internal */
+  defer(callback: () => void): void {
+    this.#underWay++;
+    systemEnvironment.defer(() => {
+      this.#underWay--;
+      this.#moves++;
+      callback();
+    });
+  }
+
+  /** What waits in a process that is no more will not happen. @internal */
+  drop(process: TestProcess): void {
+    for (const timer of this.#timers) if (timer.process === process) this.#timers.delete(timer);
+  }
+
+  #next(): StandingTimer | undefined {
+    let first: StandingTimer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.process.isSuspended) continue;
+      const isEarlier =
+        first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order);
+      if (isEarlier) first = timer;
+    }
+    return first;
+  }
+
+  #fire(timer: StandingTimer): void {
+    this.#timers.delete(timer);
+    this.#passedMs = Math.max(this.#passedMs, timer.at);
+    timer.callback();
+  }
+
+  #isWaitedFor(): boolean {
+    for (const { isBackground, process } of this.#timers)
+      if (!isBackground && !process.isSuspended) return true;
+    return false;
+  }
+
+  /** Goes on by itself while a timer stands for which somebody waits, where it does so at all. @internal */
+  passByItself(): void {
+    if (this.#options.passesByItself !== true || this.#passes || !this.#isWaitedFor()) return;
+    this.#passes = true;
+    void this.#pass();
+  }
+
+  async #pass(): Promise<void> {
+    for (;;) {
+      await this.settle();
+      const next = this.#isWaitedFor() ? this.#next() : undefined;
+      if (next === undefined) break;
+      this.#fire(next);
+    }
+    this.#passes = false;
+  }
+}

@@ -1,0 +1,145 @@
+import { sleep } from "../../environment/index.js";
+import { abortError, ClosedError } from "../../errors/index.js";
+import type { AtomicStore, RowStore, StoreRequestOptions } from "../../store/index.js";
+import type { TestProcess } from "./process.js";
+
+export interface ProcessStoreOptions {
+  /** Milliseconds of the test's time that each request takes, half of them on its way back. Default: 0. */
+  readonly delayMs?: number | undefined;
+}
+
+/** What a request comes to whose sender no longer waits for the answer. */
+type GivenUp<T> = (doing: string, signal: AbortSignal) => T;
+
+const rejects: GivenUp<never> = (doing, signal) => {
+  throw abortError(signal, doing);
+};
+
+/**
+ * A store that several processes share, as one of them has it. A process that is suspended or dead sends nothing and hears
+ * nothing; what it has sent is done all the same. Time stands while the store answers, also where it answers from a disk, and
+ * passes where {@link delayMs} says so. Closing it leaves the store open, for the others.
+ *
+ * @example
+ * const store = memoryStore();
+ * const process = clock.process();
+ * const reached = new ProcessStore(store, process, { delayMs: 20 });
+ * const opening = open(reached, { environment: process });
+ * const db = await clock.until(opening);
+ * reached.delayMs = 10_000; // from now on it is slow
+ */
+export class ProcessStore implements RowStore {
+  readonly description: string;
+  readonly capabilities: RowStore["capabilities"];
+  readonly atomic: AtomicStore | undefined;
+  /** Milliseconds that each request takes, half of them on its way back. May be changed at any time. */
+  delayMs: number;
+  readonly #store: RowStore;
+  readonly #process: TestProcess;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(store: RowStore, process: TestProcess, options: ProcessStoreOptions = {}) {
+    this.#store = store;
+    this.#process = process;
+    this.delayMs = options.delayMs ?? 0;
+    this.description = store.description;
+    this.capabilities = store.capabilities;
+    const { atomic } = store;
+    this.atomic = atomic && {
+      counter: () => this.#read(() => atomic.counter()),
+      next: (options) => this.#request("taking a timestamp", () => atomic.next(options), options, rejects),
+      commit: (batch, options) =>
+        this.#request(
+          "a batch",
+          () => atomic.commit(batch, options),
+          options,
+          () => ({ answer: "unknown" }),
+        ),
+    };
+  }
+
+  #request<T>(
+    doing: string,
+    send: () => Promise<T>,
+    options: StoreRequestOptions | undefined,
+    givenUp: GivenUp<T>,
+  ): Promise<T> {
+    if (this.#closed) return Promise.reject(this.#closedError(doing));
+    const request = this.#send(doing, send, options, givenUp);
+    this.#underWay.add(request);
+    const over = () => this.#underWay.delete(request);
+    request.then(over, over);
+    return request;
+  }
+
+  #closedError(doing: string): ClosedError {
+    return new ClosedError(
+      `The store of ${this.#process.processName} was closed: ${doing} is not possible any more.`,
+    );
+  }
+
+  async #send<T>(
+    doing: string,
+    send: () => Promise<T>,
+    options: StoreRequestOptions | undefined,
+    givenUp: GivenUp<T>,
+  ): Promise<T> {
+    const signal = options?.signal;
+    await this.#travel(signal);
+    if (signal?.aborted) return rejects(doing, signal);
+    const answer = await this.#process.clock.during(send());
+    await this.#travel(signal);
+    return signal?.aborted && this.delayMs > 0 ? givenUp(doing, signal) : answer;
+  }
+
+  /** Half of the way; shorter for whoever gives up. */
+  async #travel(signal: AbortSignal | undefined): Promise<void> {
+    await this.#process.turn();
+    if (this.delayMs > 0) await sleep(this.#process, this.delayMs / 2, signal).catch(() => undefined);
+    await this.#process.turn();
+  }
+
+  /** At once, where the store can and nothing stands in its way. */
+  #read<T>(read: () => T | Promise<T>, options?: StoreRequestOptions): T | Promise<T> {
+    if (this.delayMs > 0 || this.#process.isSuspended)
+      return this.#request("a read", async () => read(), options, rejects);
+    if (this.#closed) throw this.#closedError("a read");
+    const answer = read();
+    return answer instanceof Promise ? this.#process.clock.during(answer) : answer;
+  }
+
+  prepare(tables: readonly string[]): Promise<void> {
+    return this.#request("preparing tables", () => this.#store.prepare(tables), undefined, rejects);
+  }
+
+  readRow(...[read, options]: Parameters<RowStore["readRow"]>) {
+    return this.#read(() => this.#store.readRow(read, options), options);
+  }
+
+  readRange(...[read, options]: Parameters<RowStore["readRange"]>) {
+    return this.#read(() => this.#store.readRange(read, options), options);
+  }
+
+  readRaw(...[read, options]: Parameters<RowStore["readRaw"]>) {
+    return this.#read(() => this.#store.readRaw(read, options), options);
+  }
+
+  mutate(...[mutation, options]: Parameters<RowStore["mutate"]>) {
+    const send = () => this.#store.mutate(mutation, options);
+    return this.#request("a mutation", send, options, () => "unknown" as const);
+  }
+
+  splitPoints(table: string, most: number): Promise<readonly Uint8Array[]> {
+    return this.#request("split points", () => this.#store.splitPoints(table, most), undefined, rejects);
+  }
+
+  statistics() {
+    return this.#read(() => this.#store.statistics());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#underWay);
+  }
+}

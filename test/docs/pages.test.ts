@@ -1,0 +1,57 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { compilerErrors } from "./compile.js";
+import { blocksOf, type Example, examplesOf, generate, place, root } from "./examples.js";
+
+/** Every complete example of a page under `docs/` is compiled and run, on the code as it is. */
+
+const names = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md")).sort();
+
+async function examplesIn(
+  page: string,
+): Promise<readonly { readonly example: Example; readonly path: string }[]> {
+  const examples = examplesOf(page, await readFile(join(root, page), "utf8"));
+  return Promise.all(examples.map(async (example) => ({ example, path: await generate(example) })));
+}
+
+const examples = (await Promise.all(names.map((name) => examplesIn(`docs/${name}`)))).flat();
+
+// What is left there is found by the compiler when the page has long changed.
+afterAll(() => rm(place, { recursive: true, force: true }));
+
+for (const { example, path } of examples) {
+  const { title, output, hasTests } = example;
+  if (hasTests) describe(title, () => import(/* @vite-ignore */ path));
+  else
+    test(title, async () => {
+      const printed: string[] = [];
+      const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
+        printed.push(parts.join(" "));
+      });
+      try {
+        await import(/* @vite-ignore */ path);
+      } finally {
+        log.mockRestore();
+      }
+      if (output !== undefined) expect(printed).toEqual(output.trimEnd().split("\n"));
+    });
+}
+
+test("every example compiles in strict mode, that of README.md too", async () => {
+  const readme = await examplesIn("README.md");
+  const paths = [...examples, ...readme].map(({ path }) => path);
+  const wrong = await generate({
+    file: "wrong.ts",
+    code: 'import { open } from "percolatordb";\nawait open(1);\n',
+  });
+  const errors = compilerErrors(join(root, "tsconfig.json"), [...paths, wrong]);
+  expect(errors).toEqual([expect.stringContaining("wrong.ts: Argument of type 'number'")]);
+});
+
+test("docs/testing.md shows whole programs only", async () => {
+  const page = await readFile(join(root, "docs/testing.md"), "utf8");
+  const shown = blocksOf(page).filter(({ language }) => language === "ts");
+  expect(shown.length).toBeGreaterThan(5);
+  expect(examplesOf("docs/testing.md", page)).toHaveLength(shown.length);
+});
