@@ -185,8 +185,8 @@ class Collection {
     const needed = neededByPrevious(writes, [...acknowledged.values(), ...parked.values()]);
     const dropped = candidates.filter((write) => !needed.has(write.timestamp));
     const kept = writes.filter((write) => !dropped.includes(write));
-    await this.#dropBelow(cell, dropped, kept);
-    if (!isMarker || writes[0] !== newest || kept.length !== 1) return;
+    const isDropped = await this.#dropBelow(cell, dropped, kept);
+    if (!isMarker || writes[0] !== newest || kept.length !== 1 || !isDropped) return;
     if (
       observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))
     ) {
@@ -194,11 +194,12 @@ class Collection {
     }
   }
 
+  /** Whether the store has said that all of it went: else what it leaves would be seen where a marker goes. */
   async #dropBelow(
     cell: WalkedCell,
     dropped: readonly PartVersion[],
     kept: readonly PartVersion[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { column } = cell;
     const named = new Set(kept.map((write) => decodeWrite(write.value).start));
     const data = ofPart(cell.versions, "data").filter(
@@ -206,7 +207,7 @@ class Collection {
     );
     const statuses = ofPart(cell.versions, "txn").filter((version) => version.timestamp < this.#safepoint);
     const gone = [...dropped, ...data, ...statuses];
-    if (gone.length === 0) return;
+    if (gone.length === 0) return true;
     const mutations = gone.map(
       ({ part, timestamp }): Mutation => ({
         type: "delete",
@@ -218,14 +219,16 @@ class Collection {
     );
     const most = this.#context.store.capabilities.mutationCells;
     for (let from = 0; from < mutations.length; from += most) {
-      await this.#context.store.mutate({
+      const answer = await this.#context.store.mutate({
         table: cell.table,
         row: cell.row,
         guards: [],
         mutations: mutations.slice(from, from + most),
       });
+      if (answer !== "applied") return false;
     }
     this.#versionsDropped += gone.length;
+    return true;
   }
 
   /** A delete marker goes only if nothing has come since, and takes the cell's acknowledgments with it. */

@@ -1,15 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
-import {
-  answerLost,
-  FaultHooks,
-  requestLost,
-  stopsAfter,
-  stopsForGood,
-} from "../../test/support/fault-hooks.js";
 import { ConflictError, StaleSnapshotError } from "../errors/index.js";
 import { int, table, text } from "../schema/index.js";
 import { memoryStore } from "../store/memory/index.js";
+import { answerLost, requestLost, StepHooks, stopsAfter, stopsBefore } from "../testing/index.js";
 import { check } from "./check.js";
 import { collect } from "./collect.js";
 import type { TransactionContext } from "./context.js";
@@ -23,11 +17,11 @@ import { Transaction } from "./transaction.js";
 const accounts = table("accounts", { balance: int(), note: text() });
 const long = "a value that is too long to stand in a write record, and so goes into a data cell of its own";
 
-let hooks: FaultHooks;
+let hooks: StepHooks;
 let context: TransactionContext;
 
 beforeEach(() => {
-  hooks = new FaultHooks();
+  hooks = new StepHooks();
   context = bareContext(memoryStore(), { commit: "two-phase", lockTtlMs: 60 }, hooks);
 });
 
@@ -192,8 +186,8 @@ describe("a client that stops for good", () => {
   test.each(["prewrite", "commit-timestamp", "commit-primary"] as const)(
     "at %s: a reader rolls it back when its lock has expired",
     async (step) => {
-      hooks.once(step, stopsForGood);
-      hooks.once("refresh", stopsForGood);
+      hooks.once(step, stopsBefore);
+      hooks.once("refresh", stopsBefore);
       void write(1, 2);
       await until(() => hooks.count(step) > 0);
       expect(await read("alice")).toBeUndefined();
@@ -209,7 +203,7 @@ describe("a client that stops for good", () => {
     "after %s: a reader rolls it forward",
     async (step) => {
       hooks.once(step, stopsAfter);
-      if (step === "commit-primary") hooks.once("commit-secondary", stopsForGood);
+      if (step === "commit-primary") hooks.once("commit-secondary", stopsBefore);
       void write(1, 2);
       await until(() => hooks.count(step) > 0);
       expect([await read("alice"), await read("bob")]).toEqual([1, 2]);
@@ -219,8 +213,8 @@ describe("a client that stops for good", () => {
   );
 
   test("before its primary was locked: a writer that meets the other lock fences the primary", async () => {
-    hooks.once("prewrite", stopsForGood);
-    hooks.once("refresh", stopsForGood);
+    hooks.once("prewrite", stopsBefore);
+    hooks.once("refresh", stopsBefore);
     void write(1, 2);
     await until(() => hooks.count("prewrite") > 1);
     await transact(context, (tx) => tx.set(accounts.balance, "bob", 9));
@@ -340,7 +334,7 @@ describe("collection", () => {
 
   test("rolls back what was left below the safepoint, however alive its owner", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
-    hooks.once("commit-primary", stopsForGood);
+    hooks.once("commit-primary", stopsBefore);
     void write(1, 2);
     await until(() => hooks.count("commit-primary") > 0);
     const before = context.active.oldest();

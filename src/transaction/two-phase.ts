@@ -174,8 +174,7 @@ class TwoPhaseCommit {
       const hints = await this.#orAbandon(() => this.#putHints(commit));
       const answer = await this.#orAbandon(() => this.#commitPrimary(commit));
       if (answer === "applied") return this.#committed(commit, hints);
-      const decided = answer === "rejected" ? await this.#orAbandon(() => this.#wasPushed(commit)) : "decide";
-      if (decided === "pushed") continue;
+      if (answer === "rejected" && (await this.#wasPushed(commit))) continue;
       const outcome = await this.#decide();
       if (outcome !== undefined) return this.#committed(outcome, hints);
       throw conflict(this.#request, this.#primary, undefined, "rolled it back while it was committing");
@@ -251,9 +250,14 @@ class TwoPhaseCommit {
     ];
   }
 
-  async #wasPushed(commit: number): Promise<"pushed" | "decide"> {
-    const found = await readPrimary(this.#context.store, this.#primary, this.#request.start);
-    return found.state === "locked" && found.lock.minCommit > commit ? "pushed" : "decide";
+  /** Where that cannot be read it is not abandoned, but decided: the commit was sent, and what answered may be its repetition. */
+  async #wasPushed(commit: number): Promise<boolean> {
+    try {
+      const found = await readPrimary(this.#context.store, this.#primary, this.#request.start);
+      return found.state === "locked" && found.lock.minCommit > commit;
+    } catch {
+      return false;
+    }
   }
 
   /**

@@ -11,7 +11,8 @@ export const largerBudgets: Readonly<Record<string, readonly FaultBudget[]>> = {
   observedPush: [{ stops: 1 }],
   twoObservers: [{ stops: 1 }],
   collectionBesideObserver: [{ stops: 1 }, { lostAnswers: 1 }],
-  parking: [{ lostAnswers: 1 }],
+  parking: [{ stops: 1 }, { lostAnswers: 1 }],
+  onePhaseBesideTwoPhase: [{ stops: 1 }, { lostAnswers: 1 }],
   registration: [{ stops: 1, lostAnswers: 1 }],
   twoLeaders: [{ lostAnswers: 1, stops: 1 }],
 };

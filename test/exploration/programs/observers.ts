@@ -71,7 +71,7 @@ export const observedPush: Program = {
   setup: write("p", "one"),
   clients: {
     writer: ({ db }) => write("p", "three")(db),
-    worker: (client) => client.work({ looks: 2 }),
+    worker: (client) => client.work(),
     reader: ({ db }) => db.transact((tx) => tx.get(pages.text, "p"), once),
   },
   healed: derived,
@@ -161,7 +161,7 @@ export const observedByTwoOnePhase: Program = {
 };
 
 /** An observer gives a change up while the next one comes, which must be handled. */
-function parkingProgram(name: string, commit: "one-phase" | "two-phase"): Program {
+function parkingProgram(name: string, commit: "one-phase" | "two-phase", stops: number): Program {
   return {
     name,
     tables,
@@ -172,7 +172,7 @@ function parkingProgram(name: string, commit: "one-phase" | "two-phase"): Progra
       writer: ({ db }) => write("p", "good")(db),
       worker: (client) => client.work(),
     },
-    faults: { stops: 1 },
+    faults: { stops },
     healed: async (db) => {
       const row = await db.transact((tx) => tx.row(pages, "p"));
       if (row?.text === "good") expectEqual("the length", row.length, 4);
@@ -183,5 +183,5 @@ function parkingProgram(name: string, commit: "one-phase" | "two-phase"): Progra
   };
 }
 
-export const parking = parkingProgram("parking beside a new change", "two-phase");
-export const parkingOnePhase = parkingProgram("parking beside a new change, in one phase", "one-phase");
+export const parking = parkingProgram("parking beside a new change", "two-phase", 0);
+export const parkingOnePhase = parkingProgram("parking beside a new change, in one phase", "one-phase", 1);

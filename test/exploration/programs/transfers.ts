@@ -174,7 +174,16 @@ export const onePhaseBesideTwoPhase: Program = {
     B: ({ db }) => move("b", "a", 2)(db),
     reader: ({ db }) => total(db),
   },
-  faults: { stops: 1 },
+  healed: total,
+};
+
+export const onePhaseBesideTwoPhaseFaults: Program = {
+  name: "one-phase beside two-phase, with faults",
+  tables,
+  commit: { A: "one-phase", B: "two-phase" },
+  setup,
+  clients: { A: ({ db }) => move("a", "b", 1)(db), B: ({ db }) => move("b", "a", 2)(db) },
+  faults: { stops: 1, lostAnswers: 1 },
   healed: total,
 };
 

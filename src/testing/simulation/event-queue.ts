@@ -1,0 +1,60 @@
+import type { Machine } from "./machine.js";
+
+export type EventKind = "arrival" | "answer" | "timer" | "other";
+
+/** Something that happens at a moment of the world's time. */
+export interface SimulatedEvent {
+  /** Milliseconds of the world's time. */
+  at: number;
+  /** Of events at one moment, the one that was planned first comes first. */
+  readonly order: number;
+  readonly kind: EventKind;
+  /** To whom it happens: not while that one stands still, and never after it has stopped. Undefined: to what never fails. */
+  readonly machine: Machine | undefined;
+  readonly happen: () => void | Promise<void>;
+  isCancelled: boolean;
+}
+
+/** What is going to happen, the next first. */
+export class EventQueue {
+  readonly #heap: SimulatedEvent[] = [];
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  push(event: SimulatedEvent): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    heap.push(event);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!isBefore(event, heap[parent]!)) break;
+      heap[index] = heap[parent]!;
+      index = parent;
+    }
+    heap[index] = event;
+  }
+
+  pop(): SimulatedEvent | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (last === undefined || first === last) return first;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (!isBefore(heap[child]!, last)) break;
+      heap[index] = heap[child]!;
+      index = child;
+    }
+    heap[index] = last;
+    return first;
+  }
+}
+
+function isBefore(a: SimulatedEvent, b: SimulatedEvent): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}

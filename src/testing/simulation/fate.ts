@@ -1,0 +1,108 @@
+import { type Request, SeededRandom } from "../world/index.js";
+import type { SimulationCounts } from "./counts.js";
+import { type NetworkFault, networkFaults } from "./fault.js";
+import type { Machine } from "./machine.js";
+import type { Plan } from "./plan.js";
+import type { Reduction } from "./reduction.js";
+
+/** What becomes of one request. */
+export interface Fate {
+  readonly fault: NetworkFault | "cut" | undefined;
+  /** When it arrives, in milliseconds after it was sent; several times where it is done twice, never where it is lost. */
+  readonly arrivals: readonly number[];
+  /** Which arrival is the one that is answered. */
+  readonly answered: number;
+  /** How long its answer takes. */
+  readonly backMs: number;
+  /** When the sender is told that no answer came; undefined where one comes. */
+  readonly lostAfterMs: number | undefined;
+}
+
+export interface FatesOptions {
+  readonly plan: Plan;
+  readonly counts: SimulationCounts;
+  readonly reduction: Reduction;
+  readonly seed: string;
+}
+
+/** Decides what becomes of requests: each by its sender and number alone, so that leaving one out changes no other. */
+export class Fates {
+  /** Nothing goes wrong any more. */
+  isHealed = false;
+  /** Names of those faults that happened. */
+  readonly happened: string[] = [];
+  readonly #options: FatesOptions;
+
+  constructor(options: FatesOptions) {
+    this.#options = options;
+  }
+
+  /** `now`: the world's time, for whoever is cut off. */
+  of(machine: Machine, number: number, request: Request, now: number): Fate {
+    const { plan, seed } = this.#options;
+    const random = new SeededRandom(`${seed}/request/${machine.processName}/${number}`);
+    const outMs = plan.latencyMs * (0.5 + random.next());
+    const backMs = plan.latencyMs * (0.5 + random.next());
+    const drawn = random.next();
+    const well: Fate = { fault: undefined, arrivals: [outMs], answered: 0, backMs, lostAfterMs: undefined };
+    if (this.isHealed) return well;
+    if (machine.cutUntil > now) return { ...well, fault: "cut", arrivals: [], lostAfterMs: plan.timeoutMs };
+    const fault = this.#draw(drawn);
+    if (fault === undefined || !canHappen(fault, request)) return well;
+    const name = `${fault} of ${machine.processName}#${number}`;
+    const { allowedFaults } = this.#options.reduction;
+    if (allowedFaults !== undefined && !allowedFaults.has(name)) return well;
+    this.happened.push(name);
+    this.#options.counts.faults[fault]++;
+    return this.#withFault(fault, well, random, request);
+  }
+
+  #draw(drawn: number): NetworkFault | undefined {
+    const { rates } = this.#options.plan;
+    let sum = 0;
+    for (const fault of networkFaults) {
+      sum += rates[fault];
+      if (drawn < sum) return fault;
+    }
+    return undefined;
+  }
+
+  #withFault(fault: NetworkFault, well: Fate, random: SeededRandom, { kind }: Request): Fate {
+    const { mostDelayMs, timeoutMs } = this.#options.plan;
+    const [outMs] = well.arrivals as [number];
+    const delay = () => outMs + (mostDelayMs - outMs) * random.next() ** 3;
+    switch (fault) {
+      case "lostRequest":
+        return { ...well, fault, arrivals: [], lostAfterMs: timeoutMs };
+      case "lostAnswer":
+        return { ...well, fault, lostAfterMs: timeoutMs };
+      case "late":
+        return {
+          ...well,
+          fault,
+          arrivals: [delay()],
+          lostAfterMs: Math.min(timeoutMs, outMs + random.next() * timeoutMs),
+        };
+      case "slow": {
+        const isOutward = random.chance(0.5);
+        const slowMs = delay();
+        const arrival = isOutward ? slowMs : outMs;
+        const back = isOutward ? well.backMs : slowMs;
+        const lostAfterMs = arrival + back > timeoutMs ? timeoutMs : undefined;
+        return { ...well, fault, arrivals: [arrival], backMs: back, lostAfterMs };
+      }
+      case "twice": {
+        const second = delay();
+        const isSecond = kind === "mutate" && second < timeoutMs && random.chance(0.3);
+        const answered = isSecond ? 1 : 0;
+        return { ...well, fault, arrivals: [outMs, second], answered };
+      }
+    }
+  }
+}
+
+/** Only what changes something is done late or twice; a batch is answered by what it did first. */
+function canHappen(fault: NetworkFault, request: Request): boolean {
+  if (fault === "late" || fault === "twice") return request.repeatable;
+  return true;
+}

@@ -1,0 +1,105 @@
+import type { SimulationCounts } from "./counts.js";
+import type { Clocks, Machine } from "./machine.js";
+import { ElectedOracle, type OracleService } from "./oracles.js";
+import type { Incident, Plan } from "./plan.js";
+import type { Reduction } from "./reduction.js";
+import type { World } from "./world.js";
+
+export interface IncidentsOptions {
+  readonly plan: Plan;
+  readonly counts: SimulationCounts;
+  readonly reduction: Reduction;
+  readonly world: () => World;
+  /** The machine of a client's first life. */
+  readonly clientMachine: (index: number) => Machine | undefined;
+  readonly oracle: () => OracleService | undefined;
+  /** Begins a client's next life. */
+  readonly beginAgain: (index: number) => void;
+  readonly makeMachine: (name: string, clocks: Clocks | undefined) => Machine;
+}
+
+/** What happens to whole processes in a run, each thing when so many events have happened to its process. */
+export class Incidents {
+  /** Names of those that happened. */
+  readonly happened: string[] = [];
+  /** Clients that were stopped and will begin again. */
+  restarting = 0;
+  readonly #options: IncidentsOptions;
+  readonly #left: Set<Incident>;
+
+  constructor(options: IncidentsOptions) {
+    this.#options = options;
+    const { plan, reduction } = options;
+    this.#left = new Set(plan.incidents.filter(({ name }) => !reduction.leftIncidents.has(name)));
+  }
+
+  /** Something is about to happen to a machine: an incident may be due there. */
+  before(machine: Machine): void {
+    for (const incident of this.#left) {
+      if (incident.atEvent > machine.happened || this.#machineOf(incident) !== machine) continue;
+      const { name, kind, ms } = incident;
+      this.#left.delete(incident);
+      this.happened.push(name);
+      this.#options.counts.faults[kind]++;
+      this.#options.world().note(machine.processName, `${kind} (${name}), ${ms.toFixed(1)} ms`);
+      this.#befall(machine, incident);
+      if (machine.isStopped) return;
+    }
+  }
+
+  #machineOf({ kind, target }: Incident): Machine | undefined {
+    if (!kind.startsWith("oracle")) return this.#options.clientMachine(target);
+    const oracle = this.#options.oracle();
+    return oracle instanceof ElectedOracle ? oracle.candidates[target]?.machine : undefined;
+  }
+
+  #befall(machine: Machine, { kind, ms, target }: Incident): void {
+    const { time } = this.#options.world();
+    switch (kind) {
+      case "stop":
+        machine.stop();
+        return;
+      case "restart":
+        machine.stop();
+        this.#beginAgain(ms, target);
+        return;
+      case "oracleStop":
+        machine.stop();
+        this.#replace(ms, target, machine);
+        return;
+      case "pause":
+      case "oraclePause":
+        machine.standsUntil = time + ms;
+        return;
+      case "cut":
+      case "oracleCut":
+        machine.cutUntil = time + ms;
+        return;
+      case "clockJump":
+      case "oracleClockJump":
+        machine.setClock(ms);
+    }
+  }
+
+  #beginAgain(afterMs: number, index: number): void {
+    this.restarting++;
+    this.#later(afterMs, () => {
+      this.restarting--;
+      this.#options.beginAgain(index);
+    });
+  }
+
+  /** Another candidate takes the place of one that has stopped. */
+  #replace(afterMs: number, index: number, { processName }: Machine): void {
+    const { plan, makeMachine, oracle } = this.#options;
+    this.#later(afterMs, () => {
+      const machine = makeMachine(`${processName}'`, plan.oracleClocks[index]);
+      (oracle() as ElectedOracle).replace(index, machine);
+    });
+  }
+
+  #later(afterMs: number, happen: () => void): void {
+    const world = this.#options.world();
+    world.plan(world.time + afterMs, "other", undefined, happen);
+  }
+}

@@ -1,0 +1,20 @@
+export type { OpenAnotherOptions, SimulatedClient, SimulatedProgram, Workload } from "./client.js";
+export { addCounts, noCounts, type SimulationCounts } from "./counts.js";
+export {
+  type ClockFault,
+  type FaultKind,
+  faultKinds,
+  type NetworkFault,
+  type OracleFault,
+  type ProcessFault,
+} from "./fault.js";
+export { type SimulatedStore, simulatedStores } from "./plan.js";
+export type { ShortenedRun } from "./shorten.js";
+export { showFailure } from "./show-failure.js";
+export {
+  type SimulateOptions,
+  type SimulationFailure,
+  type SimulationReport,
+  type SimulationSettings,
+  simulate,
+} from "./simulate.js";

@@ -1,0 +1,90 @@
+import type { Environment, Timer } from "../../environment/index.js";
+import type { SeededRandom } from "../world/index.js";
+import type { World } from "./world.js";
+
+/** How a machine's clocks differ from the world's time. */
+export interface Clocks {
+  /** What the wall clock is ahead, in milliseconds. */
+  readonly offsetMs: number;
+  /** Milliseconds that its clocks show in one of the world's. */
+  readonly rate: number;
+}
+
+export const trueClocks: Clocks = Object.freeze({ offsetMs: 0, rate: 1 });
+
+/** The wall clock when a run begins: 2023-11-14. */
+const startOfTime = 1_700_000_000_000;
+
+/** What one process takes from outside itself. It may stand still, or stop for good, between any two events. */
+export class Machine implements Environment {
+  readonly processName: string;
+  /** Events that have happened to it. */
+  happened = 0;
+  /** World time until which it stands still. */
+  standsUntil = 0;
+  /** World time until which nothing that it sends arrives. */
+  cutUntil = 0;
+  #isStopped = false;
+  #names = 0;
+  #offsetMs: number;
+  readonly #rate: number;
+  readonly #world: World;
+  readonly #random: SeededRandom;
+
+  constructor(world: World, name: string, clocks: Clocks = trueClocks) {
+    this.processName = name;
+    this.#world = world;
+    this.#offsetMs = clocks.offsetMs;
+    this.#rate = clocks.rate;
+    this.#random = world.random.fork(`machine/${name}`);
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  now(): number {
+    return startOfTime + this.#offsetMs + this.#world.time * this.#rate;
+  }
+
+  monotonic(): number {
+    return this.#world.time * this.#rate;
+  }
+
+  random(): number {
+    return this.#random.next();
+  }
+
+  uniqueId(): string {
+    return `${this.processName}-${++this.#names}`;
+  }
+
+  isRunning(processName: string): boolean | undefined {
+    return this.#world.isRunning(processName);
+  }
+
+  setTimer(callback: () => void, delayMs: number): Timer {
+    if (this.#isStopped) return { cancel() {} };
+    const at = this.#world.time + Math.max(0, delayMs) / this.#rate;
+    const event = this.#world.plan(at, "timer", this, callback);
+    return {
+      cancel() {
+        event.isCancelled = true;
+      },
+    };
+  }
+
+  defer(callback: () => void): void {
+    this.#world.plan(this.#world.time, "timer", this, callback);
+  }
+
+  /** Its wall clock is set, forward or back. */
+  setClock(byMs: number): void {
+    this.#offsetMs += byMs;
+  }
+
+  /** Nothing happens to it any more; what it has sent is on its way all the same. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+}

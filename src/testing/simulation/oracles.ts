@@ -1,0 +1,153 @@
+import { OracleUnavailableError } from "../../errors/index.js";
+import {
+  electedOracle,
+  gatheredOracle,
+  type Oracle,
+  OracleLeader,
+  type TimestampRange,
+} from "../../oracle/index.js";
+import type { RowStore } from "../../store/index.js";
+import { DistantStore, namedPlace, type Request } from "../world/index.js";
+import type { Machine } from "./machine.js";
+import type { Wire } from "./wire.js";
+
+const oraclePlace = namedPlace("oracle");
+
+/** What gives timestamps on a store that has no counter. */
+export interface OracleService {
+  /** A client of it. */
+  client(machine: Machine, wire: Wire): Oracle;
+}
+
+/** Never fails by itself: one counter, to which requests travel. */
+export class SingleOracle implements OracleService {
+  #last = 0;
+  readonly #machine: Machine;
+
+  /** `machine`: whose clock it goes by. */
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  /** As a process next to it has it. */
+  readonly direct: Oracle = {
+    next: async () => this.#take(1).first,
+    latest: () => this.#last,
+  };
+
+  #take(count: number): TimestampRange {
+    const first = Math.max(this.#last + 1, Math.floor(this.#machine.now() * 1_000));
+    this.#last = first + count - 1;
+    return { first, count };
+  }
+
+  client(environment: Machine, wire: Wire): Oracle {
+    return gatheredOracle({
+      environment,
+      requestTimeoutMs: 1_000,
+      retryForMs: 3_000,
+      request: (count) => wire.send(rangeRequest(count, async () => this.#take(count))),
+      latest: () => wire.send(latestRequest(() => this.#last)),
+    });
+  }
+}
+
+/** One candidate for leadership, with its own machine and its own way to the store. */
+export interface Candidate {
+  readonly machine: Machine;
+  readonly leader: OracleLeader;
+}
+
+export interface ElectedOptions {
+  readonly store: RowStore;
+  readonly leaseMs: number;
+  readonly wire: (machine: Machine) => Wire;
+  readonly onLeading: () => void;
+}
+
+/** Candidates of which one leads. */
+export class ElectedOracle implements OracleService {
+  readonly candidates: Candidate[];
+  readonly #options: ElectedOptions;
+
+  constructor(machines: readonly Machine[], options: ElectedOptions) {
+    this.#options = options;
+    this.candidates = machines.map((machine, index) => this.#stand(index, machine));
+  }
+
+  #stand(index: number, machine: Machine): Candidate {
+    const { store, leaseMs, wire, onLeading } = this.#options;
+    const leader = new OracleLeader({
+      store: new DistantStore({ store, network: wire(machine) }),
+      environment: machine,
+      name: nameOf(index),
+      leaseMs,
+      windowMs: Math.min(1_000, leaseMs),
+      onChange: ({ role }) => {
+        if (role === "leading") onLeading();
+      },
+    });
+    leader.start();
+    return { machine, leader };
+  }
+
+  /** Another candidate takes the place of one that has stopped. */
+  replace(index: number, machine: Machine): void {
+    this.candidates[index] = this.#stand(index, machine);
+  }
+
+  client(environment: Machine, wire: Wire): Oracle {
+    return electedOracle({
+      environment,
+      candidateTimeoutMs: 400,
+      retryForMs: 10_000,
+      candidates: this.candidates.map((_, index) => ({
+        name: nameOf(index),
+        request: (count) => this.#ask(wire, index, (leader) => rangeRequest(count, () => leader.next(count))),
+        latest: () => this.#ask(wire, index, (leader) => latestRequest(async () => leader.latest())),
+      })),
+    });
+  }
+
+  #ask<T>(wire: Wire, index: number, request: (leader: OracleLeader) => Request<T>): Promise<T> {
+    const { machine, leader } = this.candidates[index]!;
+    return wire.sendTo(machine, request(leader));
+  }
+}
+
+/** The name that clients know, whichever process stands under it. */
+function nameOf(index: number): string {
+  return `candidate ${index + 1}`;
+}
+
+function rangeRequest(count: number, apply: () => Promise<TimestampRange>): Request<TimestampRange> {
+  return {
+    kind: "other",
+    places: [oraclePlace],
+    changes: true,
+    repeatable: false,
+    describe: () => `take ${count} timestamps`,
+    apply,
+    lost: noAnswer,
+    show: ({ first }) => String(first),
+    digest: ({ first }) => String(first),
+  };
+}
+
+function latestRequest(apply: () => number | Promise<number>): Request<number> {
+  return {
+    kind: "other",
+    places: [oraclePlace],
+    changes: false,
+    repeatable: false,
+    describe: () => "the latest timestamp",
+    apply,
+    lost: noAnswer,
+    show: String,
+    digest: String,
+  };
+}
+
+function noAnswer(): never {
+  throw new OracleUnavailableError("The oracle gave no answer in time. Try again.");
+}

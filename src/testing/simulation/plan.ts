@@ -1,0 +1,231 @@
+import type { SeededRandom } from "../world/index.js";
+import {
+  type FaultKind,
+  faultKinds,
+  type NetworkFault,
+  networkFaults,
+  type OracleFault,
+  oracleFaults,
+  type ProcessFault,
+  processFaults,
+} from "./fault.js";
+import { type Clocks, trueClocks } from "./machine.js";
+
+/**
+ * Which kind of store a run has. `one-phase`, `two-phase`: a store with atomic batches, and how all processes commit there;
+ * `mixed`: each process as is drawn for it. `rows`: a store of one-row mutations, with an oracle beside it. `elected`: the same,
+ * and the oracle is whichever of two candidates holds the lease.
+ */
+export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected";
+
+export const simulatedStores: readonly SimulatedStore[] = [
+  "one-phase",
+  "two-phase",
+  "mixed",
+  "rows",
+  "elected",
+];
+
+/** Something that happens to a process when so many events have happened to it. */
+export interface Incident {
+  readonly name: string;
+  readonly kind: ProcessFault | OracleFault;
+  /** Index of the client, or of the oracle's candidate. */
+  readonly target: number;
+  readonly atEvent: number;
+  /** How long it lasts, or when another takes its place; by how much a clock is set. In milliseconds. */
+  readonly ms: number;
+}
+
+/** Everything about a run that is drawn before it begins. */
+export interface Plan {
+  readonly store: SimulatedStore;
+  /** How each client's process commits; where the store leaves the choice. */
+  readonly commits: readonly ("auto" | "two-phase")[];
+  readonly latencyMs: number;
+  readonly timeoutMs: number;
+  /** Nothing arrives later than so long after it was sent. */
+  readonly mostDelayMs: number;
+  readonly retentionMs: number;
+  readonly lockTtlMs: number;
+  readonly collectEveryMs: number;
+  readonly inlineBytes: number;
+  readonly mutationCells: number;
+  readonly pageCells: number;
+  readonly leaseMs: number;
+  readonly knowsProcesses: boolean;
+  /** Whether every read is compared; else the quickest way of reading is taken. */
+  readonly watchesReads: boolean;
+  /** Which clients' processes have a worker. */
+  readonly workers: readonly boolean[];
+  readonly clocks: readonly Clocks[];
+  readonly oracleClocks: readonly Clocks[];
+  readonly rates: Readonly<Record<NetworkFault, number>>;
+  readonly incidents: readonly Incident[];
+  /** Which kinds of faults may happen. */
+  readonly faults: readonly FaultKind[];
+}
+
+export interface PlanOptions {
+  readonly clients: number;
+  readonly hasObservers: boolean;
+  readonly stores: readonly SimulatedStore[];
+  /** The faults that may be drawn. */
+  readonly faults: readonly FaultKind[];
+  /** How much longer than usual a run is. */
+  readonly length: number;
+}
+
+const stores: Readonly<Record<SimulatedStore, number>> = {
+  "one-phase": 3,
+  "two-phase": 2,
+  mixed: 2,
+  rows: 3,
+  elected: 3,
+};
+
+/** Draws what a run is like: which faults it has and how often, so that no two are alike. */
+export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
+  const faults = drawFaults(random.fork("faults"), options.faults);
+  const may = (kind: FaultKind) => faults.includes(kind);
+  const settings = random.fork("settings");
+  const store = weighted(settings, options.stores);
+  const isOfRows = store === "rows" || store === "elected";
+  const latencyMs = logUniform(settings, 0.2, 8);
+  const timeoutMs = logUniform(settings, 50, 800);
+  const errors = clockErrors(random.fork("clocks"), may, options.clients);
+  const mostDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
+  // A store of rows rests on it that nothing arrives later than the retention; clocks that differ shorten it.
+  const leastRetentionMs = store === "one-phase" ? 0 : mostDelayMs + errors.worstMs;
+  const collects = settings.chance(0.5);
+  const plan = {
+    store,
+    commits: draws(options.clients, () => commitOf(settings, store)),
+    latencyMs,
+    timeoutMs,
+    mostDelayMs,
+    retentionMs: leastRetentionMs + settings.pick([0, 1, 10, 100, 1_000, 5_000]),
+    lockTtlMs: logUniform(settings, 100, 5_000),
+    collectEveryMs: collects ? logUniform(settings, 300, 5_000) : 0,
+    inlineBytes: settings.pick([4, 64]),
+    mutationCells: settings.pick([1_000, 1_000, 12]),
+    pageCells: settings.pick([1_000, 1_000, 3]),
+    leaseMs: logUniform(settings, 1_000, 4_000),
+    knowsProcesses: settings.chance(0.3),
+    watchesReads: settings.chance(0.7),
+    workers: draws(options.clients, () => options.hasObservers && settings.chance(0.5)),
+    clocks: errors.clocks,
+    oracleClocks: errors.oracleClocks,
+    rates: drawRates(random.fork("rates"), may),
+    faults,
+  };
+  const incidents = drawIncidents(random.fork("incidents"), may, options, errors.jumpMs, store);
+  return { ...plan, incidents };
+}
+
+/** Some runs have no faults at all, and most only some of them: what one hides another run shows. */
+function drawFaults(random: SeededRandom, allowed: readonly FaultKind[]): readonly FaultKind[] {
+  if (random.chance(0.1)) return [];
+  const share = random.pick([0.2, 0.5, 0.8]);
+  return faultKinds.filter((kind) => random.chance(share) && allowed.includes(kind));
+}
+
+function commitOf(random: SeededRandom, store: SimulatedStore): "auto" | "two-phase" {
+  if (store === "mixed") return random.pick(["auto", "two-phase"]);
+  return store === "two-phase" ? "two-phase" : "auto";
+}
+
+function drawRates(
+  random: SeededRandom,
+  may: (kind: FaultKind) => boolean,
+): Readonly<Record<NetworkFault, number>> {
+  const rate = (kind: NetworkFault) => (may(kind) ? logUniform(random, 0.002, 0.1) : 0);
+  return Object.fromEntries(networkFaults.map((kind) => [kind, rate(kind)])) as Record<NetworkFault, number>;
+}
+
+interface ClockErrors {
+  readonly clocks: readonly Clocks[];
+  readonly oracleClocks: readonly Clocks[];
+  readonly jumpMs: number;
+  /** The most that two wall clocks ever differ, in milliseconds. */
+  readonly worstMs: number;
+}
+
+const oracleCandidates = 2;
+/** How long a run takes at the most while its clocks drift, for the sum of their errors. */
+const longestRunMs = 60_000;
+
+function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, clients: number): ClockErrors {
+  const offsetMs = may("clockOffset") ? random.pick([1, 20, 300, 2_000, 20_000]) : 0;
+  const drift = may("clockDrift") ? random.pick([0.0001, 0.005, 0.02]) : 0;
+  const jumpMs = may("clockJump") || may("oracleClockJump") ? random.pick([5, 100, 1_500, 10_000]) : 0;
+  const draw = (): Clocks => {
+    if (offsetMs === 0 && drift === 0) return trueClocks;
+    const rate = 1 + drift * (2 * random.next() - 1);
+    return { offsetMs: offsetMs * (random.next() - 0.5), rate };
+  };
+  return {
+    clocks: draws(clients, draw),
+    oracleClocks: draws(oracleCandidates, draw),
+    jumpMs,
+    worstMs: offsetMs + 2 * drift * longestRunMs + 2 * mostOfAKind * jumpMs,
+  };
+}
+
+const mostOfAKind = 2;
+
+/** Kinds that are drawn into a run happen once or twice. */
+function drawIncidents(
+  random: SeededRandom,
+  may: (kind: FaultKind) => boolean,
+  options: PlanOptions,
+  jumpMs: number,
+  store: SimulatedStore,
+): readonly Incident[] {
+  const incidents: Incident[] = [];
+  const add = (kind: ProcessFault | OracleFault, targets: number, events: number) => {
+    const count = 1 + random.below(mostOfAKind);
+    for (let number = 1; number <= count; number++) {
+      incidents.push({
+        name: `${kind} ${number}`,
+        kind,
+        target: random.below(targets),
+        atEvent: 1 + random.below(Math.round(events * options.length)),
+        ms: lengthOf(kind, random, jumpMs),
+      });
+    }
+  };
+  for (const kind of processFaults) if (may(kind)) add(kind, options.clients, 350);
+  if (store !== "elected") return incidents;
+  for (const kind of oracleFaults) if (may(kind)) add(kind, oracleCandidates, 80);
+  return incidents;
+}
+
+function lengthOf(kind: ProcessFault | OracleFault, random: SeededRandom, jumpMs: number): number {
+  switch (kind) {
+    case "clockJump":
+    case "oracleClockJump":
+      return jumpMs * (2 * random.next() - 1);
+    case "pause":
+    case "oraclePause":
+      return logUniform(random, 20, random.chance(0.2) ? 20_000 : 4_000);
+    case "cut":
+    case "oracleCut":
+      return logUniform(random, 50, 5_000);
+    default:
+      return logUniform(random, 5, 3_000);
+  }
+}
+
+function weighted(random: SeededRandom, kinds: readonly SimulatedStore[]): SimulatedStore {
+  return random.pick(kinds.flatMap((kind) => draws(stores[kind], () => kind)));
+}
+
+function draws<T>(count: number, draw: () => T): readonly T[] {
+  return Array.from({ length: count }, draw);
+}
+
+/** As likely to be small as great. */
+function logUniform(random: SeededRandom, least: number, most: number): number {
+  return least * (most / least) ** random.next();
+}

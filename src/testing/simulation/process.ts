@@ -1,0 +1,203 @@
+import { type Database, type OpenOptions, open } from "../../database/index.js";
+import { sleep } from "../../environment/index.js";
+import { PercolatorError } from "../../errors/index.js";
+import type { Observer } from "../../observer/index.js";
+import type { Oracle } from "../../oracle/index.js";
+import type { AnyTable } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
+import { type CommitHooks, noHooks } from "../../transaction/index.js";
+import type { ProtocolWatcher } from "../invariants/index.js";
+import type { OpenAnotherOptions } from "./client.js";
+import type { SimulationCounts } from "./counts.js";
+import type { Machine } from "./machine.js";
+import type { Plan } from "./plan.js";
+import type { World } from "./world.js";
+
+/** What a fault, or another's being faster, explains. */
+const explained: ReadonlySet<string> = new Set([
+  "CONFLICT",
+  "COMMIT_OUTCOME_UNKNOWN",
+  "STALE_SNAPSHOT",
+  "STORE",
+  "TIMEOUT",
+  "ABORTED",
+  "CLOSED",
+  "NOT_LEADER",
+  "ORACLE_UNAVAILABLE",
+]);
+
+/** Whether nothing is wrong with an error but the world that it happened in. */
+export function isExplained(error: unknown): boolean {
+  return error instanceof PercolatorError && explained.has(error.code);
+}
+
+export interface ProcessOptions {
+  readonly name: string;
+  readonly world: World;
+  readonly machine: Machine;
+  readonly store: RowStore;
+  /** Undefined where the store counts by itself. */
+  readonly oracle: Oracle | undefined;
+  readonly plan: Plan;
+  readonly commit: "auto" | "two-phase";
+  readonly tables: readonly AnyTable[];
+  readonly observers: readonly Observer[];
+  /** What it hosts instead where those are older than what is registered. */
+  readonly newest: readonly Observer[];
+  readonly watcher: ProtocolWatcher;
+  readonly counts: SimulationCounts;
+  /** Told of what nothing explains. */
+  readonly fail: (message: string) => void;
+}
+
+/** What says that a program has an older version of an observer than is registered. */
+const older = "OBSERVER";
+const neverRight: ReadonlySet<unknown> = new Set(["INTERNAL", "STORE_DAMAGED"]);
+
+const openingMs = 50;
+const mostOpenings = 50;
+
+/** A process of a run: its machine, and the databases that it has opened. */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly #options: ProcessOptions;
+  readonly #opened: Database[] = [];
+
+  constructor(options: ProcessOptions) {
+    this.name = options.name;
+    this.machine = options.machine;
+    this.#options = options;
+  }
+
+  /** Opens the database, again and again where faults keep it from that. */
+  async open(another: OpenAnotherOptions = {}): Promise<Database> {
+    const { machine, store, plan, tables, observers, oracle, commit } = this.#options;
+    const options: OpenOptions = {
+      tables: another.tables ?? tables,
+      observers: another.observers ?? observers,
+      environment: machine,
+      oracle,
+      commit,
+      hooks: this.#hooks(),
+      retentionMs: plan.retentionMs,
+      lockTtlMs: plan.lockTtlMs,
+      collectEveryMs: plan.collectEveryMs,
+    };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const db = await open(store, options);
+        this.#listen(db);
+        this.#opened.push(db);
+        return db;
+      } catch (error) {
+        const isOlder =
+          (error as { readonly code?: unknown }).code === older && another.observers === undefined;
+        if (isOlder && this.#options.newest !== observers)
+          return this.open({ observers: this.#options.newest });
+        if (!isExplained(error) || attempt >= mostOpenings) throw error;
+        await sleep(machine, openingMs);
+      }
+    }
+  }
+
+  #hooks(): CommitHooks {
+    const { plan, watcher } = this.#options;
+    if (!plan.watchesReads) return noHooks;
+    return {
+      step: noHooks.step,
+      read: ({ startTimestamp, cell, commit, value }) =>
+        watcher.read({ start: startTimestamp, ...cell, commit, value }),
+    };
+  }
+
+  #listen(db: Database): void {
+    this.#watchCommits(db);
+    this.#count(db);
+    this.#watchFailures(db);
+    if (this.#options.world.isTraced) this.#trace(db);
+  }
+
+  #watchCommits(db: Database): void {
+    const { watcher, store } = this.#options;
+    const twoPhase = store.atomic === undefined || this.#options.commit === "two-phase";
+    // Where the store can, the protocol's own transactions commit in one phase, always.
+    const isWatched = (label: string | undefined) =>
+      twoPhase && (store.atomic === undefined || !(label === "registry" || label?.startsWith("backfill ")));
+    db.on("commit", ({ startTimestamp, commitTimestamp, cells, label }) => {
+      if (cells > 0 && isWatched(label)) watcher.told(startTimestamp, "committed", commitTimestamp);
+    });
+    db.on("conflict", ({ startTimestamp, label }) => {
+      if (isWatched(label)) watcher.told(startTimestamp, "conflict");
+    });
+  }
+
+  #count(db: Database): void {
+    const { counts } = this.#options;
+    db.on("commit", () => counts.commits++);
+    db.on("conflict", () => counts.conflicts++);
+    db.on("run", ({ outcome }) => {
+      if (outcome === "committed") counts.observerRuns++;
+      if (outcome === "failed" || outcome === "timeout") counts.observerFailures++;
+      if (outcome === "parked") counts.parked++;
+    });
+    db.on("collect", ({ versionsDropped }) => {
+      counts.collections++;
+      counts.versionsDropped += versionsDropped;
+    });
+    db.on("lockResolved", ({ outcome }) => {
+      if (outcome === "rolled-forward") counts.rolledForward++;
+      if (outcome === "rolled-back") counts.rolledBack++;
+      if (outcome === "pushed") counts.pushed++;
+      if (outcome === "waited") counts.waited++;
+    });
+  }
+
+  #watchFailures(db: Database): void {
+    const { fail } = this.#options;
+    db.on("backgroundFailure", ({ doing, error }) => {
+      if (isExplained(error) || (error as { readonly code?: unknown }).code === older) return;
+      fail(`${this.name}: ${doing} failed: ${showError(error)}`);
+    });
+    db.on("run", ({ observer, error }) => {
+      if (neverRight.has((error as { readonly code?: unknown } | undefined)?.code))
+        fail(`${this.name}: a run of observer ${observer} failed: ${showError(error)}`);
+    });
+  }
+
+  #trace(db: Database): void {
+    const { world } = this.#options;
+    db.on("commit", ({ startTimestamp, commitTimestamp, label }) =>
+      world.note(
+        this.name,
+        `${labelled(label)} that started at ${startTimestamp} is committed at ${commitTimestamp}`,
+      ),
+    );
+    db.on("conflict", ({ startTimestamp, label }) =>
+      world.note(this.name, `${labelled(label)} that started at ${startTimestamp} has met a conflict`),
+    );
+    db.on("run", ({ observer, outcome, error }) =>
+      world.note(
+        this.name,
+        `a run of observer ${observer}: ${outcome}${error === undefined ? "" : `, ${String(error)}`}`,
+      ),
+    );
+    db.on("backgroundFailure", ({ doing, error }) =>
+      world.note(this.name, `${doing} failed: ${String(error)}`),
+    );
+  }
+
+  /** Ends what goes on in it. */
+  async close(): Promise<void> {
+    for (const db of this.#opened.splice(0)) await db.close();
+  }
+}
+
+function labelled(label: string | undefined): string {
+  return label === undefined ? "the transaction" : `the transaction "${label}"`;
+}
+
+/** An error with where it came from. */
+export function showError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

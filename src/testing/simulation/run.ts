@@ -1,0 +1,400 @@
+import type { Database } from "../../database/index.js";
+import { sleep } from "../../environment/index.js";
+import type { RowStore } from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { settle } from "../exploration/settle.js";
+import { ProtocolWatcher, type Violation } from "../invariants/index.js";
+import { DistantStore, type Network, SeededRandom, WatchedStore } from "../world/index.js";
+import type { Workload } from "./client.js";
+import { noCounts, type SimulationCounts } from "./counts.js";
+import { Fates } from "./fate.js";
+import type { FaultKind } from "./fault.js";
+import { Incidents } from "./incidents.js";
+import { Life, type LifeOptions } from "./life.js";
+import { Machine, trueClocks } from "./machine.js";
+import { ElectedOracle, type OracleService, SingleOracle } from "./oracles.js";
+import { drawPlan, type Plan, type SimulatedStore } from "./plan.js";
+import { isExplained, SimulatedProcess, showError } from "./process.js";
+import type { Reduction } from "./reduction.js";
+import { Wire } from "./wire.js";
+import { World } from "./world.js";
+
+export interface RunOptions {
+  readonly seed: string;
+  readonly number: number;
+  readonly workload: (random: SeededRandom) => Workload;
+  readonly stores: readonly SimulatedStore[];
+  readonly faults: readonly FaultKind[];
+  readonly length: number;
+  readonly reduction: Reduction;
+  /** Gets a line for each thing that happens. */
+  readonly trace?: string[] | undefined;
+}
+
+/** What one run came to. */
+export interface RunResult {
+  /** What was wrong, in words; undefined: nothing. */
+  readonly failure: string | undefined;
+  /** Names everything that happened, in its order. */
+  readonly hash: string;
+  readonly counts: SimulationCounts;
+  readonly plan: Plan;
+  /** Names of steps that clients did, of incidents, and of faults of requests that happened. */
+  readonly steps: readonly string[];
+  readonly incidents: readonly string[];
+  readonly faults: readonly string[];
+}
+
+/** Events of a run of length 1 after which clients begin no more steps. */
+const usualEvents = 1_200;
+/** Events and virtual time in which everything must have come to rest after that. */
+const mostEvents = 100_000;
+const mostMs = 1_800_000;
+const mostRounds = 300;
+const roundMs = 1_000;
+
+/** One run: a world, what happens in it, and what must be true of it in the end. */
+export class Run {
+  readonly #options: RunOptions;
+  readonly #workload: Workload;
+  readonly #plan: Plan;
+  readonly #world: World;
+  readonly #counts = noCounts();
+  readonly #fates: Fates;
+  readonly #store: WatchedStore;
+  readonly #watcher: ProtocolWatcher;
+  readonly #oracle: OracleService | undefined;
+  readonly #wires: Wire[] = [];
+  readonly #incidents: Incidents;
+  readonly #lives: Life[] = [];
+  readonly #steps: string[] = [];
+  readonly #random: SeededRandom;
+  #leaders = 0;
+  #isHealing = false;
+  #failure: string | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    const seed = `${options.seed}/${options.number}`;
+    const random = new SeededRandom(seed);
+    this.#random = random.fork("end");
+    this.#workload = options.workload(random.fork("workload"));
+    const { stores, faults, length, reduction, trace } = options;
+    this.#plan = drawPlan(random.fork("plan"), {
+      clients: this.#workload.clients.length,
+      hasObservers: (this.#workload.observers?.length ?? 0) > 0,
+      stores,
+      faults,
+      length,
+    });
+    const plan = this.#plan;
+    this.#incidents = new Incidents({
+      plan,
+      counts: this.#counts,
+      reduction,
+      world: () => this.#world,
+      clientMachine: (index) => this.#lives.find((life) => life.index === index)?.machine,
+      oracle: () => this.#oracle,
+      beginAgain: (index) => this.#begin(index, 2),
+      makeMachine: (name, clocks) => this.#machine(name, clocks),
+    });
+    this.#world = new World({
+      random,
+      knowsProcesses: plan.knowsProcesses,
+      trace,
+      before: (machine) => this.#isHealing || this.#incidents.before(machine),
+    });
+    this.#fates = new Fates({ plan, counts: this.#counts, reduction, seed });
+    const bare = this.#memory();
+    this.#watcher = new ProtocolWatcher({
+      store: bare,
+      onViolation: (violation) => this.#violated(violation),
+    });
+    this.#store = new WatchedStore(bare);
+    this.#store.watch(this.#watcher);
+    this.#oracle = this.#makeOracle();
+  }
+
+  /** Lets it happen. */
+  async run(): Promise<RunResult> {
+    const counts = this.#counts;
+    counts.runs = 1;
+    counts.stores[this.#plan.store] = 1;
+    if (this.#plan.faults.includes("clockOffset")) counts.faults.clockOffset = 1;
+    if (this.#plan.faults.includes("clockDrift")) counts.faults.clockDrift = 1;
+    try {
+      await this.#setUp();
+      await this.#live();
+      await this.#heal();
+      this.#rest();
+    } catch (error) {
+      this.#failed(showError(error));
+    }
+    counts.events = this.#world.events;
+    counts.virtualMs = Math.round(this.#world.time);
+    return {
+      failure: this.#failure,
+      hash: this.#world.hash.toString(),
+      counts,
+      plan: this.#plan,
+      steps: this.#steps,
+      incidents: this.#incidents.happened,
+      faults: this.#fates.happened,
+    };
+  }
+
+  #memory(): RowStore {
+    const { store, inlineBytes, mutationCells, pageCells } = this.#plan;
+    return memoryStore({
+      environment: new Machine(this.#world, "store"),
+      atomicBatches: store !== "rows" && store !== "elected",
+      inlineBytes,
+      mutationCells,
+      pageCells,
+    });
+  }
+
+  #makeOracle(): OracleService | undefined {
+    const { store, oracleClocks, leaseMs } = this.#plan;
+    if (store === "rows") return new SingleOracle(new Machine(this.#world, "oracle", oracleClocks[0]));
+    if (store !== "elected") return undefined;
+    const machines = oracleClocks.map((clocks, index) => this.#machine(`oracle ${index + 1}`, clocks));
+    return new ElectedOracle(machines, {
+      store: this.#store,
+      leaseMs,
+      wire: (machine) => this.#wire(machine, false),
+      onLeading: () => {
+        if (this.#leaders++ > 0) this.#counts.takeovers++;
+      },
+    });
+  }
+
+  #machine(name: string, clocks = trueClocks): Machine {
+    const machine = new Machine(this.#world, name, clocks);
+    this.#world.add(machine);
+    return machine;
+  }
+
+  #wire(machine: Machine, isClient = true): Wire {
+    const wire = new Wire({
+      world: this.#world,
+      machine,
+      counts: this.#counts,
+      fate: (sender, number, request) => this.#fates.of(sender, number, request, this.#world.time),
+      newestTimestamp: () => this.#watcher.newestTimestamp,
+      onTimestamp: (askedAfter, timestamp) => this.#watcher.timestamp(askedAfter, timestamp),
+    });
+    if (isClient) this.#wires.push(wire);
+    return wire;
+  }
+
+  #process(
+    name: string,
+    machine: Machine,
+    commit: "auto" | "two-phase",
+    { isNewest = false, isNear = false } = {},
+  ): SimulatedProcess {
+    const wire = this.#wire(machine);
+    const { tables = [], observers = [], laterObservers = [] } = this.#workload;
+    const later = new Set(laterObservers.map((observer) => observer.name));
+    const newest = [...observers.filter((observer) => !later.has(observer.name)), ...laterObservers];
+    this.#counts.processes++;
+    return new SimulatedProcess({
+      name,
+      world: this.#world,
+      machine,
+      store: new DistantStore({ store: this.#store, network: isNear ? near : wire }),
+      oracle: this.#oracle && this.#watched(this.#oracle.client(machine, wire)),
+      plan: this.#plan,
+      commit,
+      tables,
+      observers: isNewest ? newest : observers,
+      newest,
+      watcher: this.#watcher,
+      counts: this.#counts,
+      fail: (message) => this.#failed(message),
+    });
+  }
+
+  /** An oracle whose answers are looked at as its callers get them. */
+  #watched(oracle: ReturnType<OracleService["client"]>): ReturnType<OracleService["client"]> {
+    return {
+      next: async (options) => {
+        const askedAfter = this.#watcher.newestTimestamp;
+        const timestamp = await oracle.next(options);
+        this.#watcher.timestamp(askedAfter, timestamp);
+        return timestamp;
+      },
+      latest: () => oracle.latest(),
+    };
+  }
+
+  /** Registers and writes what is there from the beginning, without faults; then time passes. */
+  async #setUp(): Promise<void> {
+    this.#fates.isHealed = true;
+    const { setup } = this.#workload;
+    const { trace } = this.#options;
+    const process = this.#process("setup", this.#machine("setup"), "auto", { isNear: true });
+    const done = process.open().then(async (db) => {
+      await setup?.(db);
+      await process.close();
+    });
+    await this.#until("the setup", done);
+    if (trace !== undefined) trace.length = 0;
+    this.#world.time += this.#plan.retentionMs * this.#random.next();
+    this.#fates.isHealed = false;
+  }
+
+  /** Lets the clients do what they do, with all faults. */
+  async #live(): Promise<void> {
+    for (const index of this.#workload.clients.keys()) this.#begin(index, 1);
+    const budget = this.#world.events + usualEvents * this.#options.length;
+    await settle();
+    while (!this.#isOver() && this.#world.events < budget) await this.#step("the clients");
+    this.#isHealing = true;
+    this.#fates.isHealed = true;
+    this.#world.note("network", "nothing goes wrong from here on");
+  }
+
+  #begin(index: number, lifeNumber: number): void {
+    const name = lifeNumber === 1 ? `P${index + 1}` : `P${index + 1}.${lifeNumber}`;
+    const machine = this.#machine(name, this.#plan.clocks[index]);
+    const options: LifeOptions = {
+      index,
+      number: lifeNumber,
+      process: this.#process(name, machine, this.#plan.commits[index]!),
+      program: this.#workload.clients[index]!,
+      hasWorker: this.#plan.workers[index]!,
+      world: this.#world,
+      counts: this.#counts,
+      leftSteps: this.#options.reduction.leftSteps,
+      onStep: (step) => this.#steps.push(step),
+      isEnding: () => this.#isHealing,
+      fail: (message) => this.#failed(message),
+    };
+    this.#lives.push(new Life(options));
+  }
+
+  #isOver(): boolean {
+    return this.#incidents.restarting === 0 && this.#lives.every((life) => life.isOver);
+  }
+
+  /**
+   * Heals everything, and demands progress: what is under way ends or arrives, a new process takes the locks away and works
+   * until nothing is due. Sometimes it does so before those who stand still go on, too.
+   */
+  async #heal(): Promise<void> {
+    await this.#until("one of the clients draining", this.#drainSomewhere());
+    if (this.#random.chance(0.06)) await this.#clean("early healer", false, async () => {});
+    // Those who have ended do not wait for those who stand still.
+    await this.#closeEnded(({ machine }) => machine.standsUntil <= this.#world.time);
+    while (!this.#isOver()) await this.#step("the clients' last steps");
+    await this.#closeEnded();
+    while (this.#wires.some((wire) => wire.underWay > 0)) await this.#step("what is under way");
+    await this.#clean("healer", true, async (db, machine) => {
+      await this.#workload.check?.(db);
+      await db.drain();
+      if (this.#random.chance(0.5)) await this.#collectAll(db);
+      await resolveLocks(db, machine);
+      await this.#checkWhole(db);
+    });
+  }
+
+  async #closeEnded(which: (life: Life) => boolean = () => true): Promise<void> {
+    for (const life of this.#lives)
+      if (life.isOver && !life.machine.isStopped && which(life))
+        await this.#until(`closing ${life.name}`, life.close());
+  }
+
+  /** A process that lives on does the work that is left, where there is one that can. */
+  async #drainSomewhere(): Promise<void> {
+    const life = this.#lives.find(({ machine, isOver }) => isOver && !machine.isStopped);
+    if (life === undefined || !this.#random.chance(0.08)) return;
+    try {
+      await life.db?.drain();
+    } catch (error) {
+      // Hints of observers that only others host.
+      if (!isExplained(error) && (error as { readonly code?: unknown }).code !== "OBSERVER") throw error;
+    }
+  }
+
+  /** `isNear`: its requests take no time, since nobody is left who could come between. */
+  async #clean(
+    name: string,
+    isNear: boolean,
+    then: (db: Database, machine: Machine) => Promise<void>,
+  ): Promise<void> {
+    const machine = this.#machine(name);
+    const process = this.#process(name, machine, this.#plan.commits[0]!, { isNewest: true, isNear });
+    const cleaning = async () => {
+      const db = await process.open();
+      await resolveLocks(db, machine);
+      await db.drain();
+      await then(db, machine);
+      await process.close();
+    };
+    await this.#until(`the ${name}`, cleaning());
+  }
+
+  async #collectAll(db: Database): Promise<void> {
+    await db.collect({ retentionMs: 0 });
+    await this.#workload.check?.(db);
+    await db.drain();
+    await db.collect({ retentionMs: 0 });
+  }
+
+  async #checkWhole(db: Database): Promise<void> {
+    const [problem] = await db.check();
+    if (problem !== undefined) this.#failed(`db.check() found: ${JSON.stringify(problem)}`);
+  }
+
+  #rest(): void {
+    if (this.#failure === undefined) this.#watcher.atRest();
+  }
+
+  async #until<T>(doing: string, promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const onSettled = () => {
+      isSettled = true;
+    };
+    promise.then(onSettled, onSettled);
+    await settle();
+    while (!isSettled) await this.#step(doing);
+    return promise;
+  }
+
+  async #step(doing: string): Promise<void> {
+    if (this.#failure !== undefined) throw new Error(this.#failure);
+    if (!(await this.#world.step())) {
+      throw new Error(`Nothing is going to happen any more, and ${doing} did not come to an end.`);
+    }
+    const { events, time } = this.#world;
+    if (events < mostEvents * this.#options.length && time < mostMs * this.#options.length) return;
+    throw new Error(
+      `After ${events} events and ${Math.round(time / 1_000)} s of virtual time ${doing} did not come to an end.`,
+    );
+  }
+
+  #violated({ invariant, name, where, message }: Violation): void {
+    this.#failed(`Invariant ${invariant} (${name}) is broken at ${where}: ${message}`);
+  }
+
+  #failed(message: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = message;
+    this.#world.note("FAILURE", message);
+  }
+}
+
+/** A network that does what it is asked at once. */
+const near: Network = { send: async (request) => request.apply() };
+
+async function resolveLocks(db: Database, machine: Machine): Promise<void> {
+  for (let round = 0; round < mostRounds; round++) {
+    let standing = 0;
+    for await (const lock of db.locks()) if ((await db.resolve(lock)) === "standing") standing++;
+    if (standing === 0) return;
+    await sleep(machine, roundMs);
+  }
+  throw new Error(`After ${mostRounds} rounds of resolving them locks are left.`);
+}

@@ -1,0 +1,102 @@
+import type { Reduction } from "./reduction.js";
+import { Run, type RunOptions, type RunResult } from "./run.js";
+
+/** The shortest run that was found to fail as another one does. */
+export interface ShortenedRun {
+  /** What is wrong in it. */
+  readonly message: string;
+  /** Names of the steps, incidents and faults of requests that are left. */
+  readonly steps: readonly string[];
+  readonly incidents: readonly string[];
+  readonly faults: readonly string[];
+  /** All that happens in it: at what time, to whom, what. */
+  readonly trace: readonly string[];
+}
+
+/** Leaves out of a failing run what it also fails without: steps, incidents and faults, one after the other. */
+export async function shorten(options: RunOptions, failed: RunResult, most: number): Promise<ShortenedRun> {
+  const shortener = new Shortener(options, failed, most);
+  await shortener.shorten();
+  return shortener.show();
+}
+
+type Part = "steps" | "incidents" | "faults";
+
+class Shortener {
+  readonly #options: RunOptions;
+  readonly #signature: string;
+  #best: RunResult;
+  #reduction: Reduction;
+  #left: number;
+
+  constructor(options: RunOptions, failed: RunResult, most: number) {
+    this.#options = options;
+    this.#signature = signatureOf(failed.failure!);
+    this.#best = failed;
+    this.#reduction = { ...options.reduction, allowedFaults: new Set(failed.faults) };
+    this.#left = most;
+  }
+
+  async shorten(): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; this.#size < before && this.#left > 0; ) {
+      before = this.#size;
+      for (const part of ["faults", "incidents", "steps"] as const) await this.#shortenPart(part);
+    }
+  }
+
+  get #size(): number {
+    return this.#best.steps.length + this.#best.incidents.length + this.#best.faults.length;
+  }
+
+  /** Leaves out half of it, a quarter of it, and so on down to each by itself. */
+  async #shortenPart(part: Part): Promise<void> {
+    for (let size = this.#best[part].length; size >= 1; size = Math.floor(size / 2)) {
+      for (let from = 0; from < this.#best[part].length; ) {
+        if (this.#left <= 0) return;
+        const without = new Set(this.#best[part].slice(from, from + size));
+        if (!(await this.#leaveOut(part, without))) from += size;
+      }
+    }
+  }
+
+  async #leaveOut(part: Part, without: ReadonlySet<string>): Promise<boolean> {
+    this.#left--;
+    const reduction = this.#reduced(part, without);
+    const result = await new Run({ ...this.#options, reduction }).run();
+    if (result.failure === undefined || signatureOf(result.failure) !== this.#signature) return false;
+    this.#best = result;
+    this.#reduction = reduction;
+    return true;
+  }
+
+  #reduced(part: Part, without: ReadonlySet<string>): Reduction {
+    const { leftSteps, leftIncidents, allowedFaults } = this.#reduction;
+    switch (part) {
+      case "steps":
+        return { ...this.#reduction, leftSteps: new Set([...leftSteps, ...without]) };
+      case "incidents":
+        return { ...this.#reduction, leftIncidents: new Set([...leftIncidents, ...without]) };
+      case "faults": {
+        const allowed = [...allowedFaults!].filter((name) => !without.has(name));
+        return { ...this.#reduction, allowedFaults: new Set(allowed) };
+      }
+    }
+  }
+
+  async show(): Promise<ShortenedRun> {
+    const trace: string[] = [];
+    const { failure, steps, incidents, faults } = await new Run({
+      ...this.#options,
+      reduction: this.#reduction,
+      trace,
+    }).run();
+    return { message: failure!, steps, incidents, faults, trace };
+  }
+}
+
+/** What kind of failure it is: the first line without what differs from run to run. */
+function signatureOf(failure: string): string {
+  const [line = ""] = failure.split("\n");
+  const invariant = /^Invariant \d+/.exec(line);
+  return invariant === null ? line.replace(/[\d.]+/g, "#").slice(0, 60) : invariant[0];
+}

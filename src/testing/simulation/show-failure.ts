@@ -1,0 +1,17 @@
+import type { SimulationFailure } from "./simulate.js";
+
+/** A failure for people: what was wrong, what the shortest run needed for it, and all that happened there. */
+export function showFailure({ seed, run, message, shortened }: SimulationFailure): string {
+  const lines = [`Run ${run} of seed ${JSON.stringify(seed)} failed. ${message}`];
+  if (shortened !== undefined) {
+    const { steps, incidents, faults, trace } = shortened;
+    lines.push("", `The shortest run found that fails so: ${shortened.message}`);
+    lines.push(`Steps: ${list(steps)}`, `Incidents: ${list(incidents)}`, `Faults: ${list(faults)}`);
+    lines.push("", "What happens in it, with the virtual time in milliseconds:", ...trace);
+  }
+  return lines.join("\n");
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 0 ? "none" : names.join("; ");
+}

@@ -1,0 +1,149 @@
+import { expect, test } from "vitest";
+import type { Database } from "../../database/index.js";
+import { observer } from "../../observer/index.js";
+import { int, table, text } from "../../schema/index.js";
+import type { Workload } from "./client.js";
+import { faultKinds } from "./fault.js";
+import { showFailure } from "./show-failure.js";
+import { simulate } from "./simulate.js";
+
+const counters = table("counters", { value: int(), note: text() });
+const doubles = table("doubles", { value: int() });
+
+const double = observer("double", counters.value, (tx, { row, value }) => {
+  if (value !== undefined) tx.set(doubles.value, row, 2 * value);
+});
+
+const add = (db: Database, row: string) =>
+  db.transact(async (tx) => tx.set(counters.value, row, ((await tx.get(counters.value, row)) ?? 0) + 1), {
+    retries: 3,
+    timeoutMs: 3_000,
+  });
+
+async function expectDoubles(db: Database): Promise<void> {
+  await using snapshot = await db.snapshot();
+  for await (const { row, value } of snapshot.scan(counters.value)) {
+    const doubled = await snapshot.get(doubles.value, row);
+    if (doubled !== 2 * value) throw new Error(`The double of ${value} is ${doubled}.`);
+  }
+}
+
+const counting: Workload = {
+  tables: [counters, doubles],
+  observers: [double],
+  clients: [0, 1].map(() => async ({ db, step, sleep }) => {
+    for (let number = 1; number <= 5; number++) {
+      await step(`add ${number}`, (random) => add(db, random.pick(["a", "b"])));
+      await sleep(5);
+    }
+  }),
+  check: expectDoubles,
+};
+
+test("a user's own tables, observers and clients hold under all faults", async () => {
+  const { counts, failure } = await simulate({ ...counting, runs: 40 });
+  expect(failure && showFailure(failure)).toBeUndefined();
+  expect(counts.runs).toBe(40);
+  expect(counts.observerRuns).toBeGreaterThan(40);
+});
+
+test("the same seed decides the same events, and where a run stands among others does not", async () => {
+  const first = await simulate({ ...counting, runs: 6, seed: "x" });
+  const again = await simulate({ ...counting, runs: 6, seed: "x" });
+  expect(again).toEqual(first);
+  const other = await simulate({ ...counting, runs: 6, seed: "y" });
+  expect(other.hash).not.toBe(first.hash);
+});
+
+test("only the faults that are asked for happen", async () => {
+  const { counts } = await simulate({ ...counting, runs: 20, faults: ["lostAnswer", "pause"] });
+  for (const kind of faultKinds) {
+    if (kind === "lostAnswer" || kind === "pause") expect(counts.faults[kind], kind).toBeGreaterThan(0);
+    else expect(counts.faults[kind], kind).toBe(0);
+  }
+});
+
+test("only the stores that are asked for are used", async () => {
+  const { counts } = await simulate({ ...counting, runs: 5, stores: ["elected"] });
+  expect(counts.stores).toEqual({ elected: 5 });
+});
+
+/** Reads in one transaction and writes in another. */
+const losesUpdates: Workload = {
+  tables: [counters],
+  clients: [0, 1].map(() => async ({ db, step }) => {
+    await step("read a note", () => db.transact((tx) => tx.get(counters.note, "unimportant")));
+    await step("add", async () => {
+      const before = (await db.transact((tx) => tx.get(counters.value, "a"))) ?? 0;
+      await db.transact((tx) => {
+        tx.set(counters.value, "a", before + 1);
+        tx.set(counters.note, "a", `${before + 1}`);
+      });
+    });
+  }),
+  check: async (db) => {
+    await using snapshot = await db.snapshot();
+    const value = await snapshot.get(counters.value, "a");
+    if (value !== 2) throw new Error(`Two have added one, and the sum is ${value}.`);
+  },
+};
+
+test("what is wrong in a program is found, made short, and shown with what happened", async () => {
+  const { failure } = await simulate({ ...losesUpdates, runs: 50, faults: [] });
+  expect(failure?.message).toContain("Two have added one, and the sum is 1.");
+  const { steps, incidents, faults, trace } = failure!.shortened!;
+  // One of them is enough: the sum is 1 then, too.
+  expect(steps.length).toBeLessThanOrEqual(2);
+  expect(steps.join()).not.toContain("read a note");
+  expect([...incidents, ...faults]).toEqual([]);
+  expect(trace.join("\n")).toContain('begins "add"');
+  expect(trace.at(-1)).toContain("FAILURE");
+  expect(showFailure(failure!)).toContain(`Run ${failure!.run} of seed "1" failed.`);
+});
+
+test("a failing run fails in the same way when it is played alone", async () => {
+  const { failure } = await simulate({ ...losesUpdates, runs: 50, faults: [], shortening: 0 });
+  expect(failure?.shortened).toBeUndefined();
+  const { run, message } = failure!;
+  const again = await simulate({ ...losesUpdates, runs: 1, firstRun: run, faults: [], shortening: 0 });
+  expect(again.failure).toEqual({ seed: "1", run, message, shortened: undefined });
+});
+
+test("a client that waits for what never comes is found", async () => {
+  const clients = [() => new Promise<void>(() => undefined)];
+  const { failure } = await simulate({ tables: [counters], clients, runs: 1, shortening: 0, faults: [] });
+  expect(failure?.message).toContain("did not come to an end");
+});
+
+test("a client that never comes to its end is found", async () => {
+  const endless: Workload = {
+    clients: [
+      async ({ environment }) => {
+        for (;;) await new Promise<void>((resolve) => environment.setTimer(resolve, 1_000));
+      },
+    ],
+  };
+  const { failure } = await simulate({ ...endless, runs: 1, shortening: 0, faults: [] });
+  expect(failure?.message).toContain("did not come to an end");
+});
+
+test("an error of a step that nothing explains is a failure; one that a fault explains is none", async () => {
+  const clients = [
+    async ({ step }: Parameters<Workload["clients"][number]>[0]) => {
+      await step("go wrong", () => {
+        throw new TypeError("There is a mistake.");
+      });
+    },
+  ];
+  const { failure } = await simulate({ clients, runs: 5, shortening: 0, faults: [] });
+  expect(failure?.message).toContain("P1: go wrong failed: TypeError: There is a mistake.");
+});
+
+test("options that cannot be meant are refused", async () => {
+  await expect(simulate({ ...counting, runs: -1 })).rejects.toThrow("`runs`");
+  await expect(simulate({ ...counting, length: 0 })).rejects.toThrow("`length`");
+  await expect(simulate({ ...counting, stores: [] })).rejects.toThrow("`stores`");
+  await expect(simulate({ ...counting, faults: ["rain" as "slow"] })).rejects.toThrow('"rain"');
+  const signal = AbortSignal.abort(new Error("enough"));
+  await expect(simulate({ ...counting, signal })).rejects.toThrow();
+});

@@ -1,0 +1,147 @@
+import { InvalidArgumentError, throwIfAborted } from "../../errors/index.js";
+import { HashSum, hashText, type SeededRandom } from "../world/index.js";
+import type { Workload } from "./client.js";
+import { addCounts, noCounts, type SimulationCounts } from "./counts.js";
+import { type FaultKind, faultKinds } from "./fault.js";
+import { type SimulatedStore, simulatedStores } from "./plan.js";
+import { nothingLeftOut } from "./reduction.js";
+import { Run, type RunOptions } from "./run.js";
+import { type ShortenedRun, shorten } from "./shorten.js";
+
+export interface SimulationSettings {
+  /** Decides everything that is drawn. Default: `"1"`. */
+  readonly seed?: string | undefined;
+  /** How many runs. Default: 100. */
+  readonly runs?: number | undefined;
+  /** The number of the first run, from 0. With `runs: 1`, plays one run again. Default: 0. */
+  readonly firstRun?: number | undefined;
+  /** Every so many runs one is done: for several processes that share the work. Default: 1. */
+  readonly everyRun?: number | undefined;
+  /** Stores to draw from. Default: all kinds. */
+  readonly stores?: readonly SimulatedStore[] | undefined;
+  /** Faults to draw from. Default: all. */
+  readonly faults?: readonly FaultKind[] | undefined;
+  /** How much longer than usual a run may be, in events; usually 1,200 and what healing takes. Default: 1. */
+  readonly length?: number | undefined;
+  /** How many runs a failing run is played again to find out what it needs; 0: not at all. Default: 400. */
+  readonly shortening?: number | undefined;
+  /** Asked before each run: whether there is to be another. For limits of real time. */
+  readonly goesOn?: (() => boolean) | undefined;
+  /** Told after each run of the sums so far. */
+  readonly onRun?: ((counts: SimulationCounts) => void) | undefined;
+  /** Ends the simulation between two runs. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A workload, or what makes a new one for each run, where it remembers anything outside the database. */
+export type SimulateOptions = SimulationSettings &
+  (Workload | { readonly workload: (random: SeededRandom) => Workload });
+
+/** A run in which something was wrong. */
+export interface SimulationFailure {
+  readonly seed: string;
+  /** The run's number. */
+  readonly run: number;
+  readonly message: string;
+  /** The shortest run that was found to fail in the same way; undefined where none was looked for. */
+  readonly shortened: ShortenedRun | undefined;
+}
+
+export interface SimulationReport {
+  readonly counts: SimulationCounts;
+  /** The first failure, at which the simulation ended. */
+  readonly failure: SimulationFailure | undefined;
+  /** Names everything that happened in all runs, in its order: equal for equal seeds. */
+  readonly hash: string;
+}
+
+/**
+ * Plays many short runs of several processes that share a database, each with other faults: requests that are lost, late or
+ * done twice, processes that stop or stand still, clocks that are wrong, leaders of the oracle that change. It is the real code that runs; time is
+ * virtual, and the seed decides everything. After each event all that the protocol promises of the store is checked; every run ends
+ * with everything healed, and then nothing may be left over. Ends at the first failure.
+ *
+ * @throws InvalidArgumentError for options that cannot be meant; AbortedError when given up.
+ *
+ * @example
+ * const { failure, counts } = await simulate({
+ *   runs: 1_000,
+ *   tables: [documents],
+ *   observers: [wordCount],
+ *   clients: [
+ *     async ({ step, db }) => {
+ *       for (let n = 0; n < 10; n++) await step(`write ${n}`, () => db.transact((tx) => tx.set(documents.text, "a", `${n}`)));
+ *     },
+ *   ],
+ *   check: async (db) => expectWordsToAgree(db),
+ * });
+ * if (failure !== undefined) throw new Error(showFailure(failure));
+ */
+export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
+  const { seed = "1", runs = 100, firstRun = 0, everyRun = 1, goesOn = () => true, signal } = options;
+  check(options);
+  const counts = noCounts();
+  const hashes: string[] = [];
+  for (let index = 0; index < runs && goesOn(); index++) {
+    if (signal !== undefined) throwIfAborted(signal, "The simulation");
+    const run = runOptions(options, seed, firstRun + index * everyRun);
+    const result = await new Run(run).run();
+    addCounts(counts, result.counts);
+    hashes.push(result.hash);
+    options.onRun?.(counts);
+    if (result.failure === undefined) continue;
+    const { shortening = 400 } = options;
+    const shortened = shortening === 0 ? undefined : await shorten(run, result, shortening);
+    const failure = { seed, run: run.number, message: result.failure, shortened };
+    return { counts, failure, hash: hashOf(hashes) };
+  }
+  return { counts, failure: undefined, hash: hashOf(hashes) };
+}
+
+function runOptions(options: SimulateOptions, seed: string, number: number): RunOptions {
+  return {
+    seed,
+    number,
+    workload: "workload" in options ? options.workload : () => options,
+    stores: options.stores ?? simulatedStores,
+    faults: options.faults ?? faultKinds,
+    length: options.length ?? 1,
+    reduction: nothingLeftOut,
+  };
+}
+
+function hashOf(hashes: readonly string[]): string {
+  if (hashes.length === 1) return hashes[0]!;
+  const sum = new HashSum();
+  sum.add(hashText(hashes.join()));
+  return sum.toString();
+}
+
+function check(options: SimulateOptions): void {
+  whole("runs", options.runs ?? 1, 0);
+  whole("firstRun", options.firstRun ?? 0, 0);
+  whole("everyRun", options.everyRun ?? 1, 1);
+  whole("shortening", options.shortening ?? 0, 0);
+  const { length = 1 } = options;
+  if (!(length > 0 && length <= 1_000))
+    throw new InvalidArgumentError(`\`length\` must be a number from 0 to 1,000, not ${String(length)}.`);
+  among("stores", options.stores, simulatedStores);
+  among("faults", options.faults, faultKinds);
+  if (options.stores?.length === 0)
+    throw new InvalidArgumentError("`stores` must name one kind of store at least.");
+}
+
+function whole(option: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new InvalidArgumentError(
+    `\`${option}\` must be a whole number of at least ${least}, not ${String(value)}.`,
+  );
+}
+
+function among(option: string, given: readonly string[] | undefined, known: readonly string[]): void {
+  const unknown = given?.find((each) => !known.includes(each));
+  if (unknown === undefined) return;
+  throw new InvalidArgumentError(
+    `\`${option}\` does not know ${JSON.stringify(unknown)}: ${known.join(", ")}.`,
+  );
+}

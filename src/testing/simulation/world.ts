@@ -1,0 +1,108 @@
+import { settle } from "../exploration/settle.js";
+import type { SeededRandom } from "../world/index.js";
+import { type EventKind, EventQueue, type SimulatedEvent } from "./event-queue.js";
+import type { Machine } from "./machine.js";
+import { RunningHash } from "./running-hash.js";
+
+export interface WorldOptions {
+  readonly random: SeededRandom;
+  /** Whether processes on one machine can ask whether another still runs. */
+  readonly knowsProcesses: boolean;
+  /** Gets a line for each thing that happens, for people. */
+  readonly trace?: string[] | undefined;
+  /** Called before something happens to a machine, which may then stop or stand still. */
+  readonly before: (machine: Machine) => unknown;
+}
+
+const kindCodes: Readonly<Record<EventKind, number>> = { arrival: 1, answer: 2, timer: 3, other: 4 };
+
+/** The time of a run, and all that happens in it: one thing after the other, always in the same order. */
+export class World {
+  readonly random: SeededRandom;
+  /** Milliseconds since the beginning. */
+  time = 0;
+  /** What happened so far. */
+  events = 0;
+  readonly hash = new RunningHash();
+  readonly #options: WorldOptions;
+  readonly #queue = new EventQueue();
+  readonly #machines = new Map<string, Machine>();
+  #planned = 0;
+
+  constructor(options: WorldOptions) {
+    this.random = options.random;
+    this.#options = options;
+  }
+
+  add(machine: Machine): void {
+    this.#machines.set(machine.processName, machine);
+  }
+
+  isRunning(processName: string): boolean | undefined {
+    if (!this.#options.knowsProcesses) return undefined;
+    const machine = this.#machines.get(processName);
+    return machine === undefined ? undefined : !machine.isStopped;
+  }
+
+  get isTraced(): boolean {
+    return this.#options.trace !== undefined;
+  }
+
+  /** Writes down what happened, at what time, to whom. */
+  note(who: string, what: string): void {
+    this.#options.trace?.push(`${this.time.toFixed(2).padStart(10)} ${who}: ${what}`);
+  }
+
+  plan(
+    at: number,
+    kind: EventKind,
+    machine: Machine | undefined,
+    happen: () => void | Promise<void>,
+  ): SimulatedEvent {
+    const event = { at, order: ++this.#planned, kind, machine, happen, isCancelled: false };
+    this.#queue.push(event);
+    return event;
+  }
+
+  /** Lets the next thing happen, and all that follows by itself. False where nothing is going to happen any more. */
+  async step(): Promise<boolean> {
+    const event = this.#next();
+    if (event === undefined) return false;
+    const { machine } = event;
+    this.time = Math.max(this.time, event.at);
+    if (machine !== undefined) {
+      machine.happened++;
+      this.#options.before(machine);
+      if (machine.isStopped) return true;
+      if (machine.standsUntil > this.time) {
+        this.#putOff(event, machine.standsUntil);
+        return true;
+      }
+    }
+    this.events++;
+    this.hash.addNumber(this.time);
+    this.hash.addNumber(kindCodes[event.kind]);
+    if (machine !== undefined) this.hash.addText(machine.processName);
+    const happening = event.happen();
+    if (happening !== undefined) await happening;
+    await settle();
+    return true;
+  }
+
+  #next(): SimulatedEvent | undefined {
+    for (;;) {
+      const event = this.#queue.pop();
+      if (event === undefined) return undefined;
+      const { machine } = event;
+      if (event.isCancelled || machine?.isStopped) continue;
+      if (machine === undefined || machine.standsUntil <= event.at) return event;
+      this.#putOff(event, machine.standsUntil);
+    }
+  }
+
+  /** It waits until its machine goes on; what was planned first still comes first. */
+  #putOff(event: SimulatedEvent, until: number): void {
+    event.at = until;
+    this.#queue.push(event);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Simulates many short runs, each with other faults:
+ * `npm run simulate -- [--runs 20000] [--seed TEXT] [--minutes M] [--run N] [--length L] [--store KIND]... [--fault KIND]...
+ * [--processes 2] [--shortening 400]`. A failure is shown with the shortest run found that fails so, and the command that plays it again.
+ */
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { addCounts, noCounts, type SimulationCounts, showFailure } from "percolatordb/testing";
+import { type Arguments, readArguments } from "./arguments.js";
+import { type PartMessage, playPart } from "./part.js";
+import { showCounts } from "./show-counts.js";
+
+const printEveryMs = 10_000;
+const partVariable = "SIMULATION_PART";
+
+const given = readArguments(process.argv.slice(2));
+const part = process.env[partVariable];
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+if (part !== undefined) await playPart(given, Number(part), (message) => process.send?.(message));
+else await playAll(given);
+
+async function playAll(all: Arguments): Promise<void> {
+  const startedAt = performance.now();
+  const parts = Array.from({ length: all.run === undefined ? all.processes : 1 }, () => noCounts());
+  const seconds = () => ((performance.now() - startedAt) / 1_000).toFixed(0);
+  say(`Seed ${JSON.stringify(all.seed)}.`);
+  const printing = setInterval(() => {
+    const { runs, events, commits } = sumOf(parts);
+    say(`${seconds()} s: ${runs} runs, ${events} events, ${commits} commits`);
+  }, printEveryMs);
+  const ends = await Promise.all(parts.map((_, index) => playChild(index, parts)));
+  clearInterval(printing);
+  say(showCounts(sumOf(parts)));
+  const failure = ends.find((each) => each !== undefined);
+  if (failure === undefined) {
+    say(`No violation; ${seconds()} s.`);
+    return;
+  }
+  say(failure);
+  process.exitCode = 1;
+}
+
+/** Plays a part in a process of its own. Answers what was wrong in it, in words. */
+function playChild(index: number, parts: SimulationCounts[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = fork(fileURLToPath(import.meta.url), process.argv.slice(2), {
+      env: { ...process.env, [partVariable]: String(index) },
+    });
+    let end: PartMessage | undefined;
+    child.on("message", (message: PartMessage) => {
+      parts[index] = message.counts;
+      if (message.isOver) end = message;
+    });
+    child.on("exit", (code) => {
+      if (end === undefined)
+        resolve(`A process of the simulation ended with code ${code}; its runs are not over.`);
+      else if (end.failure === undefined) resolve(undefined);
+      else resolve(`${showFailure(end.failure)}\n\nAgain: ${commandOf(end.failure.run)}`);
+    });
+  });
+}
+
+function commandOf(run: number): string {
+  const kept = [`--seed ${given.seed}`, `--run ${run}`];
+  if (given.length !== 1) kept.push(`--length ${given.length}`);
+  for (const store of given.stores ?? []) kept.push(`--store ${store}`);
+  for (const fault of given.faults ?? []) kept.push(`--fault ${fault}`);
+  return `npm run simulate -- ${kept.join(" ")}`;
+}
+
+function sumOf(parts: readonly SimulationCounts[]): SimulationCounts {
+  const sum = noCounts();
+  for (const counts of parts) addCounts(sum, counts);
+  return sum;
+}

@@ -1,0 +1,44 @@
+import type { Database } from "percolatordb";
+import { demand, demandEqual } from "./expect.js";
+import type { Ledger } from "./ledger.js";
+import { laterObservers } from "./observers.js";
+import { pages, totals } from "./tables.js";
+
+/** Works until everything derived is derived anew, and compares. */
+export async function checkAll(db: Database, ledger: Ledger): Promise<void> {
+  ledger.world.fails = false;
+  for (const later of laterObservers) await db.backfill(later);
+  await db.drain();
+  for await (const parked of db.parked()) await db.retry(parked);
+  await db.drain();
+  await checkDerived(db, ledger);
+  await ledger.check(db);
+}
+
+async function checkDerived(db: Database, { notReviewed }: Ledger): Promise<void> {
+  await using snapshot = await db.snapshot();
+  let sum = 0;
+  for await (const { row, value: page } of snapshot.scan(pages)) {
+    const { text, topic } = page;
+    demandEqual(`the length of ${row}`, page.length, text?.length);
+    demandEqual(
+      `the words of ${row}`,
+      page.words,
+      text === undefined ? undefined : 2 * text.split(" ").length,
+    );
+    if (!notReviewed.has(row)) demandEqual(`the review of ${row}`, page.reviewed, text);
+    demandEqual(`the mirror of ${row}`, page.mirrored, text);
+    demandEqual(`the topic that was seen of ${row}`, page.topicSeen, topic);
+    sum += text?.length ?? 0;
+    const tags = new Map<string, string>();
+    for await (const { qualifier, value } of snapshot.entries(pages.tags, row)) tags.set(qualifier, value);
+    for await (const { qualifier, value } of snapshot.entries(pages.upperTags, row)) {
+      demandEqual(`the tag ${qualifier} of ${row}`, value, tags.get(qualifier)?.toUpperCase());
+      tags.delete(qualifier);
+    }
+    demand(tags.size === 0, () => `tags of ${row} were never seen: ${[...tags.keys()].join(", ")}`);
+  }
+  let counted = 0;
+  for await (const { value } of snapshot.scan(totals.length)) counted += value;
+  demandEqual("the sum of all lengths, counted change by change", counted, sum);
+}

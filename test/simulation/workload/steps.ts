@@ -1,0 +1,210 @@
+import {
+  type Database,
+  InvalidArgumentError,
+  type Observer,
+  ObserverError,
+  type TransactOptions,
+} from "percolatordb";
+import type { SeededRandom, SimulatedClient } from "percolatordb/testing";
+import { demandEqual } from "./expect.js";
+import type { Ledger } from "./ledger.js";
+import { laterObservers, mirror, newWords } from "./observers.js";
+import { accounts, pages, switches } from "./tables.js";
+
+/** What a step of the workload has at hand. */
+export interface StepContext {
+  readonly client: SimulatedClient;
+  readonly db: Database;
+  readonly ledger: Ledger;
+  readonly random: SeededRandom;
+  /** A name that no other step has. */
+  readonly name: string;
+}
+
+type Step = (context: StepContext) => Promise<unknown>;
+
+const pageNames = ["a", "b", "c", "d"];
+const tagNames = ["x", "y"];
+const limits: TransactOptions = { retries: 4, timeoutMs: 4_000 };
+
+const page = ({ random }: StepContext) => random.pick(pageNames);
+
+function words(random: SeededRandom): string {
+  const length = random.chance(0.1) ? 30 : 1 + random.below(4);
+  return Array.from({ length }, () => random.pick(["to", "be", "or", "not"])).join(" ");
+}
+
+const transfer: Step = ({ db, ledger, random, name }) => {
+  const from = random.pick(ledger.accounts);
+  const to = random.pick(ledger.accounts.filter((account) => account !== from));
+  const amount = 1 + random.below(20);
+  const transferring = db.transact(
+    async (tx) => {
+      const [before = 0, there = 0] = await tx.getMany(accounts.balance, [from, to]);
+      // What conflicted, and is done again, has not been done.
+      demandEqual(
+        "the mark of a transfer that is yet to be",
+        await tx.get(accounts.marks.at(name), from),
+        undefined,
+      );
+      tx.set(accounts.balance, from, before - amount);
+      tx.set(accounts.balance, to, there + amount);
+      tx.set(accounts.marks.at(name), from, to);
+      demandEqual("an own write", await tx.get(accounts.balance, from), before - amount);
+    },
+    { ...limits, label: name },
+  );
+  return ledger.remember(name, from, transferring);
+};
+
+const write: Step = (context) => {
+  const { db, random, name } = context;
+  const row = page(context);
+  const value = words(random);
+  return db.transact((tx) => tx.set(pages.text, row, value), { ...limits, label: name });
+};
+
+const writeMany: Step = ({ db, random, name }) =>
+  db.transact(
+    (tx) => {
+      for (const row of pageNames) if (random.chance(0.5)) tx.set(pages.text, row, words(random));
+    },
+    { ...limits, label: name },
+  );
+
+const remove: Step = (context) => {
+  const { db, random, name } = context;
+  const row = page(context);
+  const whole = random.chance(0.5);
+  return db.transact(
+    async (tx) => {
+      if (!whole) return tx.delete(pages.text, row);
+      // Not what observers derive: they see what goes, and take it away themselves.
+      for await (const { qualifier } of tx.entries(pages.tags, row)) tx.delete(pages.tags.at(qualifier), row);
+      tx.delete(pages.text, row);
+    },
+    { ...limits, label: name },
+  );
+};
+
+const tag: Step = (context) => {
+  const { db, random, name } = context;
+  const row = page(context);
+  const qualifier = random.pick(tagNames);
+  const value = random.chance(0.3) ? undefined : words(random);
+  return db.transact(
+    (tx) => {
+      if (value === undefined) tx.delete(pages.tags.at(qualifier), row);
+      else tx.set(pages.tags.at(qualifier), row, value);
+    },
+    { ...limits, label: name },
+  );
+};
+
+const setTopic: Step = (context) => {
+  const { db, random, name } = context;
+  const row = page(context);
+  const value = words(random);
+  return db.transact(
+    (tx) => {
+      tx.set(pages.topic, row, value);
+      tx.notify(pages.topicChanged, row);
+    },
+    { ...limits, label: name },
+  );
+};
+
+/** Turns a switch off only while the other one of its pair is on: right under `serializable` alone. */
+const toggle: Step = ({ db, ledger, random, name }) => {
+  const pair = random.pick(ledger.pairs);
+  const [mine, other] = random.chance(0.5) ? pair : [pair[1], pair[0]];
+  const byScan = random.chance(0.3);
+  return db.transact(
+    async (tx) => {
+      let isOtherOn = false;
+      if (byScan) {
+        for await (const { row, value } of tx.scan(switches.on)) if (row === other) isOtherOn = value === 1;
+      } else isOtherOn = (await tx.get(switches.on, other)) === 1;
+      tx.set(switches.on, mine, isOtherOn && random.chance(0.7) ? 0 : 1);
+    },
+    { ...limits, label: name, isolation: "serializable" },
+  );
+};
+
+/** Reads for a while, the same all the time. */
+const readLong: Step = async ({ db, client, ledger, random, name }) => {
+  await using tx = await db.begin({ label: name, timeoutMs: 20_000 });
+  await ledger.checkSum(tx);
+  const before = await tx.row(pages, "a");
+  await client.sleep(random.next() * random.pick([5, 200, 3_000]));
+  await ledger.checkSumByKeys(tx);
+  await ledger.checkSwitches(tx);
+  demandEqual("a row read again", JSON.stringify(await tx.row(pages, "a")), JSON.stringify(before));
+  if (random.chance(0.3)) tx.set(pages.text, "a", words(random));
+  await tx.commit();
+};
+
+const readPast: Step = async ({ db, client, ledger, random }) => {
+  const agoMs = random.next() * random.pick([5, 100, 2_000]);
+  const at = new Date(Math.floor(client.environment.now() - agoMs));
+  const taken = db.snapshot({ at });
+  await using snapshot = await taken.catch((error: unknown) => {
+    // The clock was set back meanwhile: the moment lies in the future now.
+    if (error instanceof InvalidArgumentError) return db.snapshot();
+    throw error;
+  });
+  await ledger.checkSum(snapshot, true);
+};
+
+const read: Step = async ({ db, ledger }) => {
+  await using snapshot = await db.snapshot();
+  await ledger.checkSum(snapshot);
+  await ledger.checkSwitches(snapshot);
+};
+
+const collect: Step = ({ db }) => db.collect();
+
+/** Retries or discards what was given up on. */
+const lookAtParked: Step = async ({ db, ledger, random }) => {
+  for await (const parked of db.parked()) {
+    const { observer, row } = parked;
+    if (observer !== "review" || typeof row !== "string" || random.chance(0.5)) await db.retry(parked);
+    else {
+      ledger.notReviewed.add(row);
+      await db.discard(parked);
+    }
+  }
+};
+
+/** A program of a newer version starts beside the old one, and derives what stands. */
+const startNewer: Step = async ({ client, ledger, random }) => {
+  const later = random.pick([mirror, newWords]);
+  const db = await openWith(client, ledger, [later]).catch((error: unknown) => {
+    // Another process was faster, with a version that is newer than this one's.
+    if (error instanceof ObserverError) return openWith(client, ledger, laterObservers);
+    throw error;
+  });
+  db.work({ concurrency: 2 });
+  if (random.chance(0.7)) await db.backfill(later);
+};
+
+function openWith(client: SimulatedClient, { observers }: Ledger, later: readonly Observer[]) {
+  const replaced = new Set(later.map(({ name }) => name));
+  return client.open({ observers: [...observers.filter(({ name }) => !replaced.has(name)), ...later] });
+}
+
+export const steps: Readonly<Record<string, { readonly step: Step; readonly weight: number }>> = {
+  transfer: { step: transfer, weight: 6 },
+  write: { step: write, weight: 3 },
+  "write many": { step: writeMany, weight: 1 },
+  remove: { step: remove, weight: 2 },
+  tag: { step: tag, weight: 2 },
+  topic: { step: setTopic, weight: 2 },
+  toggle: { step: toggle, weight: 3 },
+  "read long": { step: readLong, weight: 1 },
+  "read the past": { step: readPast, weight: 1 },
+  read: { step: read, weight: 2 },
+  collect: { step: collect, weight: 1 },
+  "look at what is parked": { step: lookAtParked, weight: 1 },
+  "start a newer program": { step: startNewer, weight: 0.3 },
+};
