@@ -1,5 +1,5 @@
 import type { FaultBudget, Program } from "../../src/testing/exploration/index.js";
-import { largerBudgets } from "./larger.js";
+import { largerBudgets, largerPrograms } from "./larger.js";
 import { mutants } from "./mutants/index.js";
 import * as programs from "./programs/index.js";
 
@@ -53,6 +53,7 @@ function showFaults(faults: FaultBudget): string {
 export function listJobs({ larger, mutants: withMutants = true, only }: JobSelection = {}): readonly Job[] {
   const jobs: Job[] = [];
   for (const [key, { name, faults }] of allPrograms()) {
+    if (largerPrograms.has(key) && !larger) continue;
     jobs.push({
       kind: "program",
       name: faults === undefined ? name : `${name} (${showFaults(faults)})`,

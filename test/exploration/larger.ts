@@ -1,5 +1,8 @@
 import type { FaultBudget } from "../../src/testing/exploration/index.js";
 
+/** Programs that take long by themselves. */
+export const largerPrograms: ReadonlySet<string> = new Set(["observedPrimaryInTwoPhases"]);
+
 /** Budgets that take long, by program: for a night, or a release. */
 export const largerBudgets: Readonly<Record<string, readonly FaultBudget[]>> = {
   twoWritersAndAReader: [{ stops: 1 }, { lostAnswers: 1 }, { wrongGuesses: 1 }],

@@ -13,6 +13,8 @@ export interface SetTimer {
 export interface WorldTime {
   /** Milliseconds that have passed. */
   passed: number;
+  /** Steps that were done. */
+  step: number;
 }
 
 /** Wall clocks begin here, far above the timestamps of an exploration, which count from 1. */
@@ -24,7 +26,10 @@ export class ClientEnvironment implements Environment {
   readonly timers = new Map<number, SetTimer>();
   /** Whoever waits does not wait: time passes to the timer at once. For who heals an execution. */
   passTime = false;
+  /** Told when the client looks at a clock that shows another time than when it last looked. */
+  onTime: (passed: number) => void = () => {};
   readonly #time: WorldTime;
+  #seen = 0;
   #timersSet = 0;
   #names = 0;
   #isStopped = false;
@@ -35,11 +40,20 @@ export class ClientEnvironment implements Environment {
   }
 
   now(): number {
-    return startOfTime + this.#time.passed;
+    return startOfTime + this.#look();
   }
 
   monotonic(): number {
-    return this.#time.passed;
+    return this.#look();
+  }
+
+  #look(): number {
+    const { passed } = this.#time;
+    if (passed !== this.#seen) {
+      this.#seen = passed;
+      this.onTime(passed);
+    }
+    return passed;
   }
 
   random(): number {

@@ -1,4 +1,4 @@
-import { HashSum, hashText, type Network, type Request } from "../world/index.js";
+import { type Hash, HashSum, hashText, type Network, type Request } from "../world/index.js";
 import { ClientEnvironment, type WorldTime } from "./client-environment.js";
 import type { ClientEnd } from "./program.js";
 
@@ -6,6 +6,8 @@ import type { ClientEnd } from "./program.js";
 export interface WaitingRequest {
   readonly number: number;
   readonly request: Request;
+  /** Changes that were sent in one go: they are waited for together, in whatever order they are answered. */
+  readonly group: number | undefined;
   /** The greatest timestamp that anybody had been given when it was sent. */
   readonly sentAfter: number;
   readonly resolve: (answer: unknown) => void;
@@ -23,18 +25,25 @@ export class ExploredClient implements Network {
   changesAtFire = -1;
   /** How often one fired while others could go on. */
   earlyFires = 0;
-  readonly #answers = new HashSum();
+  /** All answers but those of the last group, in their order. */
+  #chain: Hash = hashText("");
+  #group: number | undefined;
+  /** Those of the last group, in no order. */
+  #answers = new HashSum();
   readonly #reads = new HashSum();
-  readonly #now: () => number;
+  readonly #newestTimestamp: () => number;
+  readonly #time: WorldTime;
   #sent = 0;
 
   constructor(
     readonly name: string,
     time: WorldTime,
-    now: () => number,
+    newestTimestamp: () => number,
   ) {
     this.environment = new ClientEnvironment(name, time);
-    this.#now = now;
+    this.environment.onTime = (passed) => this.heard(0, undefined, `the time ${passed}`);
+    this.#time = time;
+    this.#newestTimestamp = newestTimestamp;
   }
 
   get isStopped(): boolean {
@@ -48,7 +57,8 @@ export class ExploredClient implements Network {
 
   /** What it knows: all that it has been answered. Once it is over, what it read and how it ended is all that counts. */
   get knowledge(): string {
-    return this.isOver ? `${this.#reads}${this.#endShown()}` : this.#answers.toString();
+    if (this.isOver) return `${this.#reads}${this.#endShown()}`;
+    return `${this.#chain.high},${this.#chain.low},${this.#answers}`;
   }
 
   #endShown(): string {
@@ -71,7 +81,8 @@ export class ExploredClient implements Network {
       this.waiting.set(number, {
         number,
         request: request as Request,
-        sentAfter: this.#now(),
+        group: request.kind === "mutate" || request.kind === "commit" ? this.#time.step : undefined,
+        sentAfter: this.#newestTimestamp(),
         resolve: resolve as (answer: unknown) => void,
         reject,
       });
@@ -79,8 +90,29 @@ export class ExploredClient implements Network {
   }
 
   /** Remembers an answer as part of what the client knows. */
-  heard(number: number, what: string): void {
+  heard(number: number, group: number | undefined, what: string): void {
+    if (group === undefined || group !== this.#group) {
+      this.#chain = hashText(`${this.#chain.high},${this.#chain.low},${this.#answers}`);
+      this.#answers = new HashSum();
+      this.#group = group;
+    }
     this.#answers.add(hashText(`${this.name}#${number}=${what}`));
+  }
+
+  /** Gives an answer, which then is part of what the client knows. */
+  answer({ number, group, request, resolve }: WaitingRequest, answer: unknown): void {
+    this.heard(number, group, request.digest(answer));
+    resolve(answer);
+  }
+
+  /** No answer comes. */
+  lose({ number, group, request, resolve, reject }: WaitingRequest): void {
+    this.heard(number, group, "lost");
+    try {
+      resolve(request.lost());
+    } catch (error) {
+      reject(error);
+    }
   }
 
   /** It stops for good; what it waited for is returned. */

@@ -1,8 +1,9 @@
 import { throwIfAborted } from "../../errors/index.js";
-import { Execution, type Snapshot } from "./execution.js";
+import { Execution } from "./execution.js";
 import type { Program } from "./program.js";
 import { prepare } from "./snapshot.js";
 import { areIndependent, type Step } from "./step.js";
+import type { Snapshot } from "./world.js";
 
 export interface ExploreOptions {
   /**

@@ -3,13 +3,13 @@ import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { systemTable } from "../../transaction/index.js";
 import { ClientEnvironment } from "./client-environment.js";
-import type { Snapshot } from "./execution.js";
 import { ExploredProcess } from "./process.js";
 import type { Program } from "./program.js";
 import { settle } from "./settle.js";
+import type { Snapshot } from "./world.js";
 
 /** A clock that stands at 0: the store's counter then counts from 1, and timestamps can be read. */
-const counting = Object.assign(new ClientEnvironment("store", { passed: 0 }), { now: () => 0 });
+const counting = Object.assign(new ClientEnvironment("store", { passed: 0, step: 0 }), { now: () => 0 });
 
 /** Prepares what all executions of a program begin from: its tables and observers recorded, its setup done. */
 export async function prepare(program: Program): Promise<Snapshot> {
@@ -20,7 +20,7 @@ export async function prepare(program: Program): Promise<Snapshot> {
     store.atomic === undefined
       ? { next: async () => ++timestamp, latest: () => timestamp }
       : counterOracle(store.atomic);
-  const environment = new ClientEnvironment("setup", { passed: 0 });
+  const environment = new ClientEnvironment("setup", { passed: 0, step: 0 });
   environment.passTime = true;
   await store.prepare([systemTable]);
   const { commit } = program;

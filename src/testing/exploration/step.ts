@@ -29,6 +29,8 @@ export interface Step {
   readonly deed: Deed;
   readonly places: readonly Place[];
   readonly changes: boolean;
+  /** Of a change that its client sent in one go with others: which go it was. */
+  readonly group?: number | undefined;
   /** Takes from the budget of faults. */
   readonly isFault: boolean;
   /** Whether it can happen depends on what others do: never put in another order unexamined. */
@@ -38,8 +40,11 @@ export interface Step {
 /** Whether two steps come to the same in either order, and neither lets or keeps the other from happening. */
 export function areIndependent(a: Step, b: Step): boolean {
   if (a.isOrdered || b.isOrdered || (a.isFault && b.isFault)) return false;
-  // Requests that one client has sent side by side: it waits for all of them, in whatever order they are answered.
-  if (a.client === b.client && (a.number === b.number || a.isFault || b.isFault)) return false;
+  if (a.client === b.client) {
+    // What a client sent in one go it waits for together; of everything else the order may matter to it.
+    const isOneGo = a.group !== undefined && a.group === b.group && a.number !== b.number;
+    if (!isOneGo || a.isFault || b.isFault) return false;
+  }
   if (!a.changes && !b.changes) return true;
   return !a.places.some((place) => b.places.some((other) => overlap(place, other)));
 }

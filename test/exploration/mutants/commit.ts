@@ -143,8 +143,8 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/transaction/refresh.ts",
-        find: "guards: [lockValueGuard(column, start, found.value)],",
-        replace: "guards: [lockedGuard(column, start)],",
+        find: 'import { lockValueGuard } from "./guards.js";',
+        replace: 'import { lockedGuard as lockValueGuard } from "./guards.js";',
       },
     ],
     killedBy: "push",

@@ -125,7 +125,9 @@ export const observerMutants: readonly Mutant[] = [
     const next = async (options) => {
       if (taken) return real.next(options);
       taken = true;
-      return (registry.sharedStart ??= await real.next(options));
+      const shared = registry.sharedStart;
+      registry.sharedStart = shared === undefined ? await real.next(options) : undefined;
+      return shared ?? registry.sharedStart;
     };
     const shared = { ...registry.context, oracle: { next, latest: () => real.latest() } };
     tx = await CoreTransaction.begin(shared, { isolation, label: name });`,

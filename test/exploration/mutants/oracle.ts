@@ -47,7 +47,7 @@ export const oracleMutants: readonly Mutant[] = [
         find: "(signal) => this.#request(callers.length, signal)).then(",
         replace: `async (signal) => {
       const range = await this.#request(callers.length + 1, signal);
-      for (const late of this.#queue) {
+      for (const late of signal.aborted ? [] : this.#queue) {
         this.#queue.delete(late);
         callers.push(late);
         break;

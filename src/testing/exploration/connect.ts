@@ -1,0 +1,122 @@
+import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from "../../transaction/index.js";
+import { counterPlace, DistantStore, namedPlace, overlap, type Place, rowPlace } from "../world/index.js";
+import type { ClientHandle, WorkTurns } from "./client-handle.js";
+import type { ExploredClient } from "./explored-client.js";
+import { hintsStand } from "./hints-stand.js";
+import { ExploredProcess } from "./process.js";
+import type { ExploredWorld } from "./world.js";
+
+const safepointPlace = rowPlace(safepointCell.table, safepointCell.row);
+
+/** Makes a client's process, all of whose requests go through the explorer from now on. */
+export async function connect(world: ExploredWorld, client: ExploredClient): Promise<ClientHandle> {
+  const { name, environment } = client;
+  const store = new DistantStore({
+    store: world.store,
+    network: client,
+    isImmediate: (places, changes) => isImmediate(world, client, places, changes),
+  });
+  const oracle = world.oracleOf(client);
+  const process = new ExploredProcess({
+    name,
+    store,
+    oracle,
+    environment,
+    commit: world.commitMode(name),
+    observers: world.program.observers ?? [],
+    view: world.snapshot.view,
+    alive: (session) => ask(world, client, session),
+    read: (info) => tellRead(world, client, info),
+  });
+  await process.learn(world.program.tables ?? []);
+  if (world.commitMode(name) === "two-phase") tellOutcomes(world, process);
+  const work = async ({ looks = 1, observers }: WorkTurns = {}) => {
+    let ran = 0;
+    for (let look = 0; look < looks && (await untilHints(world, client)); look++)
+      ran += await process.work(observers);
+    return ran;
+  };
+  client.isDirect = false;
+  const register: ClientHandle["register"] = (observers) => process.registry.register([], observers);
+  return {
+    name,
+    db: process.db,
+    store,
+    oracle,
+    environment,
+    network: client,
+    shared: world.shared,
+    work,
+    register,
+  };
+}
+
+/** Whether nothing can come between this request and others. */
+function isImmediate(
+  world: ExploredWorld,
+  client: ExploredClient,
+  places: readonly Place[],
+  changes: boolean,
+): boolean {
+  const { systemRequests = "none" } = world.program;
+  if (changes) return false;
+  // A transaction of two phases looks at the counter only to be spared by collection.
+  if (places[0] === counterPlace)
+    return systemRequests === "none" && world.commitMode(client.name) === "two-phase";
+  if (places.some((place) => place.table !== systemTable)) return false;
+  if (systemRequests === "safepoint") return !places.some((place) => overlap(place, safepointPlace));
+  return systemRequests === "none";
+}
+
+function tellRead(
+  { watcher }: ExploredWorld,
+  client: ExploredClient,
+  { startTimestamp, cell, commit, value }: ReadInfo,
+): void {
+  client.read(`${startTimestamp} ${addressKey(cell)} ${commit}`);
+  watcher.read({ start: startTimestamp, ...cell, commit, value });
+}
+
+/** What clients are told of their commits must be so. */
+function tellOutcomes({ watcher }: ExploredWorld, { context }: ExploredProcess): void {
+  context.events.on("commit", ({ phases, startTimestamp, commitTimestamp }) => {
+    if (phases === 2) watcher.told(startTimestamp, "committed", commitTimestamp);
+  });
+  context.events.on("conflict", ({ startTimestamp }) => watcher.told(startTimestamp, "conflict"));
+}
+
+function ask(world: ExploredWorld, client: ExploredClient, session: string): boolean | Promise<boolean> {
+  const other = world.clients.find((each) => each.name === session);
+  if (other === undefined || client.isDirect) return false;
+  // Where nobody can stop or guess wrongly, nothing can come between.
+  if (!world.may("stops") && !world.may("wrongGuesses")) return !other.isStopped;
+  return client.send<boolean>({
+    kind: "question",
+    places: [namedPlace(`life of ${session}`)],
+    changes: false,
+    repeatable: false,
+    describe: () => `does ${session} live?`,
+    apply: () => !other.isStopped,
+    lost: () => true,
+    show: (lives) => (lives ? "yes" : "no"),
+    digest: String,
+    otherAnswers: [{ name: "no, wrongly", answer: false }],
+  });
+}
+
+/** Resolves when hints stand (true), or nobody else can do anything (false). */
+function untilHints(world: ExploredWorld, client: ExploredClient): Promise<boolean> {
+  const stand = () => hintsStand(world.store, world.program.observers ?? []);
+  return client.send<boolean>({
+    kind: "wait",
+    places: [{ table: hintTable, from: "", to: undefined }],
+    changes: false,
+    repeatable: false,
+    describe: () => "wait for hints",
+    apply: stand,
+    lost: () => false,
+    show: (found) => (found ? "some stand" : "there are none"),
+    digest: String,
+    ready: stand,
+  });
+}

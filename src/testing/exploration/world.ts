@@ -1,0 +1,193 @@
+import { PercolatorError } from "../../errors/index.js";
+import { parkedTable, type RegistryView } from "../../observer/index.js";
+import type { Oracle } from "../../oracle/index.js";
+import { definition } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
+import { copyMemoryStore } from "../../store/memory/index.js";
+import { hintTable, safepointCell, systemTable } from "../../transaction/index.js";
+import { ProtocolWatcher, type Violation } from "../invariants/index.js";
+import { hashText, type Request, timestampRequest, WatchedStore } from "../world/index.js";
+import { ExploredClient, type WaitingRequest } from "./explored-client.js";
+import type { ClientEnd, CommitMode, FaultBudget, Program } from "./program.js";
+import { StoreDigest } from "./store-digest.js";
+
+/** What an execution begins from. */
+export interface Snapshot {
+  readonly store: RowStore;
+  /** The last timestamp of an oracle that is not the store's. */
+  readonly timestamp: number;
+  readonly view: RegistryView;
+}
+
+/** What went wrong in an execution, in words. */
+export interface Failure {
+  readonly message: string;
+}
+
+/** A request that nobody waits for any more, and that may arrive. */
+export interface LateRequest {
+  readonly key: string;
+  readonly client: string;
+  readonly waiting: WaitingRequest;
+  /** Names what it asks: of whoever stopped nothing else does. */
+  readonly digest: string;
+}
+
+export type Fault = keyof Required<FaultBudget>;
+
+/** What may be thrown at a client without anything being wrong. */
+const expected: ReadonlySet<string> = new Set([
+  "CONFLICT",
+  "COMMIT_OUTCOME_UNKNOWN",
+  "STALE_SNAPSHOT",
+  "STORE",
+  "TIMEOUT",
+  "ABORTED",
+  "NOT_LEADER",
+  "ORACLE_UNAVAILABLE",
+]);
+
+/** All that the clients of one execution share: the store, the time, what is under way, and who watches. */
+export class ExploredWorld {
+  readonly program: Program;
+  readonly snapshot: Snapshot;
+  readonly store: WatchedStore;
+  readonly watcher: ProtocolWatcher;
+  readonly digest: StoreDigest;
+  readonly clients: readonly ExploredClient[];
+  readonly late = new Map<string, LateRequest>();
+  readonly shared = new Map<string, unknown>();
+  readonly time = { passed: 0, step: 0 };
+  /** How often time has passed while something else could happen. */
+  timePassed = 0;
+  readonly #used: Record<Fault, number> = {
+    lostAnswers: 0,
+    repeats: 0,
+    stops: 0,
+    wrongGuesses: 0,
+    timers: 0,
+  };
+  readonly #trace: string[] | undefined;
+  #timestamp: number;
+  #failure: Failure | undefined;
+
+  constructor(program: Program, snapshot: Snapshot, trace: string[] | undefined) {
+    this.program = program;
+    this.snapshot = snapshot;
+    this.#trace = trace;
+    this.#timestamp = snapshot.timestamp;
+    const bare = copyMemoryStore(snapshot.store);
+    this.store = new WatchedStore(bare);
+    this.digest = new StoreDigest(bare);
+    this.watcher = new ProtocolWatcher({ store: bare, onViolation: (violation) => this.violated(violation) });
+    this.watcher.adopt(tablesOf(program));
+    this.store.watch(this.watcher);
+    this.store.watch(this.digest);
+    if (this.store.atomic === undefined) this.store.watch({ applied: (rows) => this.#expire(rows) });
+    this.clients = Object.keys(program.clients).map((name) => this.newClient(name));
+  }
+
+  newClient(name: string): ExploredClient {
+    return new ExploredClient(name, this.time, () => this.watcher.newestTimestamp);
+  }
+
+  get failure(): Failure | undefined {
+    return this.#failure;
+  }
+
+  /** Names the state: the store, and what each client has been answered. Equal names, equal futures. */
+  get state(): string {
+    const clients = this.clients.map((client) => client.knowledge).join("/");
+    const used = Object.values(this.#used).join("");
+    return `${this.remains}/${clients}/${used}/${this.time.passed}/${this.timePassed}`;
+  }
+
+  /** Names what matters after all clients have ended. */
+  get remains(): string {
+    const late = [...this.late.values()].map(({ digest }) => digest).sort();
+    return `${this.digest}/${this.counter()}/${late.join(",")}`;
+  }
+
+  /** The last timestamp that anybody was given. */
+  counter(): number {
+    return this.store.atomic === undefined ? this.#timestamp : (this.store.atomic.counter() as number);
+  }
+
+  commitMode(client: string): CommitMode {
+    const { commit } = this.program;
+    const mode = typeof commit === "object" ? commit[client] : commit;
+    return mode ?? (this.store.atomic === undefined ? "two-phase" : "one-phase");
+  }
+
+  oracleOf(client: ExploredClient): Oracle {
+    const { atomic } = this.store;
+    const next = () => (atomic === undefined ? ++this.#timestamp : atomic.next());
+    return {
+      next: () => client.send(timestampRequest("next timestamp", true, next)),
+      latest: () => {
+        if (client.isDirect || (this.program.systemRequests ?? "none") === "none") return this.counter();
+        return client.send(timestampRequest("latest timestamp", false, () => this.counter()));
+      },
+    };
+  }
+
+  /** Whether the budget has such a fault left. */
+  may(fault: Fault): boolean {
+    return this.#used[fault] < (this.program.faults?.[fault] ?? 0);
+  }
+
+  use(fault: Fault): void {
+    this.#used[fault]++;
+  }
+
+  /** Whether nobody waits for an answer that could be given. */
+  isStill(): boolean {
+    return !this.clients.some((client) =>
+      [...client.waiting.values()].some(({ request }) => request.ready?.() ?? true),
+    );
+  }
+
+  postpone(client: ExploredClient, waiting: WaitingRequest): void {
+    const key = `${client.name}:${waiting.number}`;
+    const { high, low } = hashText(waiting.request.describe());
+    this.late.set(key, { key, client: client.name, waiting, digest: `${key}=${high},${low}` });
+  }
+
+  ended(client: ExploredClient, end: ClientEnd): void {
+    if (client.end !== undefined) return;
+    client.end = end;
+    if (end.outcome !== "failed") return;
+    const { error } = end;
+    if (error instanceof PercolatorError && expected.has(error.code)) return;
+    const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.fail(`Client ${client.name} failed: ${shown}`);
+  }
+
+  violated({ invariant, name, where, message }: Violation): void {
+    this.fail(`Invariant ${invariant} (${name}) is broken at ${where}: ${message}`);
+  }
+
+  fail(message: string): void {
+    this.#failure ??= { message };
+  }
+
+  /** Writes down what happened, where somebody reads it. */
+  note(client: string, what: () => string): void {
+    this.#trace?.push(`${client}: ${what()}`);
+  }
+
+  noteAnswer(client: string, request: Request, answer: unknown, more = ""): void {
+    this.note(client, () => `${request.describe()} -> ${request.show(answer)}${more}`);
+  }
+
+  /** Without atomic batches, what nobody waits for any more when the safepoint moves never arrives (PROTOCOL section 7). */
+  #expire(rows: readonly { readonly table: string; readonly row: Uint8Array }[]): void {
+    const { table, row } = safepointCell;
+    if (rows.some((each) => each.table === table && Buffer.compare(each.row, row) === 0)) this.late.clear();
+  }
+}
+
+function tablesOf(program: Program): readonly string[] {
+  const tables = (program.tables ?? []).map((table) => table[definition].name);
+  return [systemTable, hintTable, parkedTable, ...tables];
+}
