@@ -7,9 +7,10 @@ import { systemEnvironment } from "../../environment/index.js";
 import { PercolatorError, StoreDamagedError } from "../../errors/index.js";
 import { allColumns, type Mutation, parts, type RowStore } from "../index.js";
 import type { Databases } from "./databases.js";
-import { acquireFolder, releaseFolder, type SharedFolder } from "./environment.js";
+import { acquireFolder, releaseFolder } from "./environment.js";
 import { Key, tablePrefix } from "./key.js";
 import { flags, headerBytes, nearBytes } from "./layout.js";
+import type { SharedFolder } from "./shared-folder.js";
 import { openLmdbStore } from "./store.js";
 
 /** Bytes of LMDB's databases as a disk may give them back: damaged. LMDB itself has no check sums. */

@@ -24,11 +24,13 @@ export interface Handle<Entry> {
 
 /** What is used of LMDB's environment. */
 export interface Root {
-  /** Runs `action` in a write transaction, soon; resolves when that is flushed. `action` must not throw. */
+  /** Runs `action` in a write transaction, soon; settled when that is flushed, or has failed. `action` must not throw. */
   transaction(action: () => void): Promise<void>;
   transactionSync(action: () => void): void;
-  /** Inside a write transaction: its number, one above the last committed one's. */
+  /** Inside a write transaction: its number, one above the last committed one's. One that is not committed leaves it to the next. */
   getWriteTxnId(): number;
+  /** Inside a write transaction that {@link transaction} began: a number that no other one has. */
+  thread(): number;
   /** Lets the next read see the newest commit. */
   resetReadTxn(): void;
   readerCheck(): number;

@@ -16,6 +16,14 @@ const noPermission = new Set([1, 13, 30]);
 /** A system's error in reading or writing; LMDB says so too where the system wrote less than it was told. */
 const inputOutput = 5;
 
+/** LMDB's answer to everything once it has declared its environment, what this process has of the file, broken. */
+export const panic = -30795;
+
+/** Whether LMDB says by `error` that its environment is broken. Its binding does not always pass the number on. */
+export function isPanic(error: unknown): boolean {
+  return errorNumber(error) === panic || (error instanceof Error && error.message.includes("MDB_PANIC"));
+}
+
 /** The number of LMDB's or the system's error, where `error` has one. */
 export function errorNumber(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;

@@ -12,7 +12,7 @@ import { DataFile, type Meta, metaRecord } from "./pages.js";
  * then belong to the very state that a stop of the machine falls back to, and until the first flush of this process ends there would be no whole one.
  * A new file's heads, too, are only written, and would not come before the first pages by themselves.
  */
-export function settleFlushedHead(root: Root, dataFile: string): void {
+export function settleFlushedHead(root: Pick<Root, "env" | "transactionSync">, dataFile: string): void {
   if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
   // Waits for the flush of another process that may be under way: it would name an older state than the one found here.
   root.env.sync();

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { arch, endianness } from "node:os";
-import type { Root } from "./databases.js";
+import type { Databases } from "./databases.js";
 import { DataFile } from "./pages.js";
 
 /** Tells what of an open file is flushed, by the file itself. */
@@ -13,7 +13,7 @@ export interface Flushes {
 }
 
 /** The flushes of a data file that is open for writing. */
-export function fileFlushes(root: Root, dataFile: string): Flushes {
+export function fileFlushes(databases: Pick<Databases, "root">, dataFile: string): Flushes {
   // Where its heads cannot be read here, the binding is believed.
   const readable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
   const file = readable ? openSync(dataFile, "r") : undefined;
@@ -26,7 +26,7 @@ export function fileFlushes(root: Root, dataFile: string): Flushes {
     },
     flush() {
       return new Promise((resolve, reject) => {
-        root.env.sync((error) => {
+        databases.root.env.sync((error) => {
           if (error === undefined || error === null) resolve();
           else reject(error instanceof Error ? error : new Error(String(error)));
         });

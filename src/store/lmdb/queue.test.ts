@@ -8,8 +8,19 @@ import { WriteQueue } from "./queue.js";
 import { type Answer, Request } from "./request.js";
 import { writeState } from "./state.js";
 
-/** What becomes of a commit: done; not done; done but not flushed; not done, and another process has committed. */
-type Fate = "committed" | "lost" | "unflushed" | "overtaken";
+/**
+ * What becomes of a commit: done; not done; done but not flushed; not done, and another process has committed; not done, which is
+ * told only once the next one is; done, and LMDB is broken; not done, and it is; not even begun, since it is.
+ */
+type Fate =
+  | "committed"
+  | "lost"
+  | "unflushed"
+  | "overtaken"
+  | "lost, told late"
+  | "panic"
+  | "panic before"
+  | "panic at once";
 
 const systemErrorNumber = 28;
 
@@ -18,12 +29,16 @@ function bytesOf(key: Key | CellAddress): string {
   return target.toString("latin1", 0, writeKey(key, target, 0));
 }
 
+const turn = () => new Promise<void>((resolve) => systemEnvironment.defer(resolve));
+const panicked = () => Object.assign(new Error("MDB_PANIC"), { code: -30795 });
+
 /** LMDB as far as the queue uses it, with commits that fail as they are told. */
 class FakeLmdb {
   fates: Fate[] = [];
   /** Throws at the put with this number, counted from 1. */
   failingPut = 0;
   transactions = 0;
+  threads = 0;
   #puts = 0;
   #data = new Map<string, Buffer>();
 
@@ -32,6 +47,7 @@ class FakeLmdb {
       transaction: (action) => this.#transaction(action),
       transactionSync: (action) => action(),
       getWriteTxnId: () => this.transactions,
+      thread: () => this.threads,
       resetReadTxn: () => undefined,
       readerCheck: () => 0,
       env: { sync: () => undefined },
@@ -62,18 +78,29 @@ class FakeLmdb {
 
   async #transaction(action: () => void): Promise<void> {
     await new Promise<void>((resolve) => systemEnvironment.defer(resolve));
+    if (this.fates[0] === "panic at once") {
+      this.fates.shift();
+      throw panicked();
+    }
     this.transactions++;
+    const thread = ++this.threads;
     const before = new Map(this.#data);
     const puts = this.#puts;
     action();
     const unfit = this.failingPut > puts && this.#puts >= this.failingPut;
     const fate = unfit ? "lost" : (this.fates.shift() ?? "committed");
-    if (fate === "lost" || fate === "overtaken") this.#data = before;
-    if (fate === "overtaken") writeState(this.databases, { counter: 7, writer: 7, group: 7 });
     if (fate === "committed") return;
-    const commitError = Promise.reject(Object.assign(new Error("no space"), { code: systemErrorNumber }));
-    commitError.catch(() => undefined);
-    throw Object.assign(new Error("Commit failed"), { commitError });
+    if (fate === "panic") throw panicked();
+    if (fate !== "unflushed") {
+      this.#data = before;
+      // LMDB gives the number again.
+      this.transactions--;
+    }
+    if (fate === "overtaken") writeState(this.databases, { counter: 7, writer: 7, group: 7 });
+    if (fate === "panic before") throw Object.assign(new Error("unknown transaction"), { code: 22 });
+    while (fate === "lost, told late" && this.threads === thread) await turn();
+    if (fate === "lost, told late") await turn();
+    throw Object.assign(new Error("no space"), { code: systemErrorNumber });
   }
 }
 
@@ -100,9 +127,9 @@ function ask(queue: WriteQueue, request: Request): Promise<Answer> {
   return request.answered;
 }
 
-function start() {
+function start(mend?: (error: unknown) => Promise<boolean>) {
   const lmdb = new FakeLmdb();
-  return { lmdb, queue: new WriteQueue(lmdb.databases, systemEnvironment, "/data") };
+  return { lmdb, queue: new WriteQueue(lmdb.databases, systemEnvironment, "/data", undefined, mend) };
 }
 
 describe("the write queue", () => {
@@ -207,6 +234,20 @@ describe("the write queue", () => {
     expect(await ask(queue, put("b"))).toBe("applied");
   });
 
+  it("tells a group that was lost so, though a later one has its transaction's number and is committed", async () => {
+    const { lmdb, queue } = start();
+    lmdb.fates = ["lost, told late"];
+    const first = Promise.allSettled([ask(queue, put("a"))]);
+    await turn();
+    expect(lmdb.transactions).toBe(0);
+    const second = ask(queue, put("b"));
+    const [lost] = await first;
+    expect(lost).toMatchObject({ status: "rejected", reason: expect.any(StoreFullError) });
+    expect(await second).toBe("applied");
+    expect(await ask(queue, put("c"))).toBe("applied");
+    expect([lmdb.size, lmdb.transactions]).toEqual([2, 2]);
+  });
+
   it("does not do what was given up while it waited", async () => {
     const { lmdb, queue } = start();
     const controller = new AbortController();
@@ -239,5 +280,50 @@ describe("the write queue", () => {
     expect(flushed).toBe(false);
     await queue.idle();
     expect(flushed).toBe(true);
+  });
+});
+
+describe("the write queue on a broken environment", () => {
+  it("answers what was committed once it is opened anew", async () => {
+    const mended: unknown[] = [];
+    const { lmdb, queue } = start(async (error) => mended.push(error) > 0);
+    lmdb.fates = ["panic"];
+    expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
+    expect(mended).toMatchObject([{ code: -30795 }]);
+    expect(lmdb.threads).toBe(1);
+    expect(await ask(queue, put("c"))).toBe("applied");
+  });
+
+  it("does again what was certainly not done, a few times", async () => {
+    const { lmdb, queue } = start(async () => true);
+    lmdb.fates = ["panic before", "panic before"];
+    expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
+    expect([lmdb.size, lmdb.threads]).toEqual([2, 3]);
+    lmdb.fates = ["panic before", "panic before", "panic before"];
+    await expect(ask(queue, put("c"))).rejects.toThrow(StoreError);
+    expect(await ask(queue, put("d"))).toBe("applied");
+  });
+
+  it("begins again where no transaction could be begun, a few times", async () => {
+    const { lmdb, queue } = start(async () => true);
+    lmdb.fates = ["panic at once", "panic at once"];
+    expect(await ask(queue, put("a"))).toBe("applied");
+    lmdb.fates = ["panic at once", "panic at once", "panic at once"];
+    await expect(ask(queue, put("b"))).rejects.toThrow(StoreError);
+    expect(await ask(queue, put("c"))).toBe("applied");
+    expect(lmdb.size).toBe(2);
+  });
+
+  it("answers unknown where it cannot be opened anew, and tries again with the next request", async () => {
+    let fails = true;
+    const { lmdb, queue } = start(async () => {
+      if (fails) throw new StoreError("No.");
+      return true;
+    });
+    lmdb.fates = ["panic", "panic at once", "panic at once"];
+    expect(await ask(queue, put("a"))).toBe("unknown");
+    await expect(ask(queue, put("b"))).rejects.toThrow("No.");
+    fails = false;
+    expect(await ask(queue, put("c"))).toBe("applied");
   });
 });

@@ -1,9 +1,9 @@
 import { type Environment, sleep } from "../../environment/index.js";
 import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
-import { storeError } from "./errors.js";
+import { isPanic, storeError } from "./errors.js";
 import type { Flushes } from "./flushes.js";
-import { commitError, Group, type Transaction } from "./group.js";
+import { Group, type Transaction } from "./group.js";
 import { GuardMemo } from "./memo.js";
 import { Plan } from "./plan.js";
 import type { Request, Task } from "./request.js";
@@ -22,6 +22,8 @@ const transactionRequests = 4_096;
 const restMs = 1;
 /** Looks at the file, `restMs` apart, for the flush of a group that the binding resolved too soon. */
 const mostFlushWaits = 60_000;
+/** Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits fails. */
+const mostNotBegun = 3;
 /** Requests between two looks at the clock. */
 const requestsPerLook = 8;
 
@@ -36,6 +38,7 @@ export class WriteQueue {
   readonly #flushes: Pick<Flushes, "through" | "flush"> | undefined;
   /** Tells this queue's groups from those of other processes. */
   readonly #writer: number;
+  readonly #mend: (error: unknown) => Promise<boolean>;
   #waiting: Request[] = [];
   #taken = 0;
   #scheduled = false;
@@ -45,15 +48,24 @@ export class WriteQueue {
   /** Groups with requests that may be answered once LMDB has committed. */
   #unanswered: Group[] = [];
   readonly #flights = new Set<Promise<void>>();
+  /** Groups of the flights. */
+  readonly #groups = new Set<Group>();
+  /** Groups in a row for which LMDB could not begin a transaction. */
+  #notBegun = 0;
   #broken: PercolatorError | undefined;
 
-  /** Without `flushes`, a group counts as flushed when LMDB's binding says so. */
+  /**
+   * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB anew where that has to be after a
+   * failure, and says whether it had to.
+   */
   constructor(
     databases: Databases,
     environment: Environment,
     path: string,
     flushes?: Pick<Flushes, "through" | "flush">,
+    mend: (error: unknown) => Promise<boolean> = async () => false,
   ) {
+    this.#mend = mend;
     this.#flushes = flushes;
     this.#databases = databases;
     this.#environment = environment;
@@ -80,6 +92,7 @@ export class WriteQueue {
     if (this.#scheduled) return;
     this.#scheduled = true;
     const group = new Group(++this.#lastGroup);
+    this.#groups.add(group);
     const flight = this.#databases.root
       .transaction(() => this.#fill(group))
       .then(() => this.#flushed(group))
@@ -89,6 +102,7 @@ export class WriteQueue {
       )
       .finally(() => {
         this.#flights.delete(flight);
+        this.#groups.delete(group);
         this.#unanswered = this.#unanswered.filter((each) => each !== group);
       });
     this.#flights.add(flight);
@@ -97,10 +111,13 @@ export class WriteQueue {
   /** Runs inside the write transaction. Must not throw: LMDB would commit what was put before. */
   #fill(group: Group): void {
     const before = this.#transaction;
+    group.begun = true;
+    this.#notBegun = 0;
     try {
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
-      this.#answerEarly(group.transaction.id, state);
+      this.#noteFates(group.transaction, state);
+      this.#answerEarly(group.transaction, state);
       this.#drain(group, group.transaction, state.counter);
     } catch (error) {
       if (group.transaction !== undefined) group.transaction.failure ??= error;
@@ -130,10 +147,12 @@ export class WriteQueue {
 
   /** LMDB's transaction of the moment. */
   #enter(state: StoreState): Transaction {
-    const id = this.#databases.root.getWriteTxnId();
-    if (this.#transaction?.id !== id) {
+    const { root } = this.#databases;
+    const thread = root.thread();
+    if (this.#transaction?.thread !== thread) {
       const started = this.#environment.monotonic();
-      this.#transaction = { id, before: state, started, requests: 0, failure: undefined };
+      const id = root.getWriteTxnId();
+      this.#transaction = { id, thread, before: state, started, requests: 0, failure: undefined };
     }
     return this.#transaction;
   }
@@ -204,14 +223,26 @@ export class WriteQueue {
   }
 
   /**
+   * With LMDB's write lock in hand, the state says of every earlier transaction whether it is committed. Later it does not: once
+   * this one is committed, the state is of this group, whatever became of those before.
+   */
+  #noteFates(transaction: Transaction, state: StoreState): void {
+    for (const group of this.#groups) {
+      if (group.transaction !== undefined && group.transaction !== transaction) {
+        group.fate ??= group.fateBy(state, this.#writer);
+      }
+    }
+  }
+
+  /**
    * With LMDB's write lock in hand, earlier transactions are committed or lost. If the state is still ours, and
    * of that group or a later one, it is committed, and may be answered without its flush; if not, another
    * process may have come between, and the flush will tell.
    */
-  #answerEarly(transaction: number, state: StoreState): void {
-    const earlier = this.#unanswered.filter((group) => group.transaction!.id < transaction);
+  #answerEarly(transaction: Transaction, state: StoreState): void {
+    const earlier = this.#unanswered.filter((group) => group.transaction !== transaction);
     if (earlier.length === 0) return;
-    this.#unanswered = this.#unanswered.filter((group) => group.transaction!.id >= transaction);
+    this.#unanswered = this.#unanswered.filter((group) => group.transaction === transaction);
     if (state.writer !== this.#writer) return;
     for (const group of earlier) {
       if (state.group >= group.number) this.#answer(group.requests.filter((request) => request.early));
@@ -219,8 +250,8 @@ export class WriteQueue {
   }
 
   /**
-   * The binding at times resolves a group with the flush of the transaction before the group's own: one that was asked for
-   * just as that one ended. So the file is asked whether the flush is done.
+   * A group counts as flushed when the file says so, not when LMDB's binding does: that at times resolved one with the flush of
+   * the transaction before the group's own.
    */
   #flushed(group: Group): Promise<void> | undefined {
     const { transaction, wrote } = group;
@@ -263,13 +294,32 @@ export class WriteQueue {
 
   /** The commit failed: either nothing of the group was committed, or it was, and the flush failed. */
   async #fail(group: Group, failure: unknown): Promise<void> {
-    const reason = group.transaction?.failure ?? (await commitError(failure));
-    const error = storeError(reason, this.#path, "write");
+    const reason = group.transaction?.failure ?? failure;
+    // LMDB breaks its environment only after it has committed, and says so only then, or before it has begun.
+    if (isPanic(reason) && !group.cannotBeSeen) group.fate ??= "committed";
+    let mended: boolean | undefined;
+    let error = storeError(reason, this.#path, "write");
+    try {
+      mended = await this.#mend(reason);
+    } catch (failed) {
+      error = storeError(failed, this.#path, "write");
+    }
+    if (group.begun) this.#tell(group, error, mended);
+    else this.#beginAgain(error, mended === true);
+  }
+
+  /** `mended`: LMDB was opened anew; undefined where that failed. */
+  #tell(group: Group, error: PercolatorError, mended: boolean | undefined): void {
     const outcome = this.#outcome(group);
     if (outcome === "lost") {
-      for (const request of group.requests) if (!request.settled) request.reject(request.failure ?? error);
-    } else if (outcome === "unknown") {
+      if (mended) this.#putBack(group.requests, error);
+      else
+        for (const request of group.requests) if (!request.settled) request.reject(request.failure ?? error);
+    } else if (outcome === "unknown" || mended === undefined) {
       for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
+    } else if (mended && isPanic(error.cause)) {
+      // To open it anew has flushed it; a flush that had failed would not have been made good.
+      this.#answer(group.requests);
     } else {
       const message =
         `The database in ${this.#path} committed, but the system could not flush its files: ${error.message} ` +
@@ -278,19 +328,39 @@ export class WriteQueue {
     }
   }
 
+  /** What was certainly not done is done by a later group. */
+  #putBack(requests: readonly Request[], error: PercolatorError): void {
+    const again: Request[] = [];
+    for (const request of requests) {
+      if (request.settled) continue;
+      const failure = request.failure ?? this.#broken;
+      if (failure === undefined && request.putBack()) again.push(request);
+      else request.reject(failure ?? error);
+    }
+    this.#waiting = [...again, ...this.#waiting.slice(this.#taken)];
+    this.#taken = 0;
+    if (this.#hasMore() && !this.#resting) this.#schedule();
+  }
+
+  /** No transaction was begun for a group: the next one tries again, if that may help. */
+  #beginAgain(error: PercolatorError, mended: boolean): void {
+    this.#scheduled = false;
+    if (!mended || ++this.#notBegun >= mostNotBegun) {
+      this.#notBegun = 0;
+      this.#rejectWaiting(error);
+    }
+    if (this.#hasMore() && !this.#resting) this.#schedule();
+  }
+
   /** Whether a group whose commit failed can be seen all the same. */
-  #outcome({ transaction, number, wrote }: Group): "lost" | "committed" | "unknown" {
-    // A put that failed makes the commit fail before anything of it can be seen.
-    if (transaction === undefined || transaction.failure !== undefined || !wrote) return "lost";
+  #outcome(group: Group): "lost" | "committed" | "unknown" {
+    if (group.fate !== undefined) return group.fate;
     try {
       this.#databases.root.resetReadTxn();
-      const state = readState(this.#databases);
-      if (state.writer === this.#writer && state.group >= number) return "committed";
       // Where another process has committed since, there is no telling.
-      const { before } = transaction;
-      return state.writer === before.writer && state.group === before.group ? "lost" : "unknown";
+      return group.fateBy(readState(this.#databases), this.#writer) ?? "unknown";
     } catch {
-      return "unknown";
+      return group.cannotBeSeen ? "lost" : "unknown";
     }
   }
 
@@ -298,6 +368,10 @@ export class WriteQueue {
   #break(group: Group, error: PercolatorError): void {
     this.#broken = error;
     for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
+    this.#rejectWaiting(error);
+  }
+
+  #rejectWaiting(error: PercolatorError): void {
     for (const request of this.#waiting.slice(this.#taken)) if (!request.settled) request.reject(error);
     this.#waiting = [];
     this.#taken = 0;

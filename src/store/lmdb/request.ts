@@ -17,6 +17,9 @@ const doing = {
   next: "To take a timestamp",
 } as const;
 
+/** Times that a request goes into another group, after LMDB had to be opened anew. */
+const mostPutBacks = 2;
+
 /** One task on its way: waiting, taken into a group, answered. */
 export class Request {
   readonly task: Task;
@@ -30,6 +33,7 @@ export class Request {
   settled = false;
   whenEnded: (() => void) | undefined;
   #taken = false;
+  #putBacks = 0;
   #resolve!: (answer: Answer) => void;
   #reject!: (reason: unknown) => void;
   readonly #signal: AbortSignal | undefined;
@@ -53,6 +57,13 @@ export class Request {
   /** A group is about to do it; from here on an abort leaves open whether it is done. */
   take(): void {
     this.#taken = true;
+  }
+
+  /** It was not done, and waits again; false where it has done so often enough. */
+  putBack(): boolean {
+    this.#taken = false;
+    this.answer = undefined;
+    return ++this.#putBacks <= mostPutBacks;
   }
 
   /** Answers what was found. */

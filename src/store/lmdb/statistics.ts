@@ -1,10 +1,14 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { SharedFolder } from "./environment.js";
 import { dataFileName } from "./folder.js";
+import type { SharedFolder } from "./shared-folder.js";
 
 /** Figures of an open folder. */
-export function folderStatistics({ path, databases }: SharedFolder): Readonly<Record<string, number>> {
+export function folderStatistics({
+  path,
+  databases,
+  mended,
+}: SharedFolder): Readonly<Record<string, number>> {
   const file = statSync(join(path, dataFileName));
   const { cells, versions, protocol, root } = databases;
   const environment = cells.getStats();
@@ -18,6 +22,7 @@ export function folderStatistics({ path, databases }: SharedFolder): Readonly<Re
     maxReaders: number(environment.maxReaders),
     staleReadersCleared: root.readerCheck(),
     transactions: number(environment.lastTxnId),
+    timesMended: mended,
     cells: number(environment.entryCount),
     versions: number(versions.getStats().entryCount),
     protocol: number(protocol.getStats().entryCount),

@@ -5,6 +5,7 @@ import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTabl
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type {
   AtomicStore,
+  MaybePromise,
   RangePage,
   RangeRead,
   RawPage,
@@ -15,11 +16,12 @@ import type {
   StoreCapabilities,
   StoreRequestOptions,
 } from "../row-store.js";
-import { acquireFolder, releaseFolder, type SharedFolder } from "./environment.js";
+import { acquireFolder, releaseFolder } from "./environment.js";
 import { storeError } from "./errors.js";
 import { readRaw } from "./raw.js";
 import { readRange, readRow } from "./read.js";
 import { type Answer, Request, type Task } from "./request.js";
+import type { SharedFolder } from "./shared-folder.js";
 import { splitPoints } from "./split.js";
 import { readCounter } from "./state.js";
 import { folderStatistics } from "./statistics.js";
@@ -112,32 +114,38 @@ class LmdbStore implements RowStore {
     for (const table of tables) checkTable(table);
   }
 
-  readRow(read: RowRead, options?: StoreRequestOptions): RowPage {
+  readRow(read: RowRead, options?: StoreRequestOptions): MaybePromise<RowPage> {
     this.#reading(read, options);
     checkAt(read.at);
     try {
       return readRow(this.#shared.databases, read);
     } catch (error) {
-      throw this.#error(error, `read a row of table ${JSON.stringify(read.table)}`);
+      return this.#again(error, `read a row of table ${JSON.stringify(read.table)}`, () =>
+        readRow(this.#shared.databases, read),
+      );
     }
   }
 
-  readRange(read: RangeRead, options?: StoreRequestOptions): RangePage {
+  readRange(read: RangeRead, options?: StoreRequestOptions): MaybePromise<RangePage> {
     this.#reading(read, options);
     checkAt(read.at);
     try {
       return readRange(this.#shared.databases, read);
     } catch (error) {
-      throw this.#error(error, `read rows of table ${JSON.stringify(read.table)}`);
+      return this.#again(error, `read rows of table ${JSON.stringify(read.table)}`, () =>
+        readRange(this.#shared.databases, read),
+      );
     }
   }
 
-  readRaw(read: RawRead, options?: StoreRequestOptions): RawPage {
+  readRaw(read: RawRead, options?: StoreRequestOptions): MaybePromise<RawPage> {
     this.#reading(read, options);
     try {
       return readRaw(this.#shared.databases, read);
     } catch (error) {
-      throw this.#error(error, `read versions of table ${JSON.stringify(read.table)}`);
+      return this.#again(error, `read versions of table ${JSON.stringify(read.table)}`, () =>
+        readRaw(this.#shared.databases, read),
+      );
     }
   }
 
@@ -151,18 +159,25 @@ class LmdbStore implements RowStore {
     this.#open("list split points");
     checkTable(table);
     const { databases, path } = this.#shared;
-    try {
+    const points = () => {
       // Holds the snapshot of this turn, so that none of its pages is used anew meanwhile.
       readCounter(databases);
       return splitPoints(path, table, most);
+    };
+    try {
+      return points();
     } catch (error) {
-      throw this.#error(error, "list split points");
+      return await this.#again(error, "list split points", points);
     }
   }
 
-  statistics(): Readonly<Record<string, number>> {
+  statistics(): MaybePromise<Readonly<Record<string, number>>> {
     this.#open("count");
-    return folderStatistics(this.#shared);
+    try {
+      return folderStatistics(this.#shared);
+    } catch (error) {
+      return this.#again(error, "count", () => folderStatistics(this.#shared));
+    }
   }
 
   close(): Promise<void> {
@@ -179,7 +194,11 @@ class LmdbStore implements RowStore {
     return {
       counter: () => {
         this.#open("read the counter");
-        return readCounter(this.#shared.databases);
+        try {
+          return readCounter(this.#shared.databases);
+        } catch (error) {
+          return this.#again(error, "read the counter", () => readCounter(this.#shared.databases));
+        }
       },
       next: async (options) => {
         this.#writing("take a timestamp", options);
@@ -226,7 +245,19 @@ class LmdbStore implements RowStore {
     if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
   }
 
-  #error(error: unknown, doing: string): Error {
-    return storeError(error, this.#shared.path, doing);
+  /** Reads once more where LMDB has to be opened anew; throws where `error` has another reason. */
+  #again<T>(error: unknown, doing: string, read: () => T): Promise<T> {
+    const { path } = this.#shared;
+    if (!this.#shared.isBroken(error)) throw storeError(error, path, doing);
+    return this.#afterMending(error, doing, read);
+  }
+
+  async #afterMending<T>(error: unknown, doing: string, read: () => T): Promise<T> {
+    try {
+      await this.#shared.mend(error);
+      return read();
+    } catch (again) {
+      throw storeError(again, this.#shared.path, doing);
+    }
   }
 }

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { type Environment, sleep } from "../../environment/index.js";
+import { StoreError } from "../../errors/index.js";
+import type { Databases } from "./databases.js";
+import { isPanic } from "./errors.js";
+import { type Flushes, fileFlushes } from "./flushes.js";
+import { dataFileName } from "./folder.js";
+import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
+import { WriteQueue } from "./queue.js";
+import { readCounter } from "./state.js";
+
+/** While other threads of this process have not parted with a broken environment: attempts to open it anew, so far apart. */
+const mendAttempts = 150;
+const mendPauseMs = 20;
+
+/** One open folder, shared by all stores of this process that are open on it. */
+export class SharedFolder {
+  readonly path: string;
+  readonly readOnly: boolean;
+  /** Lasts as long as the folder is open; what it names is replaced where LMDB is opened anew. */
+  readonly databases: Databases;
+  readonly queue: WriteQueue;
+  /** Undefined where it is only read. */
+  readonly flushes: Flushes | undefined;
+  /** Stores that are open on it. */
+  users = 1;
+  /** Times that LMDB had to be opened anew. */
+  mended = 0;
+  readonly #options: EnvironmentOptions;
+  readonly #environment: Environment;
+  /** Undefined while it could not be opened anew. */
+  #opened: Opened | undefined;
+  #mending: Promise<void> | undefined;
+
+  constructor(path: string, options: EnvironmentOptions, environment: Environment) {
+    this.path = path;
+    this.readOnly = options.readOnly;
+    this.#options = options;
+    this.#environment = environment;
+    this.#opened = openDatabases(path, options);
+    this.databases = { ...this.#opened.databases };
+    this.flushes = options.readOnly ? undefined : fileFlushes(this.databases, join(path, dataFileName));
+    this.queue = new WriteQueue(this.databases, environment, path, this.flushes, (error) => this.mend(error));
+  }
+
+  /**
+   * Where LMDB has declared its environment broken, and `error` comes of that: opens it anew, for all who ask for it meanwhile, and then
+   * resolves to true; fails where that does not succeed. Resolves to false where `error` has another reason.
+   */
+  async mend(error: unknown): Promise<boolean> {
+    if (!this.isBroken(error)) return false;
+    this.#mending ??= this.#reopen().finally(() => {
+      this.#mending = undefined;
+    });
+    await this.#mending;
+    return true;
+  }
+
+  /** Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it is. */
+  isBroken(error: unknown): boolean {
+    if (this.#mending !== undefined || this.#opened === undefined || this.#opened.writing.broken) return true;
+    if (!isPanic(error) && !this.#panics()) return false;
+    this.#opened.writing.condemn();
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.queue.idle();
+    await this.#mending?.catch(() => undefined);
+    this.flushes?.close();
+    if (this.#opened === undefined) return;
+    const { writing } = this.#opened;
+    if (!writing.broken) {
+      await this.databases.root.close();
+    } else {
+      await writing.stop();
+      writing.abandon();
+    }
+  }
+
+  /** A failure may have another number, and leave a broken environment all the same. */
+  #panics(): boolean {
+    try {
+      this.databases.root.resetReadTxn();
+      readCounter(this.databases);
+      return false;
+    } catch (error) {
+      return isPanic(error);
+    }
+  }
+
+  /** From the closing to the opening nobody else gets a turn, unless another thread has it open, too. */
+  async #reopen(): Promise<void> {
+    if (this.#opened !== undefined) {
+      await this.#opened.writing.stop();
+      if (!this.#opened.writing.abandon()) throw this.#notMended("LMDB's binding cannot close it here");
+      this.#opened = undefined;
+    }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        probeFolder(this.path, this.#options);
+        this.#opened = openDatabases(this.path, this.#options);
+        Object.assign(this.databases, this.#opened.databases);
+        this.mended++;
+        return;
+      } catch (error) {
+        if (attempt === mendAttempts || !isPanic(error)) {
+          const reason = error instanceof Error ? error.message : String(error);
+          throw this.#notMended(reason, error);
+        }
+      }
+      await sleep(this.#environment, mendPauseMs);
+    }
+  }
+
+  #notMended(reason: string, cause?: unknown): StoreError {
+    return new StoreError(
+      `The database in ${this.path} has to be opened anew, since another process was ended while it flushed, and that did ` +
+        `not succeed: ${reason}. Nothing is lost; close the database in every thread of this process, and open it again.`,
+      { cause },
+    );
+  }
+}
