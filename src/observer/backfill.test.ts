@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { InvalidArgumentError, ObserverError } from "../errors/index.js";
 import { type BackfillProgress, backfill, listParked, type Observer, observer, unregister } from "./index.js";
 import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
@@ -99,6 +99,8 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     await backfill(db.registry, "versioned");
     await worker.idle();
     expect(await countHints(db.store)).toEqual({ versioned: 1 });
+    // Its next look at the hints finds that it is too old.
+    await vi.waitFor(() => expect(old.failures).toHaveLength(1), { timeout: 60_000 });
     await db.pool.drain();
     expect(seen).toEqual(["a v1", "a v2"]);
     await old.close();

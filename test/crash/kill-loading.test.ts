@@ -9,7 +9,7 @@ import { expectTwin, seeded } from "../../examples/webindex/testing/site.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
 import { temporaryFolder } from "../support/databases.js";
 
-const kills = 20;
+const kills = 8;
 const pages = 120;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const random = seeded(7);

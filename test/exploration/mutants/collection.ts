@@ -69,7 +69,7 @@ export const collectionMutants: readonly Mutant[] = [
         replace: "if (false) {",
       },
     ],
-    killedBy: "collectionAndLostAnswer",
+    killedBy: "collectionAndLostAnswerOfOneCell",
   },
   {
     name: "a delete marker dropped before an ack",

@@ -40,6 +40,17 @@ export const collectionAndLostAnswer: Program = {
   faults: { lostAnswers: 1 },
 };
 
+/** Of one cell only, so that it is soon tried. */
+export const collectionAndLostAnswerOfOneCell: Program = {
+  ...collecting,
+  name: "collection beside a writer of one cell whose answer is lost",
+  clients: {
+    writer: ({ db }) => db.transact((tx) => tx.set(cells.value, "a", 1), once),
+    collector: ({ db }) => collect(db),
+  },
+  faults: { lostAnswers: 1 },
+};
+
 /** What a writer's secondary commit would bring back is read, deleted and collected before it comes. */
 export const collectionOfDeleted: Program = {
   ...collecting,

@@ -153,10 +153,13 @@ class LookBack extends Step {
 
   async run(mine: ModelSession, real: Session): Promise<void> {
     const { model } = mine;
-    const { latestTimestamp: latest } = await real.db.status();
-    expect(latest).toBeGreaterThanOrEqual(Math.max(...model.moments));
-    const moments = [...model.moments, model.safepoint, latest, mine.nowMs * 1_000];
+    const { latestTimestamp: known } = await real.db.status();
+    expect(known).toBeGreaterThanOrEqual(Math.max(...model.moments));
+    const moments = [...model.moments, model.safepoint, known, mine.nowMs * 1_000];
     const at = moments[this.moment % moments.length]! + this.beside;
+    // Each of the two snapshots below may take a timestamp: what lies between is refused by the first, or given by the second.
+    if (!real.hasCounter && at > known && at <= known + 2) return;
+    const latest = real.hasCounter ? known : Math.max(known, mine.nowMs * 1_000);
     const effective = Math.min(at, latest);
     const expected = refusalAt(at, latest, mine);
     expect(await codeOf(async () => (await real.db.snapshot({ at })).close())).toBe(expected);

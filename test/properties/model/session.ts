@@ -13,6 +13,8 @@ export class Session {
   readonly runs: Run[] = [];
   readonly slots = new Map<number, Transaction>();
   readonly #stand: Stand;
+  /** Whether the store counts by itself; else the oracle is asked, and gives a new timestamp. */
+  hasCounter = true;
   #database: Database | undefined;
 
   private constructor(environment: SteppedEnvironment, stand: Stand) {
@@ -34,6 +36,7 @@ export class Session {
 
   async open(): Promise<void> {
     const { store, options } = await this.#stand.open();
+    this.hasCounter = store.atomic !== undefined;
     this.#database = await open(store, {
       ...options,
       tables: [docs, pairs, derived],
