@@ -70,18 +70,17 @@ export async function backfill(
   return new Backfill(registry, name, options).run();
 }
 
-/** On a store without atomic batches, others may know of the observer only when their copy of the registry is old. */
+/**
+ * On a store without atomic batches, others know of the observer only when their copy of the registry is old. It counts from
+ * when this process saw it registered, since wall clocks differ and are set; twice the time, since clocks run at different rates.
+ */
 async function waitUntilKnown(
   registry: Registry,
-  { record }: RegisteredObserver,
+  { name }: RegisteredObserver,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { environment } = registry.context;
-  if (registry.cacheMs === 0) return;
-  // Wall clocks may differ, and be set: never longer than the time itself, and twice it to be safe.
-  const passedMs = Math.max(0, environment.now() - record.versionRecordedAt);
-  const waitMs = 2 * registry.cacheMs - passedMs;
-  if (waitMs > 0) await sleep(environment, Math.min(waitMs, 2 * registry.cacheMs), signal);
+  const waitMs = 2 * registry.cacheMs - registry.knownForMs(name);
+  if (registry.cacheMs > 0 && waitMs > 0) await sleep(registry.context.environment, waitMs, signal);
 }
 
 class Backfill {

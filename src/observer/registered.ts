@@ -13,8 +13,6 @@ export interface ObserverRecord {
   readonly version: number;
   /** Commit timestamp of its registration: every commit above it leaves a hint. */
   readonly since: number;
-  /** Wall time in milliseconds at which its version was recorded. */
-  readonly versionRecordedAt: number;
   /** A backfill that has begun and not ended. */
   readonly backfill: BackfillState | undefined;
 }

@@ -187,7 +187,6 @@ function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
     kind: stored.kind,
     version: storedVersion.version,
     since: definition.commit,
-    versionRecordedAt: storedVersion.recordedAt,
     backfill: backfill?.value === undefined ? undefined : decodeBackfill(backfill.value),
   };
 }

@@ -61,11 +61,13 @@ export class Registry implements Schemas, Notifications {
   #view: RegistryView | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #lastKnown: TableDefinition | undefined;
+  /** When this process first saw each observer as it is registered now. */
+  readonly #noticed = new Map<string, { readonly edition: string; readonly noticedAt: number }>();
 
   constructor(options: RegistryOptions) {
     this.#store = options.store;
     this.#environment = options.environment;
-    this.#view = options.view;
+    if (options.view !== undefined) this.#keep(options.view);
     this.cacheMs = options.store.capabilities.atomicBatches ? 0 : (options.cacheMs ?? 1_000);
   }
 
@@ -103,6 +105,12 @@ export class Registry implements Schemas, Notifications {
     const page = this.#store.readRow(readGeneration);
     if (page instanceof Promise) return page.then((answer) => this.#unlessChanged(answer));
     return this.#unlessChanged(page);
+  }
+
+  /** For how long this process has known an observer as it is registered now, in milliseconds of its own clock. */
+  knownForMs(name: string): number {
+    const noticedAt = this.#noticed.get(name)?.noticedAt;
+    return noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
   }
 
   #unlessChanged(page: RowPage): MaybePromise<RegistryView> {
@@ -252,7 +260,18 @@ export class Registry implements Schemas, Notifications {
 
   /** The view with its guards stays the same object as long as nothing has changed. */
   #keep(view: RegistryView): void {
-    if (this.#view?.generation !== view.generation) this.#view = view;
+    if (this.#view?.generation === view.generation) return;
+    this.#view = view;
+    this.#noteEditions(view);
+  }
+
+  #noteEditions({ observers }: RegistryView): void {
+    const noticedAt = this.#environment.monotonic();
+    for (const name of this.#noticed.keys()) if (!observers.has(name)) this.#noticed.delete(name);
+    for (const { name, record } of observers.values()) {
+      const edition = `${record.since}/${record.version}`;
+      if (this.#noticed.get(name)?.edition !== edition) this.#noticed.set(name, { edition, noticedAt });
+    }
   }
 }
 

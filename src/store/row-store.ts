@@ -98,6 +98,10 @@ export interface AtomicStore {
   /**
    * Checks all guards and applies the whole batch at a commit timestamp C taken from the counter in the same step.
    * Resolved only when it is durable, unless the store was opened with `durability: "none"`.
+   *
+   * The answer is the store's last word on a batch: one that was rejected is never applied, and one that was applied
+   * never again. So a store of this kind is no further away than the process that uses it: what stands between both
+   * must not send a batch twice.
    */
   commit(batch: AtomicBatch, options?: StoreRequestOptions): Promise<BatchAnswer>;
 }

@@ -89,7 +89,7 @@ export class Execution {
   #stop(client: ExploredClient): void {
     const world = this.#world;
     world.use("stops");
-    for (const waiting of client.stop()) if (waiting.request.repeatable) world.postpone(client, waiting);
+    for (const waiting of client.stop()) if (waiting.request.mayBeLate) world.postpone(client, waiting);
     world.note(client.name, () => "stops for good");
   }
 

@@ -63,10 +63,10 @@ function faultSteps(world: ExploredWorld, client: ExploredClient): readonly Step
 
 function faultyDeeds(world: ExploredWorld, { request }: WaitingRequest): readonly Deed[] {
   const deeds: Deed[] = [];
-  const { repeatable, kind, otherAnswers } = request;
-  if (world.may("lostAnswers") && (repeatable || kind === "timestamp")) deeds.push("lose-answer");
-  if (world.may("lostAnswers") && repeatable) deeds.push("delay");
-  if (world.may("repeats") && repeatable) deeds.push("repeat");
+  const { mayBeLate, mayRepeat, kind, otherAnswers } = request;
+  if (world.may("lostAnswers") && (mayBeLate || kind === "timestamp")) deeds.push("lose-answer");
+  if (world.may("lostAnswers") && mayBeLate) deeds.push("delay");
+  if (world.may("repeats") && mayRepeat) deeds.push("repeat");
   if (world.may("wrongGuesses") && otherAnswers !== undefined) deeds.push("guess");
   return deeds;
 }

@@ -79,7 +79,11 @@ export class ExploredWorld {
     const bare = copyMemoryStore(snapshot.store);
     this.store = new WatchedStore(bare);
     this.digest = new StoreDigest(bare);
-    this.watcher = new ProtocolWatcher({ store: bare, onViolation: (violation) => this.violated(violation) });
+    this.watcher = new ProtocolWatcher({
+      store: bare,
+      onViolation: (violation) => this.violated(violation),
+      now: () => this.time.passed,
+    });
     this.watcher.adopt(tablesOf(program));
     this.store.watch(this.watcher);
     this.store.watch(this.digest);

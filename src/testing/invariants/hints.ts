@@ -1,5 +1,6 @@
 import type { RegisteredObserver } from "../../observer/index.js";
 import type { CellModel } from "./cell-model.js";
+import type { RegistrationGrace } from "./grace.js";
 import type { HintModel } from "./hint-model.js";
 import { dealtWithUpTo, type Observed } from "./observed.js";
 import type { RegistryModel } from "./registry-model.js";
@@ -14,8 +15,7 @@ export interface HintsParts {
   readonly registry: RegistryModel;
   readonly transactions: Transactions;
   readonly observed: Observed;
-  /** Changes up to so long after an observer's registration may lack its hint, in timestamps. */
-  readonly grace: number;
+  readonly grace: RegistrationGrace;
   /** Whether rows are mutated one by one only. */
   readonly singleRows: boolean;
 }
@@ -44,7 +44,7 @@ export class Hints {
   /** The newest change that an observer has not dealt with, if there is one that must have a hint. */
   dueOn(cell: CellModel, observer: RegisteredObserver): number | undefined {
     const commit = cell.newest?.commit;
-    if (commit === undefined || commit <= observer.record.since + this.#parts.grace) return undefined;
+    if (commit === undefined || commit <= this.#parts.grace.knownFrom(observer)) return undefined;
     return commit > dealtWithUpTo(cell, observer) ? commit : undefined;
   }
 

@@ -1,7 +1,9 @@
+import { systemEnvironment } from "../../environment/index.js";
 import type { RowMutation, RowStore } from "../../store/index.js";
 import type { StoreWatcher } from "../world/index.js";
 import { Cells } from "./cells.js";
 import { Collections } from "./collection.js";
+import { RegistrationGrace } from "./grace.js";
 import { Hints } from "./hints.js";
 import { Observed } from "./observed.js";
 import { type AnsweredRead, Reads } from "./reads.js";
@@ -24,6 +26,8 @@ export interface ProtocolWatcherOptions {
    * observer's registration may lack its hint. Default: 0 on a store with atomic batches, else 1,000.
    */
   readonly registryCacheMs?: number | undefined;
+  /** The time that has passed for all clients, in milliseconds. Default: the machine's. */
+  readonly now?: (() => number) | undefined;
 }
 
 /**
@@ -42,11 +46,12 @@ export class ProtocolWatcher implements StoreWatcher {
   readonly #cells: Cells;
   readonly #reads: Reads;
   readonly #observed: Observed;
+  readonly #grace: RegistrationGrace;
   readonly #hints: Hints;
   readonly #collections: Collections;
   readonly #step = new Step();
 
-  constructor({ store, onViolation, registryCacheMs }: ProtocolWatcherOptions) {
+  constructor({ store, onViolation, registryCacheMs, now }: ProtocolWatcherOptions) {
     this.#store = store;
     const reporter = new Reporter((violation) => {
       this.#seen.push(violation);
@@ -60,13 +65,18 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#cells = new Cells(reporter);
     this.#reads = new Reads(reporter, this.#model);
     this.#observed = new Observed(reporter, this.#model);
+    this.#grace = new RegistrationGrace({
+      graceMs: 2 * cacheMs,
+      now: now ?? (() => systemEnvironment.monotonic()),
+      newestTimestamp: () => this.#timestamps.newest,
+    });
     this.#hints = new Hints({
       reporter,
       model: this.#model,
       registry: this.#registry,
       transactions: this.#transactions,
       observed: this.#observed,
-      grace: 2 * cacheMs * 1_000,
+      grace: this.#grace,
       singleRows: !atomicBatches,
     });
     this.#collections = new Collections(reporter, this.#model, this.#registry, this.#observed);
@@ -94,12 +104,14 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#transactions.adopt(step);
     this.#observed.adopt(step);
     this.#registry.update(step);
+    this.#grace.adopt(this.#registry.view);
   }
 
   /** Checks what a mutation or a batch has done. */
   applied(rows: readonly RowMutation[], commit: number | undefined): void {
     const step = this.#step;
     step.clear(commit);
+    this.#grace.passTime();
     this.#model.apply(rows, step);
     if (step.isIdle) return;
     this.#transactions.settle(step);
@@ -107,7 +119,9 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#reads.check(step);
     this.#collections.checkMarkers(step);
     this.#observed.update(step);
-    this.#hints.check(step, this.#registry.update(step));
+    const isRegistryNew = this.#registry.update(step);
+    if (isRegistryNew) this.#grace.begin(this.#registry.view);
+    this.#hints.check(step, isRegistryNew);
     this.#collections.check(step);
   }
 
@@ -128,6 +142,7 @@ export class ProtocolWatcher implements StoreWatcher {
 
   /** The oracle answered a request. `askedAfter`: what {@link newestTimestamp} was when it was made. */
   timestamp(askedAfter: number, value: number): void {
+    this.#grace.passTime();
     this.#timestamps.answered(askedAfter, value);
   }
 

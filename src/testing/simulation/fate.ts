@@ -101,8 +101,8 @@ export class Fates {
   }
 }
 
-/** Only what changes something is done late or twice; a batch is answered by what it did first. */
+/** Only what changes something is done late or twice. */
 function canHappen(fault: NetworkFault, request: Request): boolean {
-  if (fault === "late" || fault === "twice") return request.repeatable;
-  return true;
+  if (fault === "late") return request.mayBeLate;
+  return fault !== "twice" || request.mayRepeat;
 }

@@ -109,6 +109,7 @@ export class Run {
     this.#watcher = new ProtocolWatcher({
       store: bare,
       onViolation: (violation) => this.#violated(violation),
+      now: () => this.#world.time,
     });
     this.#store = new WatchedStore(bare);
     this.#store.watch(this.#watcher);

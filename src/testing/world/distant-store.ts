@@ -1,19 +1,20 @@
 import { StoreError } from "../../errors/index.js";
-import type {
-  AtomicBatch,
-  AtomicStore,
-  BatchAnswer,
-  MaybePromise,
-  MutationAnswer,
-  RangePage,
-  RangeRead,
-  RawPage,
-  RawRead,
-  RowMutation,
-  RowPage,
-  RowRead,
-  RowStore,
-  StoreCapabilities,
+import {
+  type AtomicBatch,
+  type AtomicStore,
+  type BatchAnswer,
+  commitTimestamp,
+  type MaybePromise,
+  type MutationAnswer,
+  type RangePage,
+  type RangeRead,
+  type RawPage,
+  type RawRead,
+  type RowMutation,
+  type RowPage,
+  type RowRead,
+  type RowStore,
+  type StoreCapabilities,
 } from "../../store/index.js";
 import { namedPlace, type Place, rangePlace, rowPlace } from "./place.js";
 import type { Network, Request } from "./request.js";
@@ -91,7 +92,8 @@ export class DistantStore implements RowStore {
       kind: "read",
       places,
       changes: false,
-      repeatable: false,
+      mayBeLate: false,
+      mayRepeat: false,
       describe,
       apply,
       lost: () => {
@@ -110,7 +112,8 @@ export class DistantStore implements RowStore {
       kind: "mutate",
       places,
       changes: true,
-      repeatable: true,
+      mayBeLate: true,
+      mayRepeat: true,
       describe: () => showMutation(mutation),
       apply,
       lost: () => "unknown",
@@ -133,7 +136,8 @@ export class DistantStore implements RowStore {
           kind: "commit",
           places,
           changes: true,
-          repeatable: true,
+          mayBeLate: true,
+          mayRepeat: !takesCommitTimestamp(batch),
           describe: () => showBatch(batch),
           apply: () => atomic.commit(batch),
           lost: () => ({ answer: "unknown" }),
@@ -166,7 +170,8 @@ export function timestampRequest(
     kind: changes ? "timestamp" : "counter",
     places: [counterPlace],
     changes,
-    repeatable: false,
+    mayBeLate: false,
+    mayRepeat: false,
     describe: () => what,
     apply,
     lost: () => {
@@ -175,6 +180,13 @@ export function timestampRequest(
     show: String,
     digest: String,
   };
+}
+
+/** The store's word on such a batch is its last (see `AtomicStore.commit`); of prewrites nobody needs that. */
+function takesCommitTimestamp({ rows }: AtomicBatch): boolean {
+  return rows.some(({ mutations }) =>
+    mutations.some((one) => "timestamp" in one && one.timestamp === commitTimestamp),
+  );
 }
 
 function batchPlaces(batch: AtomicBatch): Place[] {

@@ -17,8 +17,10 @@ export interface Request<T = unknown> {
   readonly places: readonly Place[];
   /** Whether it may change something at its places, if only what is answered there next. */
   readonly changes: boolean;
-  /** Whether doing it twice, or late, is something that a network does to it. */
-  readonly repeatable: boolean;
+  /** Whether it may be done after its sender was told that no answer came. */
+  readonly mayBeLate: boolean;
+  /** Whether it may be done twice, as a network does to what it carries: whichever was answered. */
+  readonly mayRepeat: boolean;
   /** One line for people: what is asked. */
   describe(): string;
   /** Does it, where it is shared. */
