@@ -2,8 +2,11 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "./mutants/index.js";
 import { exploreMutant } from "./mutants/run.js";
 
+/** `npm run explore` kills every one. */
+const tried = mutants.filter(({ takesLong }) => process.env.PERCOLATOR_MUTANTS === "all" || !takesLong);
+
 describe("mutants", () => {
-  test.each(mutants)("$killedBy finds: $name", async (mutant) => {
+  test.each(tried)("$killedBy finds: $name", async (mutant) => {
     const { violation } = await exploreMutant(mutant);
     expect(violation?.message).toEqual(expect.any(String));
     // The shortest way, in words.
@@ -14,5 +17,6 @@ describe("mutants", () => {
     const names = mutants.map((mutant) => mutant.name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThanOrEqual(37);
+    expect(tried.length).toBeGreaterThanOrEqual(25);
   });
 });

@@ -4,7 +4,7 @@ import { allPrograms } from "./jobs.js";
 import { largerBudgets } from "./larger.js";
 
 /** `npm run explore` tries everything of each; here, as many states as a test has time for. */
-const mostStates = Number(process.env.PERCOLATOR_STATES ?? 1_200);
+const mostStates = Number(process.env.PERCOLATOR_STATES ?? 300);
 
 describe("explorations", () => {
   test.each([...allPrograms()])("%s is sound", async (_, program) => {

@@ -23,6 +23,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "GC without quiesce: a prewrite that was under way for longer",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,
@@ -62,6 +63,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: '"aborted" concluded below the safepoint',
+    takesLong: true,
     patches: [
       {
         file: twoPhase,

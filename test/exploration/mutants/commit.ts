@@ -9,6 +9,7 @@ const twoPhase = "src/transaction/two-phase.ts";
 export const commitMutants: readonly Mutant[] = [
   {
     name: "no ROLLBACK tombstone",
+    takesLong: true,
     patches: [
       {
         file: primary,
@@ -26,6 +27,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "status of a missing primary read without FENCE",
+    takesLong: true,
     patches: [
       {
         file: primary,
@@ -96,6 +98,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "secondary commit unguarded (with GC on)",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,
@@ -107,6 +110,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "rollback deleting data where no lock stood",
+    takesLong: true,
     patches: [
       {
         file: primary,
@@ -119,6 +123,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "pushing the lock that was met in place of its primary",
+    takesLong: true,
     patches: [
       {
         file: resolve,
@@ -140,6 +145,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "a refresh of wall time that undoes a push",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/refresh.ts",

@@ -23,6 +23,8 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** The exploration that must find it. */
   readonly killedBy: ProgramName;
+  /** Seconds, not tenths of one: left to `npm run explore`, which tries all. */
+  readonly takesLong?: true | undefined;
   /** Where the program's own budget of faults is not what finds it soonest. */
   readonly faults?: FaultBudget | undefined;
 }

@@ -19,6 +19,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "hint deleted up to the run's commit ts",
+    takesLong: true,
     patches: [
       {
         file: attempt,
@@ -59,6 +60,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "the new C of a pushed transaction without its new hint",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,

@@ -19,6 +19,7 @@ export const oracleMutants: readonly Mutant[] = [
   },
   {
     name: "oracle window shared by two leaders",
+    takesLong: true,
     patches: [
       {
         file: "src/oracle/leader.ts",
@@ -30,6 +31,7 @@ export const oracleMutants: readonly Mutant[] = [
   },
   {
     name: "a leader that answers after its lease",
+    takesLong: true,
     patches: [
       {
         file: "src/oracle/leader.ts",
