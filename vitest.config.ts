@@ -7,8 +7,8 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^percolatordb$/, replacement: source("index.ts") },
-      { find: /^percolatordb\/(memory|lmdb)$/, replacement: `${source("store")}/$1/index.ts` },
-      { find: /^percolatordb\/testing$/, replacement: source("testing/index.ts") },
+      { find: /^percolatordb\/(memory|lmdb|bigtable)$/, replacement: `${source("store")}/$1/index.ts` },
+      { find: /^percolatordb\/(coordinator|testing)$/, replacement: `${source("")}$1/index.ts` },
     ],
   },
   test: {

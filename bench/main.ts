@@ -4,17 +4,20 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommanderError } from "commander";
+import { bigtable } from "./cases/bigtable.js";
 import { delay } from "./cases/delay.js";
+import { oracle } from "./cases/oracle.js";
 import { pipeline } from "./cases/pipeline.js";
 import { reads } from "./cases/reads.js";
 import { scans } from "./cases/scans.js";
 import { transactions } from "./cases/transactions.js";
+import { wire } from "./cases/wire.js";
 import { Bench, type BenchCase, type CaseResult } from "./context.js";
 import { type Configuration, describeConfiguration } from "./machine.js";
 import { type BenchOptions, parseOptions } from "./options.js";
 import { printComparison, printConfiguration, printFigure, printHeading } from "./report.js";
 
-const cases: readonly BenchCase[] = [reads, scans, transactions, delay, pipeline];
+const cases: readonly BenchCase[] = [reads, scans, transactions, delay, pipeline, bigtable, wire, oracle];
 const valueBytes = [100, 1_000];
 
 interface Results {

@@ -3,6 +3,9 @@
  * TypeScript. Everything public is named here.
  */
 export {
+  type CoordinatorChoice,
+  type CoordinatorOption,
+  type CoordinatorStatus,
   Database,
   type Location,
   type Logger,
@@ -44,6 +47,8 @@ export type {
   EventName,
   MetricsSnapshot,
   ObserverMetrics,
+  RequestKind,
+  RequestMetrics,
 } from "./events/index.js";
 export {
   type BackfillOptions,

@@ -21,7 +21,11 @@ export function readOptions(args: readonly string[]): Options {
       "[source...]",
       "web archives (.warc, .warc.gz) and folders of HTML or Markdown, loaded in order; without any, the documentation of the packages under node_modules",
     )
-    .option("--data <location>", "where the index is: a folder, or memory:", "./webindex-data")
+    .option(
+      "--data <location>",
+      "where the index is: a folder, memory:, or bigtable://PROJECT/INSTANCE",
+      "./webindex-data",
+    )
     .option("--base <url>", "for a folder: the URL that it is published at")
     .option("--once", "load, wait until all is indexed, report and exit", false)
     .option("--verify", "compare every table with an index built from scratch", false)
@@ -41,6 +45,9 @@ export function readOptions(args: readonly string[]): Options {
 const helpText = `
 Exit codes: 0 done; 1 something could not be read, a change could not be worked on, or a table is wrong; 2 the
 command line cannot be meant.
+
+Any number of further processes may share the work of an index on a disk or on Bigtable:
+  percolator worker bigtable://project/instance examples/webindex/app.ts
 
 Examples:
   npm run webindex

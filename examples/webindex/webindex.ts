@@ -48,7 +48,9 @@ export class WebIndex {
 
   /** Opens the index at a location, makes it where there is none, and begins to work on what is due. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
-    const db = await open(location, { tables, observers, commit: options.commit });
+    // Beyond one machine timestamps come from a coordinator: where none leads, this process starts one.
+    const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
+    const db = await open(location, { tables, observers, commit: options.commit, coordinator });
     return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 64 }));
   }
 

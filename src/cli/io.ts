@@ -18,21 +18,43 @@ export interface Io {
   /** What relative locations and modules are relative to. */
   readonly cwd: string;
   readonly environment: Environment;
+  /** Variables that stand for flags. Default: none. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** The command line, executable first, that begins this program in another process. Default: it cannot be. */
+  readonly self?: readonly string[] | undefined;
+  /** Where this process is one of several workers: tells the one that started it how far it is. */
+  readonly report?: ((message: object) => void) | undefined;
   /** Calls `listener` for each signal, in place of what the process would do, until the returned function is called. */
   onSignal(listener: (signal: EndSignal) => void): () => void;
 }
 
+/** Set in a worker that another process of this program has started: its number. */
+export const processVariable = "PERCOLATOR_PROCESS";
+
 /** What this process has. */
 export function systemIo(): Io {
+  const isSupervised = process.env[processVariable] !== undefined && process.connected === true;
   return {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     cwd: process.cwd(),
     environment: systemEnvironment,
+    env: process.env,
+    self:
+      process.argv[1] === undefined ? undefined : [process.execPath, ...process.execArgv, process.argv[1]],
+    report: isSupervised ? reportToParent : undefined,
     onSignal(listener) {
+      // Without the process that started it, a worker ends as if it had been told to.
+      const onGone = () => listener("SIGTERM");
       process.on("SIGINT", listener).on("SIGTERM", listener);
-      return () => process.off("SIGINT", listener).off("SIGTERM", listener);
+      if (isSupervised) process.on("disconnect", onGone);
+      return () => process.off("SIGINT", listener).off("SIGTERM", listener).off("disconnect", onGone);
     },
   };
+}
+
+function reportToParent(message: object): void {
+  // Whoever does not listen any more is gone, and that is noticed elsewhere.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }

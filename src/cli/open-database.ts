@@ -1,10 +1,14 @@
 import { resolve } from "node:path";
 import { type Database, type OpenOptions, open } from "../database/index.js";
+import { sleep } from "../environment/index.js";
 import { type AnyTable, definition } from "../schema/index.js";
 import type { Cli } from "./cli.js";
+import { type CoordinatorFlags, coordinatorOf } from "./coordinator-flags.js";
 import { type App, loadApp } from "./module.js";
 import type { KnownTables } from "./target.js";
 import { UsageError } from "./usage-error.js";
+
+const lastMs = 1_000;
 
 /** Which database a command is about. */
 export interface DatabaseRequest {
@@ -15,6 +19,10 @@ export interface DatabaseRequest {
   readonly create?: boolean | undefined;
   /** What `open` is to be given besides. */
   readonly options?: ((app: App | undefined) => OpenOptions) | undefined;
+  /** Where its coordinator is. Default: as the environment's variables say. */
+  readonly coordinator?: CoordinatorFlags | undefined;
+  /** Once `use` is over and this is aborted, the database is left as it is, unless it is closed within a second. */
+  readonly abandon?: AbortSignal | undefined;
 }
 
 /** An open database, and the tables that the user may name. */
@@ -33,6 +41,7 @@ export async function withDatabase<T>(
   const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd);
   const db = await open(place, {
     environment: cli.environment,
+    coordinator: await coordinatorOf(cli, request.location, request.coordinator),
     create: request.create ?? false,
     // A command is over soon; collection is the business of workers, and of `gc`.
     collectEveryMs: 0,
@@ -41,8 +50,14 @@ export async function withDatabase<T>(
   try {
     return await use({ db, app, ...(await knownTables(db, app)) });
   } finally {
-    await db.close();
+    await close(cli, db, request.abandon);
   }
+}
+
+async function close(cli: Cli, db: Database, abandon: AbortSignal | undefined): Promise<void> {
+  const closed = db.close();
+  if (!abandon?.aborted) return closed;
+  await Promise.race([closed, sleep(cli.environment, lastMs)]);
 }
 
 /** What a module declares, for commands that write: observers must be registered before what they are to see. */
@@ -51,7 +66,7 @@ export function declaredBy(app: App | undefined): OpenOptions {
 }
 
 /** The location with its folder relative to where the command runs. */
-function placeOf(location: string, cwd: string): string {
+export function placeOf(location: string, cwd: string): string {
   if (location.startsWith("memory:")) {
     throw new UsageError(
       "A database in memory lives in the program that opened it; commands take the folder of one on disk.",

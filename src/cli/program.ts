@@ -2,10 +2,12 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { AddCommand, Cli } from "./cli.js";
 import { addCheck } from "./commands/check.js";
+import { addCoordinator } from "./commands/coordinator.js";
 import { addDelete } from "./commands/delete.js";
 import { addGc } from "./commands/gc.js";
 import { addGet } from "./commands/get.js";
 import { addHistory } from "./commands/history.js";
+import { addInit } from "./commands/init.js";
 import { addInspect } from "./commands/inspect.js";
 import { addLocks } from "./commands/locks.js";
 import { addParked } from "./commands/parked.js";
@@ -18,6 +20,7 @@ import { addWorker } from "./commands/worker.js";
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
+  addInit,
   addGet,
   addSet,
   addDelete,
@@ -25,6 +28,7 @@ const commands: readonly AddCommand[] = [
   addHistory,
   addInspect,
   addWorker,
+  addCoordinator,
   addStatus,
   addWait,
   addPending,

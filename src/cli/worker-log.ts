@@ -6,7 +6,22 @@ import type { Cli } from "./cli.js";
 import { counted, oneLine } from "./layout.js";
 import { Progress } from "./progress.js";
 
-type RunCounts = Record<EventMap["run"]["outcome"], number>;
+/** Runs by what they came to. */
+export type RunCounts = Record<EventMap["run"]["outcome"], number>;
+
+export const noRuns: Readonly<RunCounts> = Object.freeze({
+  committed: 0,
+  clean: 0,
+  conflict: 0,
+  failed: 0,
+  timeout: 0,
+  parked: 0,
+});
+
+/** What a worker that is one of several tells the process that started them. */
+export interface WorkerReport {
+  readonly runs: Readonly<RunCounts>;
+}
 
 const progressMs = 250;
 
@@ -14,7 +29,7 @@ const progressMs = 250;
 export class WorkerLog {
   readonly #cli: Cli;
   readonly #progress: Progress;
-  readonly #runs: RunCounts = { committed: 0, clean: 0, conflict: 0, failed: 0, timeout: 0, parked: 0 };
+  readonly #runs: RunCounts = { ...noRuns };
   readonly #unlisten: readonly (() => void)[];
   #timer: Timer | undefined;
 
@@ -28,6 +43,7 @@ export class WorkerLog {
       }),
     ];
     if (cli.err.isTerminal) this.#showProgress();
+    if (cli.io.report !== undefined) this.#reportSoon();
   }
 
   async started(worker: Worker): Promise<void> {
@@ -45,6 +61,11 @@ export class WorkerLog {
     );
   }
 
+  /** The deadline has passed, and what was given up does not end. */
+  async abandoned(running: number): Promise<void> {
+    await this.#print("abandoned", { running }, `${counted(running, "run")} did not end; ending without`);
+  }
+
   async stopped(givenUp: number): Promise<void> {
     const left = givenUp === 0 ? "" : `, ${counted(givenUp, "run")} given up, to be run again`;
     const { committed } = this.#runs;
@@ -60,6 +81,20 @@ export class WorkerLog {
     for (const unlisten of this.#unlisten) unlisten();
     this.#timer?.cancel();
     this.#progress.end();
+    this.#report();
+  }
+
+  #report(): void {
+    this.#cli.io.report?.({ runs: this.#runs } satisfies WorkerReport);
+  }
+
+  #reportSoon(): void {
+    const { environment } = this.#cli;
+    const again = () => {
+      this.#report();
+      this.#reportSoon();
+    };
+    this.#timer = environment.setTimer(again, progressMs, { background: true });
   }
 
   #run({ observer, outcome, attempts, error }: EventMap["run"]): void {

@@ -7,6 +7,8 @@ import type { RowStore } from "../store/index.js";
 import {
   ActiveTransactions,
   BackgroundWork,
+  countRequests,
+  countTimestamps,
   Fairness,
   type Liveness,
   LockResolver,
@@ -21,19 +23,21 @@ const safepointCacheMs = 1_000;
 
 /** Puts together what transactions need of a store. */
 export function buildContext(
-  store: RowStore,
+  given: RowStore,
   environment: Environment,
   registry: Registry,
   liveness: Liveness,
   options: OpenOptions,
   settings: Settings,
 ): TransactionContext {
+  const events = new Emitter();
+  const store = countRequests(given, events);
   const onePhase = store.atomic !== undefined && options.commit !== "two-phase";
   return {
     store,
-    oracle: chooseOracle(store, options.oracle),
+    oracle: chooseOracle(store, options.oracle, events),
     environment,
-    events: new Emitter(),
+    events,
     settings: {
       commit: onePhase ? "one-phase" : "two-phase",
       transactionBytes: settings.transactionBytes,
@@ -52,15 +56,16 @@ export function buildContext(
   };
 }
 
-function chooseOracle(store: RowStore, given: Oracle | undefined): Oracle {
+function chooseOracle(store: RowStore, given: Oracle | undefined, events: Emitter): Oracle {
   if (store.atomic !== undefined) {
     if (given === undefined) return counterOracle(store.atomic);
     throw new InvalidArgumentError(
       `${store.description} counts by itself: leave \`oracle\` out, since two that count would contradict each other.`,
     );
   }
-  if (given !== undefined) return given;
+  if (given !== undefined) return countTimestamps(given, events);
   throw new InvalidArgumentError(
-    `${store.description} has no counter of its own: open it with an \`oracle\` that all its processes share.`,
+    `${store.description} has no counter of its own: open it with the cluster's \`coordinator\`, or with an \`oracle\` that all ` +
+      "its processes share.",
   );
 }

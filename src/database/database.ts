@@ -54,6 +54,7 @@ import {
 } from "../transaction/index.js";
 import { ActivePublisher } from "./active-publisher.js";
 import { Collector } from "./collector.js";
+import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
 import type { Settings } from "./options.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
 
@@ -65,6 +66,8 @@ export interface DatabaseParts {
   readonly settings: Settings;
   /** What this process hosts. */
   readonly observers: readonly Observer[];
+  /** Its place in a cluster with a coordinator; closed with the database. */
+  readonly coordination?: Coordination | undefined;
 }
 
 /** What {@link Database.status} tells. */
@@ -81,6 +84,8 @@ export interface DatabaseStatus {
   readonly safepointAgeMs: number | undefined;
   /** Processes with workers, by session. */
   readonly sessions: ReadonlyMap<string, SessionRecord>;
+  /** The cluster's coordinator; undefined where there never was one. */
+  readonly coordinator: CoordinatorStatus | undefined;
 }
 
 /** An open database. Made by `open`; to be closed, or held with `await using`. */
@@ -92,11 +97,13 @@ export class Database {
   readonly #publisher: ActivePublisher;
   readonly #metrics: Metrics;
   readonly #workers: WorkerPool;
+  readonly #coordination: Coordination | undefined;
   #closing: Promise<void> | undefined;
 
   /** @internal */
   constructor(parts: DatabaseParts) {
     const { context, registry, sessions, settings, observers } = parts;
+    this.#coordination = parts.coordination;
     this.#context = context;
     this.#registry = registry;
     this.#sessions = sessions;
@@ -283,7 +290,7 @@ export class Database {
     return new Map([...view.observers].map(([name, observer]) => [name, observer.record]));
   }
 
-  /** Where the database stands: what its store says of itself, the safepoint, and the processes that work on it. */
+  /** Where the database stands: what its store says of itself, the safepoint, the processes that work on it and their coordinator. */
   async status(): Promise<DatabaseStatus> {
     const { store, safepoint, oracle, environment } = this.#open();
     const at = await safepoint.current();
@@ -296,6 +303,7 @@ export class Database {
       safepoint: at,
       safepointAgeMs: at === 0 ? undefined : Math.max(0, environment.now() - at / 1_000),
       sessions: await this.#sessions.list(),
+      coordinator: await (this.#coordination?.status() ?? coordinatorStatus(store, environment)),
     };
   }
 
@@ -316,6 +324,8 @@ export class Database {
     await this.#collector.stop();
     await this.#publisher.stop();
     await this.#context.background.settled();
+    await this.#sessions.close();
+    await this.#coordination?.close();
     await this.#context.store.close();
   }
 

@@ -4,7 +4,10 @@ import { InvalidArgumentError } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
 import type { OpenOptions } from "./options.js";
 
-/** Where a database is: `memory:`, a folder (also as `file:`), or a store that the program made itself. */
+/**
+ * Where a database is: `memory:`, a folder (also as `file:`), `bigtable://PROJECT/INSTANCE`, or a store that the program
+ * made itself.
+ */
 export type Location = string | URL | RowStore;
 
 /** Opens the store of a location. Each store's code is loaded when it is first used. */
@@ -16,14 +19,20 @@ export async function openStore(
   if (typeof location === "object" && !(location instanceof URL)) return checkStore(location);
   const place = location instanceof URL ? location.href : location;
   if (typeof place !== "string" || place === "") {
-    throw new InvalidArgumentError('A location is "memory:", a folder such as "./data", or a `RowStore`.');
+    throw new InvalidArgumentError(
+      'A location is "memory:", a folder such as "./data", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
+    );
   }
   if (place === "memory:") {
     const { memoryStore } = await import("../store/memory/index.js");
     return memoryStore({ environment });
   }
-  const { openLmdbStore } = await import("../store/lmdb/index.js");
   const { durability, noReadAhead, create } = options;
+  if (place.startsWith("bigtable:")) {
+    const { openBigtableStore } = await import("../store/bigtable/index.js");
+    return await openBigtableStore(place, { environment, create });
+  }
+  const { openLmdbStore } = await import("../store/lmdb/index.js");
   return openLmdbStore(folderOf(place), { environment, durability, noReadAhead, create });
 }
 
@@ -34,7 +43,7 @@ function folderOf(place: string): string {
   if (scheme === undefined) return place;
   throw new InvalidArgumentError(
     `There is no store for locations that begin with "${scheme}:" (${place}). A location is "memory:", a folder such as ` +
-      '"./data" or "file:./data", or a `RowStore`.',
+      '"./data" or "file:./data", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
   );
 }
 

@@ -1,7 +1,11 @@
-import { systemEnvironment } from "../environment/index.js";
+import { type Environment, systemEnvironment } from "../environment/index.js";
 import { parkedTable, Registry, Sessions } from "../observer/index.js";
+import type { LeaderFailure } from "../oracle/index.js";
+import type { RowStore } from "../store/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
 import { buildContext } from "./context.js";
+import { Coordination } from "./coordination.js";
+import { chooseCoordinator } from "./coordinator-choice.js";
 import { Database } from "./database.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
@@ -13,8 +17,9 @@ import { settleRetention } from "./retention.js";
  * `RowStore`. Records the tables and registers the observers given.
  *
  * @throws InvalidArgumentError for options that cannot be meant; StoreDamagedError, StoreVersionError or StoreError where
- * the folder is not a database that can be used; SchemaError or ObserverError where tables or observers contradict what
- * is recorded. Nothing was changed then.
+ * the folder is not a database that can be used; OracleUnavailableError where timestamps are to come from a coordinator and none
+ * leads; CoordinatorError where it refuses this process; SchemaError or ObserverError where tables or observers contradict
+ * what is recorded. Nothing was changed then.
  *
  * @example
  * await using db = await open("./data", { observers: [cluster] });
@@ -23,19 +28,55 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
   checkOptions(options);
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
+  let coordination: Coordination | undefined;
   try {
     await store.prepare([systemTable, hintTable, parkedTable]);
-    const settings = checkSettings(options, await settleRetention(store, environment, options.retentionMs));
-    const registry = new Registry({ store, environment });
-    const sessions = new Sessions({ store, environment });
-    const context = buildContext(store, environment, registry, sessions, options, settings);
-    registry.attach(context);
-    sessions.attach(context);
-    if (options.logger !== undefined) logEvents(context.events, options.logger);
-    await registry.register(options.tables ?? [], options.observers ?? []);
-    return new Database({ context, registry, sessions, settings, observers: options.observers ?? [] });
+    const failures = new Failures();
+    coordination = await coordinate(store, environment, options, failures);
+    return await openDatabase(store, environment, options, coordination, failures);
   } catch (error) {
+    await coordination?.close();
     await store.close();
     throw error;
   }
+}
+
+/** What fails before anybody can listen is told by the error that it leads to. */
+class Failures {
+  listener: ((failure: LeaderFailure) => void) | undefined;
+
+  readonly tell = (failure: LeaderFailure) => this.listener?.(failure);
+}
+
+async function coordinate(
+  store: RowStore,
+  environment: Environment,
+  options: OpenOptions,
+  { tell: onFailure }: Failures,
+): Promise<Coordination | undefined> {
+  const choice = chooseCoordinator(store, options.coordinator, options.oracle);
+  if (choice === undefined) return undefined;
+  const isOracle = store.atomic === undefined && options.oracle === undefined;
+  return await Coordination.open({ store, environment, choice, isOracle, onFailure });
+}
+
+async function openDatabase(
+  store: RowStore,
+  environment: Environment,
+  options: OpenOptions,
+  coordination: Coordination | undefined,
+  failures: Failures,
+): Promise<Database> {
+  const { tables = [], observers = [], logger } = options;
+  const settings = checkSettings(options, await settleRetention(store, environment, options.retentionMs));
+  const registry = new Registry({ store, environment });
+  const sessions = new Sessions({ store, environment, cluster: coordination?.cluster });
+  const asked = { ...options, oracle: coordination?.oracle ?? options.oracle };
+  const context = buildContext(store, environment, registry, sessions, asked, settings);
+  failures.listener = (failure) => context.events.emit("backgroundFailure", failure);
+  registry.attach(context);
+  sessions.attach(context);
+  if (logger !== undefined) logEvents(context.events, logger);
+  await registry.register(tables, observers);
+  return new Database({ context, registry, sessions, settings, observers, coordination });
 }

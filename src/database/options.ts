@@ -4,6 +4,7 @@ import type { Observer } from "../observer/index.js";
 import type { Oracle } from "../oracle/index.js";
 import type { AnyTable } from "../schema/index.js";
 import type { CommitHooks } from "../transaction/index.js";
+import { type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
 
 /** Where a database's messages go: `console`, or any logger with these methods. Default: nowhere. */
 export interface Logger {
@@ -41,8 +42,15 @@ export interface OpenOptions {
   readonly logger?: Logger | undefined;
   /** Time, randomness and timers. Default: the system's. */
   readonly environment?: Environment | undefined;
-  /** The oracle of a store that has no counter of its own. */
+  /** The oracle of a store that has no counter of its own, where it is not the coordinator's. */
   readonly oracle?: Oracle | undefined;
+  /**
+   * The cluster's coordinator: timestamps where the store does not count by itself, and who lives and works on what. `HOST:PORT`
+   * of one or several; `"auto"` finds it by the lease in the store, and starts one inside this process where nobody leads; `false` for
+   * none; an object for tokens and TLS. Default: found by the lease where the store does not count by itself and no `oracle` is
+   * given; else none.
+   */
+  readonly coordinator?: CoordinatorOption | undefined;
   /** For tests: stops at, fails or answers for the steps of commits. */
   readonly hooks?: CommitHooks | undefined;
   /** Makes the database where there is none. With `false`, that is a `StoreError`. Default: true. */
@@ -65,6 +73,7 @@ const minuteMs = 60_000;
 /** Checks what can be checked before anything is opened. */
 export function checkOptions(options: OpenOptions): void {
   checkChoices(options);
+  coordinatorChoice(options.coordinator);
   checkSettings(options, hourMs);
 }
 

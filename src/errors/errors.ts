@@ -22,6 +22,7 @@ export type ErrorCode =
   | "STORE_VERSION"
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
+  | "COORDINATOR"
   | "CLOSED"
   | "INTERNAL";
 
@@ -170,6 +171,27 @@ export class NotLeaderError extends PercolatorError {
 export class OracleUnavailableError extends PercolatorError {
   readonly code = "ORACLE_UNAVAILABLE";
   override readonly retryable = true;
+}
+
+/** What about a coordinator is wrong: see {@link CoordinatorError.reason}. */
+export type CoordinatorFault = "token" | "tls" | "version" | "message" | "use";
+
+export interface CoordinatorDetails extends ErrorDetails {
+  readonly reason?: CoordinatorFault | undefined;
+}
+
+/**
+ * A coordinator and its client do not fit, and asking again does not help: a wrong token, TLS on one side only or a certificate
+ * that is not trusted, another version or another service, a message that cannot be read.
+ */
+export class CoordinatorError extends PercolatorError {
+  readonly code = "COORDINATOR";
+  readonly reason: CoordinatorFault;
+
+  constructor(message: string, details: CoordinatorDetails = {}) {
+    super(message, details);
+    this.reason = details.reason ?? "use";
+  }
 }
 
 /** The database, transaction, snapshot or worker was closed, committed or rolled back before. */

@@ -73,8 +73,32 @@ describe("metrics", () => {
     events.emit("run", { ...run, outcome: "failed", delayMs: undefined });
     const snapshot = metrics.snapshot();
     expect(snapshot).toMatchObject({ commits: 3, cellsCommitted: 9, conflicts: 1 });
-    expect(snapshot.observers["o"]?.runs).toMatchObject({ committed: 1, failed: 1, parked: 0 });
-    expect(snapshot.observers["o"]?.delay.count).toBe(1);
+    expect(snapshot.observers.o?.runs).toMatchObject({ committed: 1, failed: 1, parked: 0 });
+    expect(snapshot.observers.o?.delay.count).toBe(1);
+  });
+
+  test("count requests by kind and for each commit, and what was fetched ahead by observer", () => {
+    const events = new Emitter();
+    const metrics = new Metrics(events);
+    for (const kind of ["read", "read", "scan", "conditionalMutation", "plainMutation", "timestamp"] as const)
+      events.emit("request", { kind });
+    expect(metrics.snapshot().requests).toMatchObject({ total: 6, perTransaction: 0 });
+    for (let round = 0; round < 4; round++) events.emit("commit", commit);
+    events.emit("joined", { mutations: 5 });
+    events.emit("prefetch", { observer: "o", hits: 3, misses: 1, wasted: 2 });
+    events.emit("prefetch", { observer: "o", hits: 1, misses: 0, wasted: 0 });
+    const { requests, observers } = metrics.snapshot();
+    expect(requests).toEqual({
+      read: 2,
+      scan: 1,
+      conditionalMutation: 1,
+      plainMutation: 1,
+      timestamp: 1,
+      total: 6,
+      joined: 4,
+      perTransaction: 1.5,
+    });
+    expect(observers.o?.prefetch).toEqual({ hits: 4, misses: 1, wasted: 2 });
   });
 
   test("distributions keep count and maximum of all, and percentiles of the newest", () => {
@@ -83,7 +107,7 @@ describe("metrics", () => {
     for (let value = 1; value <= 5_000; value++) {
       events.emit("run", { ...run, durationMs: value, delayMs: undefined });
     }
-    const { duration } = metrics.snapshot().observers["o"]!;
+    const { duration } = metrics.snapshot().observers.o!;
     expect(duration.count).toBe(5_000);
     expect(duration.maximum).toBe(5_000);
     expect(duration.sum).toBe((5_000 * 5_001) / 2);

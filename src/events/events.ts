@@ -40,6 +40,23 @@ export interface EventMap {
     readonly attempts: number;
     readonly error: unknown;
   };
+  /**
+   * Something was asked of a store that is not in this process, or of the oracle. Such requests as the store gathers count one
+   * each.
+   */
+  request: { readonly kind: RequestKind };
+  /** So many guarded mutations of one row were sent as one, and were one request for that. */
+  joined: { readonly mutations: number };
+  /**
+   * A run ended that had cells of rows fetched ahead, by what earlier runs of its observer had read: how many of those it read
+   * (`hits`) and never read (`wasted`), and for how many others it had to ask again (`misses`).
+   */
+  prefetch: {
+    readonly observer: string;
+    readonly hits: number;
+    readonly misses: number;
+    readonly wasted: number;
+  };
   /** A pass of garbage collection ended. */
   collect: {
     readonly safepoint: number;
@@ -48,6 +65,11 @@ export interface EventMap {
     readonly durationMs: number;
   };
 }
+
+/**
+ * What is asked for: a row or a cell; a range; a mutation of one row under guards, or without; a timestamp.
+ */
+export type RequestKind = "read" | "scan" | "conditionalMutation" | "plainMutation" | "timestamp";
 
 export type EventName = keyof EventMap;
 export type EventListener<N extends EventName> = (event: EventMap[N]) => void;

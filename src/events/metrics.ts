@@ -1,5 +1,5 @@
 import type { Emitter } from "./emitter.js";
-import type { EventMap } from "./events.js";
+import type { EventMap, RequestKind } from "./events.js";
 
 /** A distribution: how many, their sum, and percentiles of the newest samples. */
 export interface Distribution {
@@ -10,6 +10,15 @@ export interface Distribution {
   readonly p99: number;
 }
 
+/** Requests to a store that is not in this process, and to its oracle; none where both are. */
+export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
+  readonly total: number;
+  /** Guarded mutations that needed no request of their own, since they went with another one of their row. */
+  readonly joined: number;
+  /** All requests for each commit: of transactions that did not commit, and of looking for work, too. 0 before the first. */
+  readonly perTransaction: number;
+}
+
 /** Figures of one observer, since the database was opened in this process. */
 export interface ObserverMetrics {
   readonly runs: Readonly<Record<EventMap["run"]["outcome"], number>>;
@@ -17,6 +26,8 @@ export interface ObserverMetrics {
   readonly duration: Distribution;
   /** Milliseconds from the commit of a change to the commit of its run. */
   readonly delay: Distribution;
+  /** Cells that were fetched ahead and read, were asked for once more, or were fetched for nothing. */
+  readonly prefetch: { readonly hits: number; readonly misses: number; readonly wasted: number };
 }
 
 /** Figures since the database was opened in this process. */
@@ -31,6 +42,7 @@ export interface MetricsSnapshot {
   readonly collections: number;
   readonly versionsDropped: number;
   readonly safepoint: number;
+  readonly requests: RequestMetrics;
   readonly observers: Readonly<Record<string, ObserverMetrics>>;
 }
 
@@ -60,6 +72,7 @@ class ObserverCounts {
   readonly runs = { committed: 0, clean: 0, conflict: 0, failed: 0, timeout: 0, parked: 0 };
   readonly duration = new Sampled();
   readonly delay = new Sampled();
+  readonly prefetch = { hits: 0, misses: 0, wasted: 0 };
 }
 
 /** Counters and distributions, made from the events and from nothing else. */
@@ -67,6 +80,14 @@ export class Metrics {
   readonly #counts = { commits: 0, cellsCommitted: 0, conflicts: 0, rollbacks: 0, hints: 0 };
   readonly #rare = { backgroundFailures: 0, collections: 0, versionsDropped: 0, safepoint: 0 };
   readonly #locks = { "rolled-forward": 0, "rolled-back": 0, pushed: 0, waited: 0 };
+  readonly #requests: Record<RequestKind, number> = {
+    read: 0,
+    scan: 0,
+    conditionalMutation: 0,
+    plainMutation: 0,
+    timestamp: 0,
+  };
+  #joined = 0;
   readonly #observers = new Map<string, ObserverCounts>();
 
   constructor(events: Emitter) {
@@ -88,15 +109,30 @@ export class Metrics {
       rare.versionsDropped += event.versionsDropped;
       rare.safepoint = event.safepoint;
     });
+    events.on("request", ({ kind }) => this.#requests[kind]++);
+    events.on("joined", ({ mutations }) => {
+      this.#joined += mutations - 1;
+    });
+    events.on("prefetch", ({ observer, hits, misses, wasted }) => {
+      const { prefetch } = this.#observer(observer);
+      prefetch.hits += hits;
+      prefetch.misses += misses;
+      prefetch.wasted += wasted;
+    });
     events.on("run", (event) => this.#countRun(event));
   }
 
-  #countRun(event: EventMap["run"]): void {
-    let counts = this.#observers.get(event.observer);
+  #observer(name: string): ObserverCounts {
+    let counts = this.#observers.get(name);
     if (counts === undefined) {
       counts = new ObserverCounts();
-      this.#observers.set(event.observer, counts);
+      this.#observers.set(name, counts);
     }
+    return counts;
+  }
+
+  #countRun(event: EventMap["run"]): void {
+    const counts = this.#observer(event.observer);
     counts.runs[event.outcome]++;
     counts.duration.add(event.durationMs);
     if (event.delayMs !== undefined) counts.delay.add(event.delayMs);
@@ -106,9 +142,22 @@ export class Metrics {
   snapshot(): MetricsSnapshot {
     const observers: Record<string, ObserverMetrics> = {};
     for (const [name, counts] of this.#observers) {
-      const { runs, duration, delay } = counts;
-      observers[name] = { runs: { ...runs }, duration: duration.distribution(), delay: delay.distribution() };
+      const { runs, duration, delay, prefetch } = counts;
+      observers[name] = {
+        runs: { ...runs },
+        duration: duration.distribution(),
+        delay: delay.distribution(),
+        prefetch: { ...prefetch },
+      };
     }
-    return { ...this.#counts, ...this.#rare, locksResolved: { ...this.#locks }, observers };
+    const locksResolved = { ...this.#locks };
+    return { ...this.#counts, ...this.#rare, locksResolved, requests: this.#countedRequests(), observers };
+  }
+
+  #countedRequests(): RequestMetrics {
+    const total = Object.values(this.#requests).reduce((sum, count) => sum + count, 0);
+    const { commits } = this.#counts;
+    const perTransaction = commits === 0 ? 0 : total / commits;
+    return { ...this.#requests, total, joined: this.#joined, perTransaction };
   }
 }

@@ -22,6 +22,7 @@ function taskFor(of: Observer, row: string, timestamp: number): Task {
     timestamp,
     state: undefined,
     phase: "running",
+    isClaimed: false,
     again: 0,
     setbacks: 0,
     chain: 0,

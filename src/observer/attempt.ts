@@ -5,6 +5,7 @@ import { encodeAcknowledgment } from "./acknowledgment.js";
 import { type GiveUp, RunChange } from "./change.js";
 import { type CellState, describeChange, isDue, readCellState } from "./due.js";
 import { classify, EndlessObserverError, type FailureKind, RunError } from "./failure.js";
+import { foresightOf, type RunForesight } from "./foresight.js";
 import { deleteHint } from "./hint.js";
 import { parkedEntryCell } from "./parked-entry.js";
 import type { RegisteredObserver } from "./registered.js";
@@ -77,14 +78,35 @@ class Attempt {
   readonly #options: AttemptOptions;
   readonly #tx: CoreTransaction;
   readonly #registered: RegisteredObserver;
+  readonly #foresight: RunForesight | undefined;
+  /** Whether the program's function came to its end. */
+  #isWhole = false;
 
   constructor(options: AttemptOptions, tx: CoreTransaction, registered: RegisteredObserver) {
     this.#options = options;
     this.#tx = tx;
     this.#registered = registered;
+    this.#foresight = foresightOf(tx.context, registered.name, options.task.cell);
+    if (this.#foresight !== undefined) tx.reader.foresee(this.#foresight);
   }
 
+  /** Called once. */
   async run(): Promise<AttemptResult> {
+    try {
+      return await this.#run();
+    } finally {
+      if (this.#foresight !== undefined) this.#tellPrefetched(this.#foresight);
+    }
+  }
+
+  #tellPrefetched(foresight: RunForesight): void {
+    const { hits, misses, wasted } = foresight.end(this.#isWhole);
+    const { events } = this.#tx.context;
+    if (hits + misses + wasted === 0 || !events.heard("prefetch")) return;
+    events.emit("prefetch", { observer: this.#registered.name, hits, misses, wasted });
+  }
+
+  async #run(): Promise<AttemptResult> {
     const { task } = this.#options;
     const start = this.#tx.startTimestamp;
     const state = await readCellState(this.#tx, this.#registered, task.cell);
@@ -133,6 +155,7 @@ class Attempt {
     } catch (error) {
       throw new RunError(error, giveUp.reason);
     }
+    this.#isWhole = true;
     if (!this.#tx.isOpen) {
       throw new ObserverError(
         `Observer "${observer.name}" ended the transaction that it was given, on ${showCell(task.cell)}: it is committed by ` +
@@ -210,7 +233,9 @@ class Attempt {
   /** Takes the hint away; a failure leaves it to whoever finds it next. */
   async #removeHint(): Promise<MutationAnswer> {
     const { context, startTimestamp } = this.#tx;
-    const removing = context.store.mutate(deleteHint(this.#options.task.hint, startTimestamp));
+    const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, startTimestamp));
+    const isDistant = !context.store.capabilities.atomicBatches;
+    const removing = isDistant ? context.background.send(remove) : remove();
     context.background.track(removing.then(ignore, ignore));
     try {
       return await removing;

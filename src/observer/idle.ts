@@ -1,6 +1,7 @@
 import { sleep } from "../environment/index.js";
 import { abortError, ObserverError, throwIfAborted } from "../errors/index.js";
 import type { WorkerPool } from "./pool.js";
+import { Stillness } from "./stillness.js";
 import { type Survey, surveyHints } from "./survey.js";
 
 /** How far the work is. */
@@ -64,19 +65,16 @@ function unlessAborted(waited: Promise<void>, signal: AbortSignal): Promise<void
 async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphans: boolean): Promise<void> {
   const { board, sessions, registry } = pool;
   const { environment } = registry.context;
+  const stillness = new Stillness(pool);
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     throwIfAborted(signal, "Waiting until nothing is due");
     await board.whenQuiet(signal);
-    const survey = await surveyHints(pool, signal);
+    const survey = await surveyHints(pool, signal, stillness);
     if (!survey.busy && survey.isSnapshot && board.isQuiet) {
-      if (survey.orphans.size === 0 || !refuseOrphans) {
+      if (survey.orphans.size === 0 || (await areOrphans(pool, stillness, refuseOrphans, signal))) {
         await registry.context.background.settled();
         return;
       }
-      // Somebody may have come meanwhile who runs them.
-      await sessions.refresh();
-      const again = await surveyHints(pool, signal);
-      if (!again.busy && again.orphans.size > 0) throw orphansError(again);
     }
     // A worker that cannot begin, because its store fails, is waited for by nobody for ever.
     await unlessAborted(pool.scan(), signal);
@@ -86,6 +84,20 @@ async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphan
       if (pauseMs === longestPauseMs) await sessions.refresh();
     }
   }
+}
+
+/** Whether nobody runs what stands: somebody may have come meanwhile, or was not yet known here. */
+async function areOrphans(
+  pool: WorkerPool,
+  stillness: Stillness,
+  refuseOrphans: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  await pool.sessions.refresh();
+  const again = await surveyHints(pool, signal, stillness);
+  if (again.busy) return false;
+  if (again.orphans.size > 0 && refuseOrphans) throw orphansError(again);
+  return again.isSnapshot && pool.board.isQuiet;
 }
 
 function orphansError({ orphans }: Survey): ObserverError {

@@ -1,6 +1,8 @@
 import { ClosedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
-import type { Hint } from "../transaction/index.js";
+import type { CellAddress, Hint } from "../transaction/index.js";
+import { BusyReport } from "./busy-report.js";
+import { Claims } from "./claims.js";
 import { type DrainOptions, type IdleOptions, untilIdle } from "./idle.js";
 import { isObserver, type Observer } from "./observer.js";
 import type { Registry } from "./registry.js";
@@ -25,13 +27,17 @@ export interface PoolOptions {
   readonly sessions: Sessions;
   /** The observers that this process hosts, registered. */
   readonly observers: readonly Observer[];
-  /** The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024. */
+  /**
+   * The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024; 256 in a cluster, where what
+   * waits is claimed and nobody else does it.
+   */
   readonly queueLimit?: number | undefined;
 }
 
 const defaultConcurrency = 64;
 const mostConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
+const clusterQueueLimit = 256;
 
 /** The workers of one open database, and what they share: the claims, the queues, the session. */
 export class WorkerPool {
@@ -40,6 +46,10 @@ export class WorkerPool {
   readonly shares: Shares;
   readonly board: TaskBoard;
   readonly runner: Runner;
+  /** The rows that this process works on, where a cluster's service knows of them. */
+  readonly claims: Claims | undefined;
+  /** Says there whether this process has runs in flight. */
+  readonly busy: BusyReport | undefined;
   #hosted: readonly Observer[];
   readonly #workers = new Map<Worker, readonly Observer[]>();
   readonly #worked = new Map<string, Observer>();
@@ -52,11 +62,19 @@ export class WorkerPool {
     this.sessions = options.sessions;
     this.shares = new Shares(options.sessions);
     this.#hosted = options.observers;
+    const { environment } = options.registry.context;
+    const { cluster } = options.sessions;
+    const onFailure = (doing: string, error: unknown) => this.#report(doing, error);
+    this.claims = cluster && new Claims(cluster);
+    this.busy = cluster && new BusyReport({ cluster, environment, onFailure });
     this.board = new TaskBoard({
-      environment: options.registry.context.environment,
-      queueLimit: options.queueLimit ?? defaultQueueLimit,
+      environment,
+      queueLimit: options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : clusterQueueLimit),
       isWorked: (observer) => this.#worked.has(observer),
       onReady: () => this.pump(),
+      onForget: ({ isClaimed, hint }) => {
+        if (isClaimed) this.claims?.give(hint);
+      },
     });
     this.runner = new Runner(this.registry, this.sessions, this.board);
     this.#unlisten = this.registry.onCommitted((hints, commit) => this.#committed(hints, commit));
@@ -82,9 +100,11 @@ export class WorkerPool {
   }
 
   #stopInBackground(worker: Worker): void {
-    worker.stop().catch((error: unknown) => {
-      this.registry.context.events.emit("backgroundFailure", { doing: "stopping a worker", error });
-    });
+    worker.stop().catch((error: unknown) => this.#report("stopping a worker", error));
+  }
+
+  #report(doing: string, error: unknown): void {
+    this.registry.context.events.emit("backgroundFailure", { doing, error });
   }
 
   #find(wanted: Observer | string): Observer {
@@ -133,16 +153,28 @@ export class WorkerPool {
     for (const worker of this.#workers.keys()) worker.pump();
   }
 
-  /** Hints of a commit in this process: those of its own share are run at once. */
+  /** Hints of a commit in this process: those of its own share, or in a cluster those that it can claim, are run at once. */
   #committed(hints: readonly Hint[], timestamp: number): void {
     if (this.#worked.size === 0) return;
     for (const { observer: name, address: hint, cell } of hints) {
       const observer = this.#worked.get(name);
       if (observer === undefined) continue;
       const bucket = hint.row[name.length + 1]!;
-      if (!this.shares.owns(observer, bucket)) continue;
-      this.board.offer({ observer, cell, hint, timestamp, state: undefined, takenBy: undefined });
+      const isClaimed = this.claims !== undefined;
+      if (!isClaimed && !this.shares.owns(observer, bucket)) continue;
+      const offer = { observer, cell, hint, timestamp, state: undefined, takenBy: undefined, isClaimed };
+      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(name, cell, hint);
     }
+  }
+
+  /** Nobody waits for the answer: where another has it already, it is let go, or the two runs are told apart by their commits. */
+  #claim(observer: string, cell: CellAddress, hint: CellAddress): void {
+    const answer = this.claims!.take(hint);
+    const withdraw = (isGranted: boolean) => {
+      if (!isGranted) this.board.withdraw(observer, cell);
+    };
+    if (answer instanceof Promise) void answer.then(withdraw);
+    else withdraw(answer);
   }
 
   /** Whether more stands in the store than fitted into the queues. */
@@ -208,5 +240,6 @@ export class WorkerPool {
     }
     this.#unlisten();
     await Promise.all([...this.#workers.keys()].map((worker) => worker.stop(options)));
+    this.busy?.close();
   }
 }

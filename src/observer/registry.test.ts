@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { ObserverError, SchemaError } from "../errors/index.js";
 import { definition, family, int, signal, table, text } from "../schema/index.js";
+import type { RangeRead } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
-import { observer } from "./index.js";
+import { type Observer, observer } from "./index.js";
 import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
 import { documents, length, words } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
 
 const open: TestDatabase[] = [];
 
@@ -166,6 +168,48 @@ describe("the registry on a store of one-row mutations", () => {
     await worker.pool.drain();
     expect(await writer.transact((tx) => tx.get(documents.length, "a"))).toBe(4);
     expect(await countHints(store)).toEqual({});
+  });
+});
+
+describe("many who find what was read of the registry too old", () => {
+  /** A store of one-row mutations, its clock, and how often the registry was read whole. */
+  async function aging() {
+    const environment = new TestEnvironment();
+    const store = memoryStore({ atomicBatches: false, environment });
+    const counted = { reads: 0 };
+    const readAtOnce = store.readRange.bind(store);
+    store.readRange = async (read: RangeRead) => {
+      if (Buffer.from(read.start?.row ?? "").toString() === "registry/") counted.reads++;
+      await Promise.resolve();
+      return readAtOnce(read);
+    };
+    let last = 0;
+    const oracle = { next: async () => ++last, latest: () => last };
+    const options = { environment, store, oracle, commit: "two-phase", cacheMs: 1_000 } as const;
+    const db = await start({ ...options, observers: [length] });
+    const change = async (observers: readonly Observer[]) => db.registry.register([], observers);
+    return { environment, counted, registry: db.registry, change };
+  }
+
+  test("share one read of it", async () => {
+    const { environment, counted, registry } = await aging();
+    await environment.advance(2_000);
+    counted.reads = 0;
+    const views = await Promise.all(Array.from({ length: 64 }, async () => registry.fresh()));
+    expect(counted.reads).toBe(1);
+    expect(new Set(views).size).toBe(1);
+    await environment.advance(2_000);
+    await registry.fresh();
+    expect(counted.reads).toBe(2);
+  });
+
+  test("but not one that began before a change of their own", async () => {
+    const { environment, registry, change } = await aging();
+    await environment.advance(2_000);
+    const [before] = [registry.fresh(), await change([words])];
+    expect((await registry.fresh()).observers.has("words")).toBe(true);
+    await before;
+    expect((await registry.fresh()).observers.has("words")).toBe(true);
   });
 });
 

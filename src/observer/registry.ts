@@ -60,6 +60,8 @@ export class Registry implements Schemas, Notifications {
   #context: TransactionContext | undefined;
   #view: RegistryView | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
+  /** A read under way, for all who need one meanwhile. */
+  #asked: { readonly at: number; readonly answer: Promise<RegistryView> } | undefined;
   #lastKnown: TableDefinition | undefined;
   /** When this process first saw each observer as it is registered now. */
   readonly #noticed = new Map<string, { readonly edition: string; readonly noticedAt: number }>();
@@ -100,11 +102,29 @@ export class Registry implements Schemas, Notifications {
     if (this.#view === undefined) return this.#load();
     if (!this.#store.capabilities.atomicBatches) {
       const age = this.#environment.monotonic() - this.#readAt;
-      return age < this.cacheMs ? this.#view : this.#load();
+      return age < this.cacheMs ? this.#view : this.#recent();
     }
     const page = this.#store.readRow(readGeneration);
     if (page instanceof Promise) return page.then((answer) => this.#unlessChanged(answer));
     return this.#unlessChanged(page);
+  }
+
+  /** As a read of its own, or the answer to one under way that counts as new: what is kept is as old. */
+  #recent(): Promise<RegistryView> {
+    const at = this.#environment.monotonic();
+    if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
+    const asked = { at, answer: this.#load() };
+    this.#asked = asked;
+    const end = () => {
+      if (this.#asked === asked) this.#asked = undefined;
+    };
+    asked.answer.then(end, end);
+    return asked.answer;
+  }
+
+  /** Reads the registry anew, whatever the age of what is known. */
+  reload(): Promise<RegistryView> {
+    return this.#load();
   }
 
   /** For how long this process has known an observer as it is registered now, in milliseconds of its own clock. */
@@ -205,7 +225,10 @@ export class Registry implements Schemas, Notifications {
         if (changed) tx.write({ ...generationCell, value: nothing });
         await tx.commit();
         // The next to ask sees the change, also where what was read is kept for a while.
-        if (changed) this.#readAt = Number.NEGATIVE_INFINITY;
+        if (changed) {
+          this.#readAt = Number.NEGATIVE_INFINITY;
+          this.#asked = undefined;
+        }
       } finally {
         tx.rollback();
       }

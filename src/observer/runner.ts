@@ -37,11 +37,8 @@ export class Runner {
   /** Runs a task that was taken from the board, and hands it back. Never rejects. */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
     try {
-      await this.#countCrash(task);
-      const { attempts = 0, crashes = 0 } = task.state ?? freshState;
-      if (attempts >= task.observer.attempts) await this.#parkUnrun(task, attempts);
-      else if (crashes >= crashesToRunAlone) await this.#runAlone(task, giveUp);
-      else await this.#attempt(task, giveUp);
+      if (this.#crashesOf(task) >= crashesToRunAlone) await this.#runAlone(task, giveUp);
+      else await this.#runCounted(task, giveUp);
     } catch (error) {
       this.#report(`running observer "${task.observer.name}"`, error);
       task.setbacks++;
@@ -53,7 +50,28 @@ export class Runner {
     return this.#registry.context.environment;
   }
 
-  /** What may have ended its process is run one at a time, so that it is found out which it was. */
+  async #runCounted(task: Task, giveUp: GiveUp): Promise<void> {
+    await this.#countCrash(task);
+    const { attempts } = task.state ?? freshState;
+    if (attempts >= task.observer.attempts) await this.#parkUnrun(task, attempts);
+    else await this.#attempt(task, giveUp);
+  }
+
+  /** How often its process ended while it was due, the last time included. */
+  #crashesOf(task: Task): number {
+    const { crashes = 0 } = task.state ?? freshState;
+    return crashes + (this.#isSuspect(task) || task.state?.runner !== undefined ? 1 : 0);
+  }
+
+  #isSuspect({ timestamp, state, observer }: Task): boolean {
+    const upTo = this.#sessions.suspectUpTo(observer.name);
+    return timestamp <= upTo && (state?.countedUpTo ?? 0) < upTo;
+  }
+
+  /**
+   * What may have ended its process is run one at a time, so that it is found out which it was. It is counted when its turn has
+   * come: what never gets one, since another ends the process again and again, is not to be given up for it.
+   */
   async #runAlone(task: Task, giveUp: GiveUp): Promise<void> {
     const before = this.#alone;
     let release = () => {};
@@ -62,7 +80,7 @@ export class Runner {
     });
     await before;
     try {
-      await this.#attempt(task, giveUp);
+      await this.#runCounted(task, giveUp);
     } finally {
       release();
     }
@@ -75,7 +93,7 @@ export class Runner {
   async #countCrash(task: Task): Promise<void> {
     const state = task.state ?? freshState;
     const upTo = this.#sessions.suspectUpTo(task.observer.name);
-    const isSuspect = task.timestamp <= upTo && (state.countedUpTo ?? 0) < upTo;
+    const isSuspect = this.#isSuspect(task);
     const wasLong = state.runner !== undefined;
     if (!isSuspect && !wasLong) return;
     const counted: HintState = {

@@ -3,11 +3,22 @@ import { ObserverError } from "../errors/index.js";
 import type { Observer } from "./observer.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./registry-view.js";
-import type { Scanner } from "./scanner.js";
+
+/** Finds the hints of one observer for one worker (PROTOCOL section 5, "finding work"). */
+export interface HintScanner {
+  readonly observer: Observer;
+  /** Whether there was more to find than the queue could take. */
+  readonly isUnfinished: boolean;
+  /** Looks for hints until there are no more or the queue is full. Answers how many it found to do. */
+  scan(): Promise<number>;
+}
 
 const firstPollMs = 50;
 const longestPollMs = 250;
 const longestPauseMs = 1_000;
+/** Where any process finds any hint, so many together look as often as one alone would. */
+const sessionsOfOnePoll = 8;
+const longestCrowdedPollMs = 10_000;
 /** Pauses last so many times as long as the scan before them. */
 const restForWork = 4;
 
@@ -17,7 +28,8 @@ const restForWork = 4;
  */
 export class ScanLoop {
   readonly #registry: Registry;
-  readonly #scanners: readonly Scanner[];
+  readonly #scanners: readonly HintScanner[];
+  readonly #sessions: () => number;
   readonly #outdated = new Set<string>();
   #pollMs = firstPollMs;
   #timer: Timer | undefined;
@@ -25,9 +37,11 @@ export class ScanLoop {
   #wokenMeanwhile = false;
   #stopped = false;
 
-  constructor(registry: Registry, scanners: readonly Scanner[]) {
+  /** `sessions`: how many processes share the work in such a way that each may find all of it. */
+  constructor(registry: Registry, scanners: readonly HintScanner[], sessions: () => number) {
     this.#registry = registry;
     this.#scanners = scanners;
+    this.#sessions = sessions;
   }
 
   /** Scans now, or once more after the scan under way. */
@@ -72,7 +86,9 @@ export class ScanLoop {
       const { events } = this.#registry.context;
       events.emit("backgroundFailure", { doing: "looking for observers that are due", error });
     }
-    const pollMs = found > 0 ? firstPollMs : Math.min(longestPollMs, this.#pollMs * 2);
+    const crowd = Math.max(1, this.#sessions() / sessionsOfOnePoll);
+    const longestMs = Math.min(longestCrowdedPollMs, longestPollMs * crowd);
+    const pollMs = found > 0 ? firstPollMs : Math.min(longestMs, this.#pollMs * 2);
     // Where very many hints wait for their time, looking at them must not take all of it.
     const pauseMs = Math.min(longestPauseMs, restForWork * (environment.monotonic() - startedAt));
     this.#pollMs = Math.max(pollMs, pauseMs);

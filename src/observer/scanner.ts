@@ -10,6 +10,7 @@ import {
   type StandingHint,
 } from "./hint.js";
 import type { Observer } from "./observer.js";
+import type { HintScanner } from "./scan-loop.js";
 import type { Sessions } from "./sessions.js";
 import type { Shares } from "./shares.js";
 import type { TaskBoard } from "./task-board.js";
@@ -42,8 +43,8 @@ interface Round {
   jumps: number;
 }
 
-/** Finds the hints of one observer for one worker (PROTOCOL section 5, "finding work"). */
-export class Scanner {
+/** Finds hints where the processes share out their buckets among themselves, without a service between them. */
+export class Scanner implements HintScanner {
   readonly #options: ScannerOptions;
   readonly #prefix: Buffer;
   /** Hints of other processes' shares, by place, with when they were first seen. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { memoryStore } from "../store/memory/index.js";
 import { buckets } from "./hint.js";
 import { listParked, listPending, observer } from "./index.js";
+import { SessionRecords } from "./session-records.js";
 import { Shares } from "./shares.js";
 import { countHints, openTest, type TestDatabase } from "./test-context.js";
 import { documents, length } from "./test-documents.js";
@@ -84,6 +85,90 @@ describe("sessions", () => {
   });
 });
 
+describe("clocks that differ", () => {
+  /** An environment in the same time as another, whose wall clock is ahead. */
+  function ahead(environment: TestEnvironment, byMs: number): TestEnvironment {
+    return new Proxy(environment, {
+      get(target, property) {
+        if (property === "now") return () => target.now() + byMs;
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  test.each([3_600_000, -3_600_000])(
+    "by %d ms: a live process is not cleared away, and a dead one is",
+    async (byMs) => {
+      const environment = new TestEnvironment();
+      const store = memoryStore({ environment });
+      const one = await openTest({ store, environment, observers: [length] });
+      const other = await openTest({ store, environment: ahead(environment, byMs), observers: [length] });
+      const worker = one.pool.work();
+      await environment.advance(500);
+      const second = other.pool.work();
+      await environment.advance(20_000);
+      const sessions = [one.sessions.session, other.sessions.session].sort();
+      for (const db of [one, other]) {
+        expect(db.sessions.suspectUpTo("length")).toBe(0);
+        expect([...db.sessions.hosting("length", 1)].sort()).toEqual(sessions);
+      }
+      // It dies: nothing of it comes to the store any more.
+      const stopped = new TestEnvironment();
+      const dead = await openTest({ store, environment: ahead(stopped, byMs), observers: [length] });
+      dead.pool.work();
+      await stopped.settle();
+      await environment.advance(1_500);
+      await environment.advance(8_000);
+      expect(one.sessions.hosting("length", 1)).not.toContain(dead.sessions.session);
+      expect(one.sessions.suspectUpTo("length")).toBeGreaterThan(0);
+      for (const each of [worker, second]) await environment.until(each.stop());
+    },
+  );
+
+  test("an end has one timestamp, however many clear it away at a time", async () => {
+    const store = memoryStore();
+    const records = new SessionRecords(store, () => undefined);
+    const record = { observers: { length: 1 }, expires: 1, process: "p" };
+    await records.put("s", record);
+    expect(await Promise.all([records.end("s", 10), records.end("s", 11), records.end("s", 12)])).toEqual([
+      10, 10, 10,
+    ]);
+    // It lives after all; its next end is another one.
+    await records.put("s", { ...record, expires: 2 });
+    expect(await records.end("s", 13)).toBe(13);
+    expect(await all(records.all())).toEqual([["s", { ...record, expires: 2 }]]);
+    await records.remove("s");
+    expect(await records.end("s", 14)).toBeUndefined();
+    expect(await all(records.all())).toEqual([]);
+  });
+});
+
+test("a process without workers knows of those elsewhere when it waits until all is done", async () => {
+  const environment = new TestEnvironment();
+  const store = memoryStore({ environment });
+  const releases: (() => void)[] = [];
+  const slow = observer("length", documents.contents, async (tx, { row }) => {
+    await new Promise<void>((resolve) => releases.push(resolve));
+    tx.set(documents.length, row, 1);
+  });
+  const one = await openTest({ store, environment, observers: [slow] });
+  const worker = one.pool.work();
+  await environment.advance(500);
+  await one.transact((tx) => tx.set(documents.contents, "a", "x"));
+  await environment.settle();
+  const other = await openTest({ store, environment });
+  let isOver = false;
+  const idle = other.pool.idle().then(() => {
+    isOver = true;
+  });
+  await environment.advance(300);
+  expect(isOver).toBe(false);
+  for (const release of releases) release();
+  await environment.until(idle);
+  await environment.until(worker.stop());
+});
+
 describe.each(["one-phase", "two-phase"] as const)("workers that end badly, committing in %s", (commit) => {
   test("what a dead process would have done is done by another", async () => {
     const store = memoryStore();
@@ -163,6 +248,47 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     const counted = await last.db.transact((tx) => tx.getMany(documents.words, ["a", "b", "bad", "c"]));
     expect(counted).toEqual([1, 1, 1, 1]);
     expect(await countHints(store)).toEqual({});
+    await last.environment.until(last.worker.stop());
+  });
+
+  test("what waits beside an observer that ends its process at once is all done in the end", async () => {
+    const store = memoryStore();
+    const rows = Array.from({ length: 30 }, (_, index) => `row ${index}`);
+    let deaths = 0;
+    let passedMs = 0;
+    /** A process whose runs all stop when one of them ends it. */
+    const live = async () => {
+      const environment = new TestEnvironment(passedMs);
+      let isDead = false;
+      const killer = observer("killer", documents.contents, async (tx, { row, value }) => {
+        if (value === "bad") {
+          isDead = true;
+          deaths++;
+        }
+        for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+        if (isDead) await forever();
+        tx.set(documents.length, row, 1);
+      });
+      const db = await openTest({ commit, store, environment, observers: [killer] });
+      return { environment, db, worker: db.pool.work() };
+    };
+    const first = await live();
+    await first.db.transact((tx) => {
+      for (const row of rows) tx.set(documents.contents, row, row === "row 13" ? "bad" : "good");
+    });
+    let last = first;
+    for (let life = 1; life <= 5; life++) {
+      for (let waited = 0; deaths < life && waited < 100; waited++) await last.environment.advance(100);
+      expect(deaths).toBe(life);
+      passedMs = last.environment.monotonic() + 6_000;
+      last = await live();
+    }
+    await last.environment.until(last.worker.idle());
+    expect(deaths).toBe(5);
+    const parked = await all(listParked(last.db.registry));
+    expect(parked.map((each) => [each.row, each.attempts])).toEqual([["row 13", 5]]);
+    const lengths = await last.db.transact((tx) => tx.getMany(documents.length, rows));
+    expect(lengths.filter((value) => value === 1)).toHaveLength(29);
     await last.environment.until(last.worker.stop());
   });
 

@@ -1,77 +1,74 @@
-import type { Environment, Timer } from "../environment/index.js";
+import { type Environment, sleep, type Timer } from "../environment/index.js";
 import { InternalError } from "../errors/index.js";
-import { allColumns, type MaybePromise, type Position, type RowStore } from "../store/index.js";
-import {
-  decodeWrite,
-  type Liveness,
-  putHint,
-  systemCell,
-  systemTable,
-  type TransactionContext,
-} from "../transaction/index.js";
-import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "./stored-json.js";
+import type { MaybePromise, RowStore } from "../store/index.js";
+import type { Liveness, TransactionContext } from "../transaction/index.js";
+import type { Cluster } from "./cluster.js";
+import { type HostedObservers, type SessionRecord, SessionRecords } from "./session-records.js";
+import { Sightings } from "./sightings.js";
 import { readSuspicions, suspect } from "./suspicions.js";
-
-/** Names of observers with the version that is run. */
-export type HostedObservers = Readonly<Record<string, number>>;
-
-/** What a session tells the others of itself. */
-export interface SessionRecord {
-  /** The observers that its workers run, each with its version. */
-  readonly observers: HostedObservers;
-  /** Wall time in milliseconds after which it counts as dead. */
-  readonly expires: number;
-  /** The process, by the environment's name for it: where that is known to have ended, nobody waits for the time. */
-  readonly process: string;
-}
-
-const isSessionRecord = record<SessionRecord>({
-  observers: dictionaryOf(isWhole),
-  expires: isTime,
-  process: isString,
-});
 
 export interface SessionsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
+  /** The service that knows who lives, where there is one: it is asked first. */
+  readonly cluster?: Cluster | undefined;
 }
-
-const rowPrefix = "session/";
-const column = Buffer.from("state");
-/** A session has one record, which each sign of life replaces. */
-const recordTimestamp = 1;
 
 const beatMs = 1_000;
 const timeToLiveMs = 5 * beatMs;
 /** How long what was read of other sessions counts as new. */
 const cacheMs = 250;
-
-const noBytes = new Uint8Array(0);
-const unreadable: SessionRecord = Object.freeze({ observers: {}, expires: 0, process: "" });
+/** Sessions are read so much less often for each that there is: all of them together read so many a second. */
+const refreshMsForEach = 10;
+/** A record that stood still for so long is doubtful: the cluster is asked. */
+const stillMs = 1.2 * beatMs;
+/** Nobody is cleared away whose record did not stand still for so long, by the clock of who clears it away. */
+const certainMs = 1.5 * beatMs;
+/** How long the cluster is waited for between signs of life, and by a worker that begins. */
+const askMs = 500;
+const joinMs = 2_000;
+/** The most sessions that the cluster is asked about in one go. */
+const mostAsked = 256;
 
 /**
  * The processes that work on a store, as they tell each other in its system table. A session is recorded while workers stand
- * in it, shows a sign of life each second, and removes its record when it ends. One whose record expires
- * ended uncleanly: what it may have been working on is then suspect.
+ * in it, shows a sign of life each second, and removes its record when it ends. One that shows none any more ended
+ * uncleanly: what it may have been working on is then suspect. Where a cluster's service answers, its word comes first.
  */
 export class Sessions implements Liveness {
   readonly session: string;
+  readonly cluster: Cluster | undefined;
   readonly #store: RowStore;
   readonly #environment: Environment;
+  readonly #records: SessionRecords;
   readonly #listeners = new Set<() => void>();
+  readonly #sightings = new Sightings();
   #context: TransactionContext | undefined;
   #hosted: HostedObservers = {};
   #recorded = false;
+  /** This session's own record, as it was last read. */
+  #own: SessionRecord | undefined;
+  #joining: Promise<void> | undefined;
+  readonly #closing = new AbortController();
   #timer: Timer | undefined;
   #beating: Promise<void> = Promise.resolve();
   #others: ReadonlyMap<string, SessionRecord> = new Map();
+  /** What the cluster said of sessions whose records stood still, when they were last read. */
+  #said: ReadonlyMap<string, boolean> = new Map();
+  /** Sessions that look dead, and are watched a little longer before they are cleared away. */
+  #doubtful = 0;
   #suspicions: ReadonlyMap<string, number> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
     this.session = options.environment.uniqueId();
+    this.cluster = options.cluster;
     this.#store = options.store;
     this.#environment = options.environment;
+    this.#records = new SessionRecords(options.store, (session, error) => {
+      const doing = `reading the record of session ${session}`;
+      this.#attached.events.emit("backgroundFailure", { doing, error });
+    });
   }
 
   /** The second half of making it: what its messages and timestamps need. */
@@ -79,9 +76,23 @@ export class Sessions implements Liveness {
     this.#context = context;
   }
 
-  /** Whether a session lives; undefined for one that is not recorded. */
+  get #attached(): TransactionContext {
+    if (this.#context === undefined) throw new InternalError("The sessions have no context yet.");
+    return this.#context;
+  }
+
+  /**
+   * Whether a session lives: by the word of the cluster, or by its record where nobody answers. Undefined for one that neither
+   * knows: a lock's own time decides then.
+   */
   alive(session: string): MaybePromise<boolean | undefined> {
     if (session === this.session) return true;
+    const said = this.cluster?.alive(session);
+    if (said instanceof Promise) return said.then((answer) => answer ?? this.#recordedAlive(session));
+    return said ?? this.#recordedAlive(session);
+  }
+
+  #recordedAlive(session: string): MaybePromise<boolean | undefined> {
     if (this.#environment.monotonic() - this.#readAt < cacheMs) return this.isLive(session);
     return this.refresh().then(() => this.isLive(session));
   }
@@ -90,23 +101,30 @@ export class Sessions implements Liveness {
   isLive(session: string): boolean | undefined {
     if (session === this.session) return true;
     const record = this.#others.get(session);
-    return record === undefined ? undefined : this.#counts(record);
+    return record === undefined ? undefined : this.#counts(session, record);
   }
 
   /** The live sessions that run this version of an observer, by what was last read; this one among them if it does. */
   hosting(observer: string, version: number): readonly string[] {
     const hosting = [...this.#others]
-      .filter(([, record]) => record.observers[observer] === version && this.#counts(record))
+      .filter(([session, record]) => record.observers[observer] === version && this.#counts(session, record))
       .map(([session]) => session);
     if (this.#hosted[observer] === version) hosting.push(this.session);
     return hosting;
   }
 
+  /** How many are recorded, by what was last read, this one among them. */
+  get size(): number {
+    return this.#others.size + 1;
+  }
+
   /** The processes that run observers and live, this one among them, as they stand in the store. */
   async list(): Promise<ReadonlyMap<string, SessionRecord>> {
+    await this.refresh();
     const live = new Map<string, SessionRecord>();
-    for await (const [session, record] of this.#records())
-      if (this.#counts(record)) live.set(session, record);
+    for (const [session, record] of this.#others)
+      if (this.#counts(session, record)) live.set(session, record);
+    if (this.#own !== undefined && this.#counts(this.session, this.#own)) live.set(this.session, this.#own);
     return live;
   }
 
@@ -121,14 +139,36 @@ export class Sessions implements Liveness {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells the others which observers this process runs from now on; none ends the session. */
+  /** Tells the others which observers this process runs from now on; none ends the record. */
   async host(observers: HostedObservers): Promise<void> {
     this.#hosted = observers;
+    if (this.#isHosting) await this.#join();
     await this.#beat();
   }
 
   get #isHosting(): boolean {
     return Object.keys(this.#hosted).length > 0;
+  }
+
+  /** Reports the session to the cluster, once and for as long as the database is open. Nobody waits long for it. */
+  async #join(): Promise<void> {
+    if (this.cluster === undefined) return;
+    this.#joining ??= this.cluster.join(this.session, this.#closing.signal).catch((error: unknown) => {
+      this.#joining = undefined;
+      if (!this.#closing.signal.aborted) this.#report("joining the cluster", error);
+    });
+    await this.#unlessLong(this.#joining, joinMs);
+  }
+
+  /** Resolves with a promise that does not reject, or without its word when it takes too long. */
+  #unlessLong<T>(waited: Promise<T>, ms: number): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      const timer = this.#environment.setTimer(() => resolve(undefined), ms);
+      void waited.then((answer) => {
+        timer.cancel();
+        resolve(answer);
+      });
+    });
   }
 
   /** Shows a sign of life, looks at the others, and goes on doing so. */
@@ -143,122 +183,137 @@ export class Sessions implements Liveness {
   async #beatOnce(): Promise<void> {
     try {
       if (!this.#isHosting) {
-        if (this.#recorded) await this.#removeRecord(this.session);
+        if (this.#recorded) await this.#records.remove(this.session);
         this.#recorded = false;
         return;
       }
-      await this.#putRecord();
+      const { processName: process } = this.#environment;
+      const expires = this.#environment.now() + timeToLiveMs;
+      await this.#records.put(this.session, { observers: this.#hosted, expires, process });
+      const isFirst = !this.#recorded;
       this.#recorded = true;
-      await this.refresh();
+      if (isFirst || this.#isTimeToRefresh) await this.refresh();
+      else this.#suspicions = await readSuspicions(this.#store);
     } finally {
       if (this.#isHosting) this.#schedule();
     }
   }
 
+  /** Very many sessions are not read by each of them every second. */
+  get #isTimeToRefresh(): boolean {
+    const everyMs = this.#doubtful > 0 ? beatMs : Math.max(beatMs, this.#others.size * refreshMsForEach);
+    // A timer may be a little early.
+    return this.#environment.monotonic() - this.#readAt >= everyMs - beatMs / 2;
+  }
+
   #schedule(): void {
     this.#timer?.cancel();
     const run = () => {
-      this.#beat().catch((error: unknown) => {
-        this.#attached.events.emit("backgroundFailure", { doing: "a session's sign of life", error });
-      });
+      this.#beat().catch((error: unknown) => this.#report("a session's sign of life", error));
     };
     this.#timer = this.#environment.setTimer(run, beatMs, { background: true });
   }
 
-  get #attached(): TransactionContext {
-    if (this.#context === undefined) throw new InternalError("The sessions have no context yet.");
-    return this.#context;
+  #report(doing: string, error: unknown): void {
+    this.#attached.events.emit("backgroundFailure", { doing, error });
   }
 
   /** Reads who lives. Sessions that ended uncleanly are cleared away, and what they worked on becomes suspect. */
   async refresh(): Promise<void> {
     const readAt = this.#environment.monotonic();
     const others = new Map<string, SessionRecord>();
-    const expired = new Map<string, SessionRecord>();
-    for await (const [session, record] of this.#records()) {
-      if (session === this.session) continue;
+    let own: SessionRecord | undefined;
+    for await (const [session, record] of this.#records.all()) {
+      if (session === this.session) {
+        own = record;
+        continue;
+      }
       others.set(session, record);
-      if (!this.#counts(record)) expired.set(session, record);
+      this.#sightings.see(session, record.expires, readAt);
     }
+    this.#sightings.keep(others);
+    const said = await this.#askCluster(others, readAt);
+    this.#own = own;
     this.#others = others;
-    if (this.#isHosting) {
-      for (const [session, record] of expired) await this.#clearAway(session, record);
-      this.#suspicions = await readSuspicions(this.#store);
-    }
-    this.#readAt = readAt;
+    this.#said = said;
+    this.#readAt = Math.max(this.#readAt, readAt);
+    await this.#clearDead(readAt);
     for (const listener of this.#listeners) listener();
   }
 
-  async #clearAway(session: string, record: SessionRecord): Promise<void> {
-    // One of its own: an end that comes after another without a commit between them counts too.
-    const upTo = await this.#attached.oracle.next();
-    await suspect(this.#store, Object.keys(record.observers), upTo);
-    await this.#removeRecord(session);
-  }
-
-  #counts(record: SessionRecord): boolean {
-    const environment = this.#environment;
-    return record.expires > environment.now() && environment.isRunning(record.process) !== false;
-  }
-
-  async *#records(): AsyncGenerator<readonly [string, SessionRecord]> {
-    let start: Position | undefined = { row: Buffer.from(rowPrefix) };
-    const end = { row: Buffer.from("session0") };
-    while (start !== undefined) {
-      const page: Awaited<ReturnType<RowStore["readRange"]>> = await this.#store.readRange({
-        table: systemTable,
-        start,
-        end,
-        columns: allColumns,
-        at: Number.POSITIVE_INFINITY,
-      });
-      for (const { row, cells } of page.rows) {
-        const stored = cells[0]?.write?.value;
-        if (stored === undefined) continue;
-        const session = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
-        yield [session, this.#decode(session, stored)];
-      }
-      start = page.next;
-    }
-  }
-
-  /** A record that cannot be read is of nobody who lives: whoever does writes it anew within a second. */
-  #decode(session: string, stored: Uint8Array): SessionRecord {
-    try {
-      const bytes = decodeWrite(stored).value ?? noBytes;
-      return decodeJson(bytes, `The record of session ${session}`, isSessionRecord);
-    } catch (error) {
-      this.#attached.events.emit("backgroundFailure", {
-        doing: `reading the record of session ${session}`,
-        error,
-      });
-      return unreadable;
-    }
-  }
-
-  async #putRecord(): Promise<void> {
-    const state: SessionRecord = {
-      observers: this.#hosted,
-      expires: this.#environment.now() + timeToLiveMs,
-      process: this.#environment.processName,
-    };
-    const { table, row } = systemCell(`${rowPrefix}${this.session}`, "state");
-    const value = encodeJson(state);
-    await this.#store.mutate({
-      table,
-      row,
-      guards: [],
-      mutations: [putHint(column, recordTimestamp, value)],
+  /** What the cluster says of sessions whose records stand still. */
+  async #askCluster(
+    records: ReadonlyMap<string, SessionRecord>,
+    now: number,
+  ): Promise<ReadonlyMap<string, boolean>> {
+    const said = new Map<string, boolean>();
+    const { cluster } = this;
+    if (cluster === undefined) return said;
+    const doubtful = [...records]
+      .filter(([session, record]) => this.#isStill(session, record, now))
+      .sort(([, a], [, b]) => a.expires - b.expires)
+      .slice(0, mostAsked);
+    const asking = doubtful.map(async ([session]) => {
+      const answer = await cluster.alive(session);
+      if (answer !== undefined) said.set(session, answer);
     });
+    if (asking.length > 0) await this.#unlessLong(Promise.allSettled(asking), askMs);
+    return new Map(said);
   }
 
-  async #removeRecord(session: string): Promise<void> {
-    const { table, row } = systemCell(`${rowPrefix}${session}`, "state");
-    await this.#store.mutate({
-      table,
-      row,
-      guards: [],
-      mutations: [{ type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }],
-    });
+  #isStill(session: string, record: SessionRecord, now: number): boolean {
+    const isFirst = this.#sightings.unchangedMs(session, now) === 0 && !this.#sightings.hasChanged(session);
+    return isFirst || this.#sightings.unchangedMs(session, now) >= stillMs || !this.#counts(session, record);
+  }
+
+  async #clearDead(now: number): Promise<void> {
+    let doubtful = 0;
+    for (const [session, record] of this.#others) {
+      if (this.#counts(session, record)) continue;
+      const isCertain =
+        this.#environment.isRunning(record.process) === false ||
+        this.#sightings.unchangedMs(session, now) >= certainMs;
+      if (!isCertain) doubtful++;
+      else if (this.#isHosting) await this.#clearAway(session, record);
+    }
+    this.#doubtful = doubtful;
+    if (this.#isHosting) this.#suspicions = await readSuspicions(this.#store);
+  }
+
+  /** An end has one timestamp, whoever clears it away: an end after it, without a commit between them, counts too. */
+  async #clearAway(session: string, { observers }: SessionRecord): Promise<void> {
+    const upTo = await this.#records.end(session, await this.#attached.oracle.next());
+    if (upTo === undefined) return;
+    await suspect(this.#store, Object.keys(observers), upTo);
+    await this.#records.remove(session);
+  }
+
+  /**
+   * Whether a session counts as alive: by whether its process is known to run, by the cluster, or by signs of life seen here.
+   * Its own clock is believed only until a second sign could be seen.
+   */
+  #counts(session: string, record: SessionRecord): boolean {
+    if (this.#environment.isRunning(record.process) === false) return false;
+    const said = this.#said.get(session);
+    if (said !== undefined) return said;
+    const isFresh = this.#sightings.unchangedMs(session, this.#readAt) < timeToLiveMs;
+    return isFresh && (this.#sightings.hasChanged(session) || record.expires > this.#environment.now());
+  }
+
+  /**
+   * Resolves when it is certain of every session that was found dead whether it is: what it worked on must be suspect before
+   * this process works on it. Takes little more than a second, where there is one at all.
+   */
+  async settleDoubts(signal: AbortSignal): Promise<void> {
+    if (this.#doubtful === 0) return;
+    await sleep(this.#environment, certainMs, signal);
+    await this.refresh();
+  }
+
+  /** Ends the session, by the word of the cluster too. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#timer?.cancel();
+    if (this.#joining !== undefined) await this.cluster?.leave();
   }
 }

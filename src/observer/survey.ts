@@ -1,45 +1,75 @@
 import { readHints } from "./hint.js";
 import type { WorkerPool } from "./pool.js";
+import type { RegistryView } from "./registry-view.js";
+import { Stillness } from "./stillness.js";
 
 /** What a look at all standing hints came to. */
 export interface Survey {
-  /** A hint stands of an observer that a live worker runs, here or elsewhere. The look ended there. */
+  /** A hint stands of an observer that a live worker runs, here or elsewhere. The look may have ended there. */
   readonly busy: boolean;
   /** Hints of registered observers that nobody runs, by observer. */
   readonly orphans: ReadonlyMap<string, number>;
-  /** Whether it was as good as one look at one moment: nothing was committed between its beginning and its end. */
+  /** Whether it was as good as one look at one moment: nothing ran between its beginning and its end. */
   readonly isSnapshot: boolean;
 }
 
+interface Counted {
+  /** Hints by observer, registered or not. */
+  readonly counts: Map<string, number>;
+  pages: number;
+}
+
 const pageHints = 1_000;
+const busy: Survey = Object.freeze({ busy: true, orphans: new Map<string, number>(), isSnapshot: false });
 
 /** Looks at the hints of all observers. */
-export async function surveyHints(pool: WorkerPool, signal?: AbortSignal): Promise<Survey> {
-  const { registry, board } = pool;
-  const { oracle, store } = registry.context;
+export async function surveyHints(
+  pool: WorkerPool,
+  signal?: AbortSignal,
+  stillness = new Stillness(pool),
+): Promise<Survey> {
+  const held = await stillness.begin(signal);
+  const counted = await countHints(pool, signal);
+  if (counted === undefined) return busy;
+  const { counts, pages } = counted;
+  const isSnapshot =
+    (pages === 1 && pool.registry.context.store.capabilities.atomicBatches) || (await held());
+  // Read after the hints: their observers were registered before them.
+  const { observers } = await freshView(pool, counts.keys());
   const orphans = new Map<string, number>();
-  const completed = board.completed;
-  const before = await oracle.latest();
+  for (const [observer, count] of counts) {
+    const registered = observers.get(observer);
+    if (registered === undefined) continue;
+    if (isRun(pool, observer, registered.record.version)) return busy;
+    orphans.set(observer, count);
+  }
+  return { busy: false, orphans, isSnapshot };
+}
+
+/** Undefined where one is of an observer that, by what is known of the registry, is run. */
+async function countHints(pool: WorkerPool, signal: AbortSignal | undefined): Promise<Counted | undefined> {
+  const { registry } = pool;
+  const known = await registry.current();
+  const counted: Counted = { counts: new Map(), pages: 0 };
   let start: Awaited<ReturnType<typeof readHints>>["next"];
-  let pages = 0;
   do {
-    const page = await readHints(store, { start, end: undefined }, pageHints, signal);
-    // Read after the hints: their observers were registered before them.
-    const { observers } = await registry.fresh();
+    const page = await readHints(registry.context.store, { start, end: undefined }, pageHints, signal);
     for (const { observer } of page.hints) {
-      const registered = observers.get(observer);
-      if (registered === undefined) continue;
-      if (isRun(pool, observer, registered.record.version)) {
-        return { busy: true, orphans, isSnapshot: false };
-      }
-      orphans.set(observer, (orphans.get(observer) ?? 0) + 1);
+      const registered = known.observers.get(observer);
+      if (registered !== undefined && isRun(pool, observer, registered.record.version)) return undefined;
+      counted.counts.set(observer, (counted.counts.get(observer) ?? 0) + 1);
     }
-    pages++;
+    counted.pages++;
     start = page.next;
   } while (start !== undefined);
-  const isOneRead = pages === 1 && store.capabilities.atomicBatches;
-  const isStill = (await oracle.latest()) === before && board.completed === completed && board.isQuiet;
-  return { busy: false, orphans, isSnapshot: isOneRead || isStill };
+  return counted;
+}
+
+/** A registry that is no older than the hints: where it is kept for a while, a new observer may not be in it yet. */
+async function freshView(pool: WorkerPool, observers: Iterable<string>): Promise<RegistryView> {
+  const view = await pool.registry.fresh();
+  for (const observer of observers) if (!view.observers.has(observer)) return pool.registry.reload();
+  return view;
 }
 
 /** Whether a live worker runs an observer; what this process hosts counts as soon as a worker is there. */

@@ -47,6 +47,40 @@ describe("the task board", () => {
     expect(board.isQuiet).toBe(false);
   });
 
+  test("waits no longer than its observer ever does, whatever another clock wrote", async () => {
+    const { board, environment } = makeBoard();
+    board.offer(offerOf("a", 10, 3_600_000, environment));
+    await environment.advance(length.backoff.maximumMs - 1);
+    expect(board.queued("length")).toBe(0);
+    await environment.advance(1);
+    expect(board.queued("length")).toBe(1);
+  });
+
+  test("what is withdrawn is not run, and may be offered again; what runs goes on", () => {
+    const forgotten: string[] = [];
+    const own = new TaskBoard({
+      environment: new TestEnvironment(),
+      queueLimit: 4,
+      isWorked: () => true,
+      onReady: () => {},
+      onForget: ({ cell, isClaimed }) => forgotten.push(`${Buffer.from(cell.row)} ${isClaimed}`),
+    });
+    for (const row of ["a", "b", "c"]) own.offer({ ...offerOf(row), isClaimed: true });
+    own.withdraw("length", offerOf("a").cell);
+    expect(own.queued("length")).toBe(2);
+    expect(forgotten).toEqual(["a false"]);
+    const running = own.take("length")!;
+    expect(Buffer.from(running.cell.row).toString()).toBe("b");
+    own.withdraw("length", running.cell);
+    expect(own.running("length")).toBe(1);
+    own.done(running, 10);
+    expect(own.offer({ ...offerOf("a"), isClaimed: true })).toBe("taken");
+    expect(
+      [own.take("length"), own.take("length"), own.take("length")].map((each) => each?.cell.row),
+    ).toEqual([Buffer.from("c"), Buffer.from("a"), undefined]);
+    expect(forgotten).toEqual(["a false", "b false"]);
+  });
+
   test("turns away what does not fit, and remembers that it did", () => {
     const { board } = makeBoard(2);
     for (const row of ["a", "b"]) board.offer(offerOf(row));

@@ -6,6 +6,8 @@ import { TaskQueue } from "./task-queue.js";
 
 /** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
 const mostDelayed = 10_000;
+/** The most hints whose deletion nobody waits for; while there are as many, no run begins. */
+const mostUnsettled = 1_024;
 
 /** What waits and runs of one observer. */
 interface Lane {
@@ -13,6 +15,8 @@ interface Lane {
   readonly queue: TaskQueue;
   running: number;
   delayed: number;
+  /** Tasks in the queue that were withdrawn. */
+  withdrawn: number;
   /** A hint was turned away: only a scan will find it. */
   overflowed: boolean;
 }
@@ -25,6 +29,8 @@ export interface TaskBoardOptions {
   readonly isWorked: (observer: string) => boolean;
   /** Called when a task may be taken. */
   readonly onReady: () => void;
+  /** Called when a task is over, or was let go. */
+  readonly onForget?: ((task: Task) => void) | undefined;
 }
 
 /**
@@ -38,6 +44,7 @@ export class TaskBoard {
   readonly #lanes = new Map<string, Lane>();
   readonly #isWorked: (observer: string) => boolean;
   readonly #onReady: () => void;
+  readonly #onForget: ((task: Task) => void) | undefined;
   readonly #onQuiet = new Set<() => void>();
   /** Deletions of hints that nobody waits for, but that have to be over before the board is quiet. */
   #unsettled = 0;
@@ -48,6 +55,7 @@ export class TaskBoard {
     this.#queueLimit = options.queueLimit;
     this.#isWorked = options.isWorked;
     this.#onReady = options.onReady;
+    this.#onForget = options.onForget;
   }
 
   /** Runs that have ended, so that two looks at the hints can be told to have had none between them. */
@@ -65,7 +73,18 @@ export class TaskBoard {
 
   /** How many tasks of an observer wait to be run. */
   queued(observer: string): number {
-    return this.#lanes.get(observer)?.queue.length ?? 0;
+    const lane = this.#lanes.get(observer);
+    return lane === undefined ? 0 : lane.queue.length - lane.withdrawn;
+  }
+
+  /** How many more of an observer's tasks may wait to be run. */
+  room(observer: string): number {
+    return Math.max(0, this.#queueLimit - (this.#lanes.get(observer)?.queue.length ?? 0));
+  }
+
+  /** Whether so much is still to be tidied up after runs that no other should begin. */
+  get isCongested(): boolean {
+    return this.#unsettled >= mostUnsettled;
   }
 
   running(observer: string): number {
@@ -83,6 +102,11 @@ export class TaskBoard {
     if (lane !== undefined) lane.overflowed = false;
   }
 
+  /** More was found than fits: a scan is to come back for it. */
+  markOverflow(observer: Observer): void {
+    this.#laneOf(observer).overflowed = true;
+  }
+
   /** Whether the queue of an observer has emptied enough to be filled again. */
   hasRoom(observer: string): boolean {
     return this.queued(observer) <= this.#queueLimit / 2;
@@ -97,7 +121,7 @@ export class TaskBoard {
       return "claimed";
     }
     const lane = this.#laneOf(offered.observer);
-    const waitMs = (offered.state?.notBefore ?? 0) - this.#environment.now();
+    const waitMs = this.#waitOf(offered);
     if (waitMs > 0 && lane.delayed >= mostDelayed) return "waits";
     if (waitMs <= 0 && lane.queue.length >= this.#queueLimit) {
       lane.overflowed = true;
@@ -113,6 +137,7 @@ export class TaskBoard {
       timestamp,
       state,
       phase: "queued",
+      isClaimed: offered.isClaimed ?? false,
       again: 0,
       setbacks: 0,
       chain: 0,
@@ -122,6 +147,12 @@ export class TaskBoard {
     if (waitMs > 0) this.#delay(task, waitMs);
     else this.#enqueue(task);
     return "taken";
+  }
+
+  /** Its time may have been written by another's clock: no wait is longer than the longest that the observer has. */
+  #waitOf({ state, observer }: OfferedHint): number {
+    const waitMs = (state?.notBefore ?? 0) - this.#environment.now();
+    return Math.min(waitMs, observer.backoff.maximumMs);
   }
 
   /** Who has taken a hint on, if anybody has. */
@@ -138,20 +169,39 @@ export class TaskBoard {
     task.timestamp = offered.timestamp;
     task.state = offered.state;
     task.setbacks = 0;
-    if (task.phase === "delayed" && (offered.state?.notBefore ?? 0) <= this.#environment.now()) {
+    if (task.phase === "delayed" && this.#waitOf(offered) <= 0) {
       this.#undelay(task);
       this.#enqueue(task);
     }
   }
 
+  /** Another process has it: lets go of it, unless it runs. */
+  withdraw(observer: string, cell: CellAddress): void {
+    const task = this.#claims.get(taskKey(observer, cell));
+    if (task === undefined) return;
+    task.isClaimed = false;
+    if (task.phase === "running") return;
+    if (task.phase === "delayed") this.#undelay(task);
+    else this.#laneOf(task.observer).withdrawn++;
+    task.phase = "withdrawn";
+    this.#forget(task);
+    this.#checkQuiet();
+  }
+
   /** The next task of an observer, marked as running. */
   take(observer: string): Task | undefined {
     const lane = this.#lanes.get(observer);
-    const task = lane?.queue.shift();
-    if (lane === undefined || task === undefined) return undefined;
-    task.phase = "running";
-    lane.running++;
-    return task;
+    if (lane === undefined) return undefined;
+    for (let task = lane.queue.shift(); task !== undefined; task = lane.queue.shift()) {
+      if (task.phase === "withdrawn") {
+        lane.withdrawn--;
+        continue;
+      }
+      task.phase = "running";
+      lane.running++;
+      return task;
+    }
+    return undefined;
   }
 
   /**
@@ -176,7 +226,7 @@ export class TaskBoard {
     if (waitMs <= 0 || (isNewer && !isConflict)) this.#enqueue(task);
     else if (this.#laneOf(task.observer).delayed < mostDelayed && this.#isWorked(task.observer.name)) {
       this.#delay(task, waitMs);
-    } else this.#claims.delete(task.key);
+    } else this.#forget(task);
     this.#checkQuiet();
   }
 
@@ -189,16 +239,23 @@ export class TaskBoard {
   #settle(task: Task, settling: Promise<unknown>): void {
     this.#unsettled++;
     const end = () => {
+      const wasCongested = this.isCongested;
       this.#unsettled--;
       this.#release(task);
       this.#checkQuiet();
+      if (wasCongested && !this.isCongested) this.#onReady();
     };
     settling.then(end, end);
   }
 
   #release(task: Task): void {
     if (this.#takeAgain(task)) this.#enqueue(task);
-    else this.#claims.delete(task.key);
+    else this.#forget(task);
+  }
+
+  #forget(task: Task): void {
+    this.#claims.delete(task.key);
+    this.#onForget?.(task);
   }
 
   /** Whether a newer change has come while it ran; the task is then about that one. */
@@ -212,7 +269,7 @@ export class TaskBoard {
 
   #enqueue(task: Task): void {
     if (!this.#isWorked(task.observer.name)) {
-      this.#claims.delete(task.key);
+      this.#forget(task);
       return;
     }
     task.phase = "queued";
@@ -240,11 +297,12 @@ export class TaskBoard {
   drop(observer: string): void {
     const lane = this.#lanes.get(observer);
     if (lane === undefined) return;
-    for (const task of lane.queue.drain()) this.#claims.delete(task.key);
+    for (const task of lane.queue.drain()) if (task.phase !== "withdrawn") this.#forget(task);
+    lane.withdrawn = 0;
     for (const task of [...this.#claims.values()]) {
       if (task.observer.name !== observer || task.phase !== "delayed") continue;
       this.#undelay(task);
-      this.#claims.delete(task.key);
+      this.#forget(task);
     }
     this.#checkQuiet();
   }
@@ -277,7 +335,7 @@ export class TaskBoard {
   #laneOf(observer: Observer): Lane {
     let lane = this.#lanes.get(observer.name);
     if (lane === undefined) {
-      lane = { observer, queue: new TaskQueue(), running: 0, delayed: 0, overflowed: false };
+      lane = { observer, queue: new TaskQueue(), running: 0, delayed: 0, withdrawn: 0, overflowed: false };
       this.#lanes.set(observer.name, lane);
     }
     return lane;

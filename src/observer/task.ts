@@ -15,7 +15,10 @@ export interface Task {
   timestamp: number;
   /** What stands in the hint; undefined where it is new. */
   state: HintState | undefined;
-  phase: "queued" | "running" | "delayed";
+  /** Withdrawn: another process has it; it only stands in the queue until its turn. */
+  phase: "queued" | "running" | "delayed" | "withdrawn";
+  /** Whether its row is claimed in the cluster, so that the claim goes back when it is over. */
+  isClaimed: boolean;
   /** Commit timestamp of a change that came while it ran; 0 for none. */
   again: number;
   /** Failures in a row that are nobody's fault: conflicts, and a store that does not answer. */
@@ -44,4 +47,6 @@ export interface OfferedHint {
   readonly timestamp: number;
   readonly state: HintState | undefined;
   readonly takenBy: unknown;
+  /** As {@link Task.isClaimed}. Default: false. */
+  readonly isClaimed?: boolean | undefined;
 }

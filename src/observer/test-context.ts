@@ -16,7 +16,7 @@ import {
   type TransactionContext,
   transact,
 } from "../transaction/index.js";
-import { type Observer, Registry, Sessions, WorkerPool } from "./index.js";
+import { type Cluster, type Observer, Registry, Sessions, WorkerPool } from "./index.js";
 
 export interface TestOptions {
   readonly store?: RowStore;
@@ -28,6 +28,7 @@ export interface TestOptions {
   readonly queueLimit?: number;
   readonly cacheMs?: number;
   readonly hooks?: CommitHooks;
+  readonly cluster?: Cluster | undefined;
 }
 
 /** A database without the database room: what the tests of this room open. */
@@ -47,7 +48,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
   const environment = options.environment ?? systemEnvironment;
   const store = options.store ?? memoryStore({ environment });
   const registry = new Registry({ store, environment, cacheMs: options.cacheMs });
-  const sessions = new Sessions({ store, environment });
+  const sessions = new Sessions({ store, environment, cluster: options.cluster });
   const context: TransactionContext = {
     store,
     oracle: options.oracle ?? counterOracle(store.atomic!),
@@ -90,6 +91,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
     async close() {
       await pool.close();
       await context.background.settled();
+      await sessions.close();
     },
   };
 }

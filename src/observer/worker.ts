@@ -1,11 +1,12 @@
 import { backoffDelay, sleep, type Timer } from "../environment/index.js";
 import { throwIfAborted } from "../errors/index.js";
 import { GiveUp } from "./change.js";
+import { ClaimingScanner } from "./claiming-scanner.js";
 import { StoppedError } from "./failure.js";
 import type { IdleOptions } from "./idle.js";
 import type { Observer } from "./observer.js";
 import type { WorkerPool } from "./pool.js";
-import { ScanLoop } from "./scan-loop.js";
+import { type HintScanner, ScanLoop } from "./scan-loop.js";
 import { Scanner } from "./scanner.js";
 import type { Task } from "./task.js";
 
@@ -42,14 +43,20 @@ export class Worker {
     this.#pool = pool;
     this.#observers = [...observers].sort((a, b) => b.priority - a.priority);
     this.#concurrency = concurrency;
-    const { sessions, shares, board, registry } = pool;
+    const scanners = observers.map((observer) => this.#scannerOf(observer));
+    const { sessions, claims } = pool;
+    this.#scanLoop = new ScanLoop(pool.registry, scanners, () => (claims === undefined ? 1 : sessions.size));
+  }
+
+  /** With a cluster's claims each process may find all hints; without, they divide the buckets among themselves. */
+  #scannerOf(observer: Observer): HintScanner {
+    const { sessions, shares, board, registry, claims } = this.#pool;
     const { store, environment } = registry.context;
     const { signal } = this.#stopping;
-    const scanners = observers.map(
-      (observer) =>
-        new Scanner({ store, environment, sessions, shares, board, observer, owner: this, signal }),
-    );
-    this.#scanLoop = new ScanLoop(registry, scanners);
+    const options = { store, environment, sessions, board, observer, owner: this, signal };
+    return claims === undefined
+      ? new Scanner({ ...options, shares })
+      : new ClaimingScanner({ ...options, claims });
   }
 
   /** Names of the observers that it runs. */
@@ -73,6 +80,7 @@ export class Worker {
     for (let attempt = 1; !this.#stopping.signal.aborted; attempt++) {
       try {
         await this.#pool.announce();
+        await this.#pool.sessions.settleDoubts(this.#stopping.signal);
         this.#isReady = true;
         this.#scanLoop.wake();
         this.pump();
@@ -89,7 +97,7 @@ export class Worker {
   /** Begins as many runs as may be. @internal */
   pump(): void {
     if (!this.#isReady || this.#stopping.signal.aborted) return;
-    while (this.#runs.size < this.#concurrency) {
+    while (this.#runs.size < this.#concurrency && !this.#pool.board.isCongested) {
       const task = this.#next();
       if (task === undefined) return;
       this.#begin(task);
@@ -117,12 +125,20 @@ export class Worker {
 
   #begin(task: Task): void {
     const giveUp = new GiveUp();
-    const over = this.#pool.runner.run(task, giveUp).then(() => {
+    const over = this.#run(task, giveUp).then(() => {
       this.#runs.delete(task);
       this.#pool.pump();
+      this.#pool.busy?.end();
       if (this.#wantsMore(task.observer)) this.#scanLoop.wake();
     });
     this.#runs.set(task, { giveUp, over });
+  }
+
+  /** Others are told first, where this process was quiet. */
+  #run(task: Task, giveUp: GiveUp): Promise<void> {
+    const { runner, busy } = this.#pool;
+    const told = busy?.begin();
+    return told instanceof Promise ? told.then(() => runner.run(task, giveUp)) : runner.run(task, giveUp);
   }
 
   /** Whether the queue has room again for what did not fit before. */

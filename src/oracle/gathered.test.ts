@@ -60,6 +60,26 @@ describe("gathering", () => {
     expect(sent).toHaveLength(3);
   });
 
+  test("those who ask again as soon as they are answered share a request", async () => {
+    const { world, sent, oracle } = byHand();
+    const rounds = async () => [await oracle.next(), await oracle.next(), await oracle.next()];
+    const callers = [rounds(), rounds(), rounds()];
+    const counts: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      await world.settle();
+      const { count } = sent[round]!;
+      counts.push(count);
+      sent[round]!.answer({ first: 100 * (round + 1), count });
+    }
+    expect(counts).toEqual([1, 3, 3, 2]);
+    // Whoever waited before is served before who asks anew.
+    expect(await Promise.all(callers)).toEqual([
+      [100, 202, 302],
+      [200, 300, 400],
+      [201, 301, 401],
+    ]);
+  });
+
   test("a request asks for no more than it may; the others follow", async () => {
     const { world, sent, oracle } = byHand({ mostAtOnce: 2 });
     const asked = [1, 2, 3, 4, 5, 6].map(() => oracle.next());
@@ -87,6 +107,7 @@ describe("gathering", () => {
     sent[0]!.answer({ first: 1, count: 1 });
     sent[1]!.answer({ first: 50, count: 1 });
     expect(await third).toBe(50);
+    await world.settle();
     const [a, b] = [new AbortController(), oracle.next()];
     const c = failureOf(oracle.next({ signal: a.signal }));
     const d = oracle.next();

@@ -6,6 +6,7 @@ import {
   LimitExceededError,
   PercolatorError,
 } from "../errors/index.js";
+import { AbortableCaller, CallerGroup } from "./caller-group.js";
 import { checkRange, checkWhole } from "./leader-options.js";
 import type { Oracle } from "./oracle.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
@@ -48,14 +49,8 @@ export interface GatheredOracle extends Oracle {
   close(): void;
 }
 
-interface Caller {
-  readonly askedAt: number;
-  isSent: boolean;
-  isDone: boolean;
-  readonly resolve: (timestamp: number) => void;
-  readonly reject: (error: unknown) => void;
-}
-
+/** Callers who asked within so many milliseconds are gathered in one group. */
+const groupMs = 5;
 const retrying = { initialMs: 10, maximumMs: 1_000 };
 
 /**
@@ -82,9 +77,16 @@ class Gatherer implements GatheredOracle {
   readonly #timeoutMs: number;
   readonly #retryForMs: number;
   readonly #closing = new AbortController();
-  #queue = new Set<Caller>();
-  /** Those whom the request under way serves, and what ends it when they have all gone. */
-  #sent: { readonly callers: readonly Caller[]; open: number; readonly abort: AbortController } | undefined;
+  /** Whether that was aborted: asking the signal costs more. */
+  #isClosed = false;
+  /** Those who are not served yet, in their order; the last one takes new callers. */
+  #queue: CallerGroup[] = [];
+  /** Whom the request under way serves, and what ends it when they have all gone. */
+  #sent: { readonly groups: readonly CallerGroup[]; readonly abort: AbortController } | undefined;
+  /** Callers who wait, in all groups. */
+  #waiting = 0;
+  /** Callers were answered in this turn, and are likely to ask anew in it. */
+  #isGathering = false;
   #pause: Timer | undefined;
   #failures = 0;
   #greatest = 0;
@@ -103,40 +105,60 @@ class Gatherer implements GatheredOracle {
     checkRange("retryForMs", this.#retryForMs, 0, 86_400_000);
   }
 
-  async next(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<number> {
-    const { signal } = options;
-    if (this.#closing.signal.aborted) throw closedError();
-    if (signal?.aborted) throw abortError(signal, "Taking a timestamp");
-    if (this.#queue.size + (this.#sent?.open ?? 0) >= this.#mostWaiting) {
-      throw new LimitExceededError(
-        `${this.#mostWaiting} callers wait for timestamps already. Run fewer transactions at once, or see why the oracle is slow.`,
-      );
+  // No async function: this is called for every transaction, and a promise of its own is most of what a timestamp costs.
+  next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number> {
+    const signal = options?.signal;
+    if (this.#isRefusing || signal !== undefined) {
+      const refusal = this.#refusal(signal);
+      if (refusal !== undefined) return Promise.reject(refusal);
     }
+    const group = this.#group();
+    this.#waiting++;
+    const timestamp =
+      signal === undefined ? new Promise<number>(group.enrol) : this.#enrolAbortable(group, signal);
+    if (this.#sent === undefined) this.#send();
+    return timestamp;
+  }
+
+  get #isRefusing(): boolean {
+    return this.#waiting >= this.#mostWaiting || this.#isClosed;
+  }
+
+  #refusal(signal: AbortSignal | undefined): PercolatorError | undefined {
+    if (this.#isClosed) return closedError();
+    if (signal?.aborted) return abortError(signal, "Taking a timestamp");
+    if (this.#waiting < this.#mostWaiting) return undefined;
+    return new LimitExceededError(
+      `${this.#mostWaiting} callers wait for timestamps already. Run fewer transactions at once, or see why the oracle is slow.`,
+    );
+  }
+
+  /** The group that takes a caller of this moment. */
+  #group(): CallerGroup {
+    const now = this.#environment.monotonic();
+    const last = this.#queue.at(-1);
+    if (last !== undefined && last.size < this.#mostAtOnce && now - last.askedAt < groupMs) return last;
+    const group = new CallerGroup(now);
+    this.#queue.push(group);
+    return group;
+  }
+
+  #enrolAbortable(group: CallerGroup, signal: AbortSignal): Promise<number> {
     return new Promise((resolve, reject) => {
-      const end = () => {
-        caller.isDone = true;
-        signal?.removeEventListener("abort", onAbort);
-      };
-      const caller: Caller = {
-        askedAt: this.#environment.monotonic(),
-        isSent: false,
-        isDone: false,
-        resolve: (timestamp) => {
-          end();
-          resolve(timestamp);
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      };
+      const caller = new AbortableCaller((outcome) => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(outcome);
+      });
       const onAbort = () => {
-        caller.reject(abortError(signal!, "Taking a timestamp"));
-        this.#leave(caller);
+        caller.isGone = true;
+        group.gone++;
+        this.#waiting--;
+        reject(abortError(signal, "Taking a timestamp"));
+        const sent = this.#sent;
+        if (sent?.groups.every(({ open }) => open === 0)) sent.abort.abort();
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#queue.add(caller);
-      this.#send();
+      signal.addEventListener("abort", onAbort, { once: true });
+      group.add(caller);
     });
   }
 
@@ -146,13 +168,13 @@ class Gatherer implements GatheredOracle {
   }
 
   close(): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     const error = closedError();
     this.#closing.abort(error);
     this.#pause?.cancel();
-    const waiting = [...(this.#sent?.callers ?? []), ...this.#queue];
-    this.#queue.clear();
-    for (const caller of waiting) if (!caller.isDone) caller.reject(error);
+    for (const group of [...(this.#sent?.groups ?? []), ...this.#queue]) this.#refuse(group, error);
+    this.#queue = [];
     this.#sent?.abort.abort(error);
   }
 
@@ -176,71 +198,81 @@ class Gatherer implements GatheredOracle {
     }
   }
 
-  /** Somebody waits no longer. */
-  #leave(caller: Caller): void {
-    this.#queue.delete(caller);
-    if (!caller.isSent || this.#sent === undefined) return;
-    this.#sent.open--;
-    if (this.#sent.open === 0) this.#sent.abort.abort();
+  /** Sends one request for all who wait, unless one is under way, or a pause is. */
+  #send(): void {
+    if (this.#sent !== undefined || this.#pause !== undefined || this.#isGathering) return;
+    const groups: CallerGroup[] = [];
+    let count = 0;
+    for (let group = this.#queue[0]; group !== undefined; group = this.#queue[0]) {
+      group.compact();
+      if (count > 0 && count + group.size > this.#mostAtOnce) break;
+      this.#queue.shift();
+      if (group.size > 0) groups.push(group);
+      count += group.size;
+    }
+    if (count > 0) this.#ask(groups, count);
   }
 
-  /** Sends one request for all who wait, unless one is under way or a pause is. */
-  #send(): void {
-    if (this.#sent !== undefined || this.#pause !== undefined || this.#queue.size === 0) return;
-    const callers: Caller[] = [];
-    for (const caller of this.#queue) {
-      if (callers.length === this.#mostAtOnce) break;
-      caller.isSent = true;
-      callers.push(caller);
-      this.#queue.delete(caller);
-    }
+  #ask(groups: readonly CallerGroup[], count: number): void {
     const abort = new AbortController();
     // What is learned while the request is under way may be greater than its answer.
     const floor = this.#greatest;
-    this.#sent = { callers, open: callers.length, abort };
-    const end = () => {
-      this.#sent = undefined;
-    };
-    this.#within(abort.signal, (signal) => this.#request(callers.length, signal)).then(
+    this.#sent = { groups, abort };
+    this.#within(abort.signal, (signal) => this.#request(count, signal)).then(
       (range) => {
-        end();
-        this.#answer(callers, range, floor);
+        this.#sent = undefined;
+        this.#answer(groups, count, range, floor);
       },
       (error: unknown) => {
-        end();
-        this.#fail(callers, error);
+        this.#sent = undefined;
+        this.#fail(groups, error);
       },
     );
   }
 
-  #answer(callers: readonly Caller[], range: TimestampRange, floor: number): void {
-    const defect = defectOf(range, callers.length, floor);
+  #answer(groups: readonly CallerGroup[], count: number, range: TimestampRange, floor: number): void {
+    const defect = defectOf(range, count, floor);
     if (defect !== undefined) {
-      this.#fail(callers, defect);
+      this.#fail(groups, defect);
       return;
     }
     this.#failures = 0;
     this.#greatest = Math.max(this.#greatest, range.first + range.count - 1);
-    for (const [index, caller] of callers.entries()) if (!caller.isDone) caller.resolve(range.first + index);
+    let { first } = range;
+    for (const group of groups) {
+      this.#waiting -= group.open;
+      first = group.answer(first);
+    }
+    this.#sendAfterThem();
+  }
+
+  /** Callers who ask again as soon as they are answered share the next request with each other. */
+  #sendAfterThem(): void {
+    this.#isGathering = true;
+    queueMicrotask(() => {
+      this.#isGathering = false;
+      this.#send();
+    });
+  }
+
+  #fail(groups: readonly CallerGroup[], error: unknown): void {
+    const now = this.#environment.monotonic();
+    const mayRepeat = (group: CallerGroup) => isRetryable(error) && now - group.askedAt < this.#retryForMs;
+    const open = this.#isClosed ? [] : groups.filter((group) => group.open > 0);
+    for (const group of open) if (!mayRepeat(group)) this.#refuse(group, error);
+    const again = open.filter(mayRepeat);
+    if (again.length > 0) this.#repeatLater(again);
     this.#send();
   }
 
-  #fail(callers: readonly Caller[], error: unknown): void {
-    const open = callers.filter((caller) => !caller.isDone);
-    if (open.length > 0 && !this.#closing.signal.aborted) {
-      const now = this.#environment.monotonic();
-      const mayRepeat = (caller: Caller) => isRetryable(error) && now - caller.askedAt < this.#retryForMs;
-      const again = open.filter(mayRepeat);
-      for (const caller of open) if (!mayRepeat(caller)) caller.reject(error);
-      if (again.length > 0) this.#repeatLater(again);
-    }
-    this.#send();
+  #refuse(group: CallerGroup, error: unknown): void {
+    this.#waiting -= group.open;
+    group.refuse(error);
   }
 
   /** Those who waited longest stay first. Who joins them meanwhile has asked before the next request is sent, too. */
-  #repeatLater(callers: readonly Caller[]): void {
-    for (const caller of callers) caller.isSent = false;
-    this.#queue = new Set([...callers, ...this.#queue]);
+  #repeatLater(groups: readonly CallerGroup[]): void {
+    this.#queue = [...groups, ...this.#queue];
     this.#failures++;
     const delayMs = backoffDelay(this.#environment, retrying, this.#failures);
     this.#pause = this.#environment.setTimer(() => {

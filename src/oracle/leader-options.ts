@@ -13,6 +13,8 @@ export interface OracleLeaderOptions {
   readonly leaseMs?: number | undefined;
   /** How often the lease is renewed, in milliseconds; less than the lease. Default: a quarter of it. */
   readonly renewEveryMs?: number | undefined;
+  /** How often a standby looks whether the lease was given back, in milliseconds, at most. Default: as often as it is renewed. */
+  readonly lookEveryMs?: number | undefined;
   /** How far the high-water mark is raised ahead, in milliseconds: 1,000 timestamps each. Default: 10,000. */
   readonly windowMs?: number | undefined;
   /**
@@ -53,6 +55,7 @@ export interface LeaderSettings {
   readonly name: string;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
+  readonly lookEveryMs: number;
   readonly windowUs: number;
   readonly maximumDrift: number;
   readonly requestTimeoutMs: number;
@@ -71,6 +74,8 @@ export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
   checkRange("leaseMs", leaseMs, 1, longestMs);
   const renewEveryMs = options.renewEveryMs ?? leaseMs / 4;
   checkRange("renewEveryMs", renewEveryMs, 0.001, leaseMs * 0.9);
+  const lookEveryMs = options.lookEveryMs ?? renewEveryMs;
+  checkRange("lookEveryMs", lookEveryMs, 0.001, longestMs);
   const windowMs = options.windowMs ?? 10_000;
   checkRange("windowMs", windowMs, 0.001, longestMs);
   const windowUs = Math.ceil(windowMs * 1_000);
@@ -82,7 +87,17 @@ export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
   checkWhole("mostAtOnce", mostAtOnce, windowUs);
   const mostWaiting = options.mostWaiting ?? 10_000;
   checkWhole("mostWaiting", mostWaiting, 10_000_000);
-  return { name, leaseMs, renewEveryMs, windowUs, maximumDrift, requestTimeoutMs, mostAtOnce, mostWaiting };
+  return {
+    name,
+    leaseMs,
+    renewEveryMs,
+    lookEveryMs,
+    windowUs,
+    maximumDrift,
+    requestTimeoutMs,
+    mostAtOnce,
+    mostWaiting,
+  };
 }
 
 /** Refuses an option that is no number from `least` to `most`. */

@@ -339,6 +339,7 @@ describe("what cannot be meant", () => {
     { leaseMs: 0 },
     { leaseMs: Number.NaN },
     { renewEveryMs: 10_000 },
+    { lookEveryMs: 0 },
     { windowMs: 0 },
     { windowMs: 1, mostAtOnce: 1_001 },
     { maximumDrift: -1 },

@@ -224,7 +224,7 @@ export class OracleLeader {
     const remainingMs = this.#watched.remainingMs(standing, this.#environment.monotonic());
     if (remainingMs === 0) return this.#acquire(standing);
     // Often enough to see that a leader has gone; and not all standbys at one moment.
-    const lookMs = this.#settings.renewEveryMs * (0.5 + 0.5 * this.#environment.random());
+    const lookMs = this.#settings.lookEveryMs * (0.5 + 0.5 * this.#environment.random());
     await this.#pause(Math.min(remainingMs, lookMs));
   }
 

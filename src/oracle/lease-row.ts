@@ -82,6 +82,23 @@ export class LeaseRow {
   }
 }
 
+export interface ReadLeaseOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  /** How long to wait for the store's answer, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The lease as it stands in the store, for those who look for the leader: its `name` is by which to reach it. Undefined where
+ * there never was one. It may have run out.
+ */
+export async function readLease(options: ReadLeaseOptions): Promise<LeaseRecord | undefined> {
+  const { store, environment, timeoutMs, signal } = options;
+  return (await new LeaseRow(store, environment, timeoutMs).read(signal))?.record;
+}
+
 /** Whether a lease holds exactly this record. */
 export function isRecord(standing: StandingLease | undefined, record: LeaseRecord): boolean {
   return standing !== undefined && encodeLease(record).equals(standing.bytes);

@@ -12,6 +12,13 @@ export interface StoreCapabilities {
   readonly reverseScans: boolean;
   /** The most guards and mutations together that one {@link RowMutation} may have. */
   readonly mutationCells: number;
+  /** The most bytes that the columns of one mutation's guards may have together, 64 added for each guard. Default: no limit. */
+  readonly guardBytes?: number | undefined;
+  /**
+   * One mutation may have `present` and `absent` guards together. False: only where each absent one's column comes before
+   * all present ones' of the same part. Default: true.
+   */
+  readonly mixedGuards?: boolean | undefined;
   /** Values of at most so many bytes go into lock and write records; longer ones into data cells. */
   readonly inlineBytes: number;
   /** What is answered `applied` survives the end of the process. */

@@ -22,6 +22,7 @@ export {
   type History,
   type HistoryAudit,
   HistoryRecorder,
+  type HistoryRecorderOptions,
   type HistoryReport,
   type InitialCell,
   type Interval,

@@ -1,3 +1,4 @@
+import type { StoreCapabilities } from "../store/index.js";
 import { rowKey } from "./address.js";
 import type { BufferedWrite } from "./buffer.js";
 import type { CommitRequest } from "./request.js";
@@ -11,28 +12,35 @@ export interface Chunk {
 
 /** Guards and mutations of a prewrite, at the most, for each cell. */
 const mutationsPerCell = 5;
+const guardsPerCell = 3;
+/** What each guard counts for besides its column: see `StoreCapabilities.guardBytes`. */
+const guardOverhead = 64;
 
 /**
  * Divides a transaction's writes into chunks: a row each, and several where a row has more cells than the store takes
- * in one mutation. The chunk with the primary comes first, and the primary is its first cell.
+ * in one mutation, or guards. The chunk with the primary comes first, and the primary is its first cell.
  */
 export function divideIntoChunks(
   request: CommitRequest,
-  mutationCells: number,
+  { mutationCells, guardBytes = Number.POSITIVE_INFINITY }: StoreCapabilities,
 ): readonly [Chunk, ...Chunk[]] {
   const most = Math.max(1, Math.floor(mutationCells / mutationsPerCell));
   const chunks: Chunk[] = [];
   let open: BufferedWrite[] = [];
   let openKey: string | undefined;
+  let bytes = 0;
   const close = () => {
     const first = open[0];
     if (first !== undefined) chunks.push({ table: first.table, row: first.row, writes: open });
     open = [];
+    bytes = 0;
   };
   for (const write of orderedWrites(request)) {
     const key = rowKey(write.table, write.row);
-    if (key !== openKey || open.length >= most) close();
+    const cost = guardsPerCell * (write.column.length + guardOverhead);
+    if (key !== openKey || open.length >= most || bytes + cost > guardBytes) close();
     openKey = key;
+    bytes += cost;
     open.push(write);
   }
   close();

@@ -25,8 +25,10 @@ export type {
   TransactionSettings,
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
+export { countRequests, countTimestamps } from "./count-requests.js";
 export { type Deadline, deadline } from "./deadline.js";
 export { Fairness } from "./fairness.js";
+export type { Foresight, ReadHow } from "./foresight.js";
 export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { presentMoment } from "./moment.js";

@@ -8,6 +8,7 @@ import type {
   RangePage,
   RangeRead,
   RowPage,
+  RowRead,
   RowView,
   StoreRequestOptions,
   Version,
@@ -15,9 +16,11 @@ import type {
 import { type CellAddress, showCell } from "./address.js";
 import { CommittedCell, type CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
+import type { Foresight } from "./foresight.js";
 import { readCells } from "./raw.js";
 import { asBuffer, decodeWrite, type WriteForm, writeForm, writeHeaderBytes } from "./records.js";
 import { metLock, pushesPerTransaction, type Resolution } from "./resolve.js";
+import { RowsAhead } from "./rows-ahead.js";
 
 /** What a serializable transaction must see unchanged when it commits. */
 export interface ReadRange {
@@ -58,12 +61,26 @@ export class SnapshotReader {
   /** Made when a lock is first met. */
   #resolution: Resolution | undefined;
   readonly #request: StoreRequestOptions | undefined;
+  /** Where a request costs, and it is known what else is likely to be read. */
+  #ahead: RowsAhead | undefined;
 
   constructor(context: TransactionContext, timestamp: number, options: ReaderOptions = noOptions) {
     this.#context = context;
     this.timestamp = timestamp;
     this.#options = options;
     this.#request = options.signal === undefined ? undefined : { signal: options.signal };
+  }
+
+  /** From now on fetches with the first read of a row what else is likely to be read of it. */
+  foresee(foresight: Foresight): void {
+    const { store } = this.#context;
+    this.#ahead = new RowsAhead(foresight, (read) => store.readRow(read, this.#request));
+  }
+
+  #readFirst(read: RowRead): MaybePromise<RowPage> {
+    return this.#ahead === undefined
+      ? this.#context.store.readRow(read, this.#request)
+      : this.#ahead.read(read);
   }
 
   /**
@@ -77,7 +94,7 @@ export class SnapshotReader {
     decode: (bytes: Buffer, start: number, end: number) => V,
   ): MaybePromise<V | undefined> {
     this.#options.recorder?.row(table, row, columns);
-    const page = this.#context.store.readRow({ table, row, columns, at: this.timestamp }, this.#request);
+    const page = this.#readFirst({ table, row, columns, at: this.timestamp });
     if (!(page instanceof Promise)) {
       const cell = page.cells[0];
       const write = cell?.write;
@@ -116,7 +133,7 @@ export class SnapshotReader {
     limit?: number,
   ): Promise<{ readonly cells: readonly CommittedCell[]; readonly next: Uint8Array | undefined }> {
     const read = { table, row, columns, at: this.timestamp, limit };
-    const answer = this.#context.store.readRow(read, this.#request);
+    const answer = this.#readFirst(read);
     const page = answer instanceof Promise ? await answer : answer;
     const next = page.next;
     this.#options.recorder?.row(table, row, next === undefined ? columns : columnsBelow(columns, next));
@@ -126,11 +143,15 @@ export class SnapshotReader {
     return { cells, next };
   }
 
-  /** A page of rows; the locks on it are resolved together, and only the rows that had one are read again. */
+  /**
+   * A page of rows; the locks on it are resolved together, and only the rows that had one are read again. `ahead`: what
+   * {@link rangeAhead} has asked for it.
+   */
   async range(
     read: Omit<RangeRead, "at">,
+    ahead?: Promise<RangePage>,
   ): Promise<{ readonly rows: readonly CommittedRow[]; readonly next: Position | undefined }> {
-    const answer = this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
+    const answer = ahead ?? this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(page.rows) ?? (await this.#settleRange(read, page));
     if (this.#context.fairness.isDue(rows.length)) await this.#context.fairness.turn();
@@ -138,6 +159,16 @@ export class SnapshotReader {
     await this.#checkSafepoint();
     for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);
     return { rows, next: page.next };
+  }
+
+  /** Asks for a page that is likely to be wanted, and resolves nothing yet. Undefined where the store is in this process. */
+  rangeAhead(read: Omit<RangeRead, "at">): Promise<RangePage> | undefined {
+    const { store } = this.#context;
+    if (store.capabilities.atomicBatches) return undefined;
+    const page = Promise.resolve(store.readRange({ ...read, at: this.timestamp }, this.#request));
+    // Where nobody comes for it nobody need know that it failed.
+    page.catch(() => {});
+    return page;
   }
 
   /** Tells a test what was read: the cells found, and of those named by themselves, which are not there. */
@@ -175,11 +206,27 @@ export class SnapshotReader {
         continue;
       }
       const columns = this.#columnsOfPage(read, page, index);
-      const answer = this.#readRow(read.table, row.row, columns);
-      const again = answer instanceof Promise ? await answer : answer;
-      rows.push({ row: row.row, cells: await this.#settleRow(read.table, row.row, columns, again) });
+      rows.push({ row: row.row, cells: await this.#readSettled(read.table, row.row, columns, 0) });
     }
     return rows;
+  }
+
+  /** The columns of a row, in as many pages as the store may divide them into. */
+  async #readSettled(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    attempt: number,
+  ): Promise<readonly CommittedCell[]> {
+    const settled: (readonly CommittedCell[])[] = [];
+    for (let left = columns; left.length > 0; ) {
+      const answer = this.#readRow(table, row, left);
+      const page = answer instanceof Promise ? await answer : answer;
+      const rest = page.next === undefined ? [] : columnsFrom(left, Buffer.from(page.next));
+      settled.push(await this.#settleRow(table, row, left, page, attempt));
+      left = rest;
+    }
+    return settled.flat();
   }
 
   /** The columns that the page showed of its row at `index`: a wide row may be divided over pages. */
@@ -198,26 +245,23 @@ export class SnapshotReader {
     table: string,
     row: Uint8Array,
     columns: Columns,
-    first: RowPage,
+    page: RowPage,
+    attempt = 0,
   ): Promise<readonly CommittedCell[]> {
-    let page = first;
-    let columnsLeft = columns;
-    for (let attempt = 0; attempt < mostResolutions; attempt++) {
-      const settled = this.#decodeAtOnce(page.cells);
-      if (settled !== undefined) {
-        const kept = settled.map(keep);
-        if (attempt > 0 || !isWhole(page, columnsLeft)) await this.#checkSafepoint();
-        return kept;
-      }
-      const complete = await this.#settleSlowly(table, row, page.cells);
-      if (complete !== undefined) {
-        await this.#checkSafepoint();
-        return complete;
-      }
-      if (page.next !== undefined) columnsLeft = page.cells.map((cell) => ({ exact: cell.column }));
-      const answer = this.#readRow(table, row, columnsLeft);
-      page = answer instanceof Promise ? await answer : answer;
+    const settled = this.#decodeAtOnce(page.cells);
+    if (settled !== undefined) {
+      const kept = settled.map(keep);
+      if (attempt > 0 || !isWhole(page, columns)) await this.#checkSafepoint();
+      return kept;
     }
+    const shown =
+      page.next === undefined ? columns : page.cells.map(({ column }) => ({ exact: Buffer.from(column) }));
+    const complete = await this.#settleSlowly(table, row, page.cells);
+    if (complete !== undefined) {
+      await this.#checkSafepoint();
+      return complete;
+    }
+    if (attempt + 1 < mostResolutions) return await this.#readSettled(table, row, shown, attempt + 1);
     throw new StoreDamagedError(`The locks on a row of "${table}" could not be resolved; run \`check\`.`);
   }
 
@@ -319,6 +363,15 @@ function columnsBelow(columns: Columns, end: Uint8Array): Columns {
     if (Buffer.compare(column.start, end) >= 0) return [];
     const endsBefore = column.end !== undefined && Buffer.compare(column.end, end) <= 0;
     return [endsBefore ? column : { start: column.start, end }];
+  });
+}
+
+/** What of a selection of columns stands at or above one. */
+function columnsFrom(columns: Columns, start: Uint8Array): Columns {
+  return columns.flatMap((column): ColumnRange[] => {
+    if ("exact" in column) return Buffer.compare(column.exact, start) < 0 ? [] : [column];
+    if (column.end !== undefined && Buffer.compare(column.end, start) <= 0) return [];
+    return [Buffer.compare(column.start, start) < 0 ? { start, end: column.end } : column];
   });
 }
 

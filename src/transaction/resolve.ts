@@ -1,7 +1,7 @@
 import { type Backoff, backoffDelay, type Environment, sleep } from "../environment/index.js";
 import { TimeoutError, throwIfAborted } from "../errors/index.js";
 import type { Version } from "../store/index.js";
-import { type CellAddress, showCell } from "./address.js";
+import { addressKey, type CellAddress, showCell } from "./address.js";
 import type { TransactionContext } from "./context.js";
 import { lockedGuard, lockValueGuard } from "./guards.js";
 import { deleteLockAndData, type PrimaryState, readPrimary, rollbackPrimary } from "./primary.js";
@@ -43,7 +43,8 @@ export const pushesPerTransaction = 16;
  * always: only what stands there decides.
  */
 export class LockResolver {
-  readonly #decided = new Map<number, StatusRecord>();
+  /** What was decided of transactions, by start timestamp and primary: that never changes. The newest, so many. */
+  readonly #decided = new Map<string, StatusRecord>();
 
   /** For a reader: returns when the read may be repeated, or the lock be ignored. Waits at most for the lock to expire. */
   async resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void> {
@@ -59,7 +60,7 @@ export class LockResolver {
     resolution: Resolution,
   ): Promise<ResolutionOutcome> {
     throwIfAborted(resolution.signal, `Waiting for the lock on ${showCell(met.cell)}`);
-    const known = this.#decided.get(met.start);
+    const known = this.#decided.get(decidedKey(met));
     const found: PrimaryState =
       known === undefined
         ? await readPrimary(context.store, met.lock.primary, met.start)
@@ -84,7 +85,7 @@ export class LockResolver {
     resolution: Resolution,
     status: StatusRecord,
   ): Promise<ResolutionOutcome> {
-    this.#remember(met.start, status);
+    this.#remember(met, status);
     if (status.outcome === "committed") {
       if (resolution.role === "reader" && status.commit > resolution.start) {
         resolution.passed.add(met.start);
@@ -155,13 +156,17 @@ export class LockResolver {
     }
   }
 
-  #remember(start: number, status: StatusRecord): void {
+  #remember(met: MetLock, status: StatusRecord): void {
     if (this.#decided.size >= mostDecided) {
       const oldest = this.#decided.keys().next();
       if (!oldest.done) this.#decided.delete(oldest.value);
     }
-    this.#decided.set(start, status);
+    this.#decided.set(decidedKey(met), status);
   }
+}
+
+function decidedKey({ start, lock }: MetLock): string {
+  return `${start} ${addressKey(lock.primary)}`;
 }
 
 function expired(environment: Environment, lock: LockRecord): boolean {

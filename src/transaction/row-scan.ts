@@ -1,4 +1,4 @@
-import type { Columns, Position } from "../store/index.js";
+import type { Columns, Position, RangePage, RangeRead } from "../store/index.js";
 import type { BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CommittedCell, CommittedRow } from "./committed.js";
 import { isSelected, mergeRows } from "./merge.js";
@@ -35,6 +35,10 @@ export class RowScan {
   #end: Position | undefined;
   #limit: number;
   #finished = false;
+  #pages = 0;
+  #shown = 0;
+  /** The page after the last that was taken, where it was asked for already. */
+  #ahead: { readonly read: Omit<RangeRead, "at">; readonly page: Promise<RangePage> } | undefined;
 
   constructor(
     reader: SnapshotReader,
@@ -65,14 +69,32 @@ export class RowScan {
   /** The next rows, in order; undefined at the end. May be empty before it. */
   async next(): Promise<readonly CommittedRow[] | undefined> {
     if (this.#finished) return undefined;
-    const { table, columns, reverse } = this.#request;
-    const read = { table, start: this.#start, end: this.#end, columns, reverse, limit: this.#limit };
-    this.#limit = Math.min(largestPage, this.#limit * 4);
-    const page = await this.#reader.range(read);
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const page = await this.#reader.range(ahead?.read ?? this.#nextRead(), ahead?.page);
     const whole = this.#joinDivided(page.rows, page.next);
     const merged = this.#overlay(whole, page.next);
     this.#advance(page.next);
-    return withoutDeleted(merged);
+    const rows = withoutDeleted(merged);
+    this.#pages++;
+    this.#shown += rows.length;
+    this.#lookAhead();
+    return rows;
+  }
+
+  #nextRead(): Omit<RangeRead, "at"> {
+    const { table, columns, reverse } = this.#request;
+    const limit = this.#limit;
+    this.#limit = Math.min(largestPage, limit * 4);
+    return { table, start: this.#start, end: this.#end, columns, reverse, limit };
+  }
+
+  /** Whoever has come for a second page is likely to come for the next: it is on its way while this one is worked on. */
+  #lookAhead(): void {
+    if (this.#finished || this.#pages < 2 || this.#shown >= this.#request.limit) return;
+    const read = this.#nextRead();
+    const page = this.#reader.rangeAhead(read);
+    if (page !== undefined) this.#ahead = { read, page };
   }
 
   /** Holds a row back while more of its cells may follow. */

@@ -23,6 +23,8 @@ export class Safepoint {
   readonly cacheMs: number;
   #known = 0;
   #readAt = Number.NEGATIVE_INFINITY;
+  /** A read under way, for all who need one meanwhile. */
+  #asked: { readonly at: number; readonly answer: Promise<number> } | undefined;
   #guardStart = -1;
   #guard: RowMutation | undefined;
 
@@ -37,9 +39,24 @@ export class Safepoint {
     if (this.cacheMs > 0 && this.#environment.monotonic() - this.#readAt < this.cacheMs) {
       return assertFresh(timestamp, this.#known);
     }
-    const current = this.current();
+    const current = this.#recent();
     if (current instanceof Promise) return current.then((safepoint) => assertFresh(timestamp, safepoint));
     return assertFresh(timestamp, current);
+  }
+
+  /** As {@link current}, or the answer to a read under way that counts as new: what is cached is as old. */
+  #recent(): MaybePromise<number> {
+    const at = this.#environment.monotonic();
+    if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
+    const answer = this.current();
+    if (!(answer instanceof Promise)) return answer;
+    const asked = { at, answer };
+    this.#asked = asked;
+    const end = () => {
+      if (this.#asked === asked) this.#asked = undefined;
+    };
+    answer.then(end, end);
+    return answer;
   }
 
   /** The safepoint as it stands in the store. */

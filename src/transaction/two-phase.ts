@@ -41,12 +41,14 @@ class TwoPhaseCommit {
   constructor(context: TransactionContext, request: CommitRequest) {
     this.#context = context;
     this.#request = request;
-    this.#chunks = divideIntoChunks(request, context.store.capabilities.mutationCells);
+    this.#chunks = divideIntoChunks(request, context.store.capabilities);
     const { table, row, column } = this.#chunks[0].writes[0]!;
     this.#primary = { table, row, column };
   }
 
   async run(): Promise<CommitOutcome> {
+    const room = this.#context.background.room();
+    if (room !== undefined) await room;
     const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
     try {
       await this.#prewriteAll();
@@ -311,7 +313,7 @@ class TwoPhaseCommit {
   async #rollbackSecondaries(): Promise<void> {
     const { start } = this.#request;
     const locked = this.#chunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
-    await this.#inBackground("rolling locks back", locked, (chunk) => {
+    await this.#settleAll("rolling locks back", locked, (chunk) => {
       const first = chunk.writes[0]!;
       return this.#step("rollback-secondary", first, () =>
         this.#context.store.mutate({
@@ -327,10 +329,11 @@ class TwoPhaseCommit {
   /** Step 5. The caller is answered; the secondaries follow. */
   #committed(commit: number, hints: readonly Hint[]): CommitOutcome {
     const rest = this.#chunks.slice(1);
-    const background = this.#inBackground("rolling locks forward", rest, (chunk) =>
-      this.#commitSecondary(chunk, commit),
+    const { background } = this.#context;
+    const rolling = this.#settleAll("rolling locks forward", rest, (chunk) =>
+      background.send(() => this.#commitSecondary(chunk, commit)),
     );
-    return { commitTimestamp: commit, hints, background };
+    return { commitTimestamp: commit, hints, background: rolling };
   }
 
   async #commitSecondary(chunk: Chunk, commit: number): Promise<void> {
@@ -357,7 +360,7 @@ class TwoPhaseCommit {
   }
 
   /** Nobody depends on these: whoever meets a lock that is left finds the primary's word. */
-  async #inBackground(
+  async #settleAll(
     doing: string,
     chunks: readonly Chunk[],
     run: (chunk: Chunk) => Promise<unknown>,

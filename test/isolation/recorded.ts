@@ -9,7 +9,7 @@ import {
 } from "percolatordb";
 import { checkHistory, HistoryRecorder } from "percolatordb/testing";
 import { expect } from "vitest";
-import { type Variant, withDatabase } from "../support/databases.js";
+import { type Variant, withTwo } from "../support/databases.js";
 
 /** The table of the hand-driven cases: rows `1` and `2` hold 10 and 20 at first. */
 export const numbers = table("numbers", { value: int() });
@@ -21,16 +21,22 @@ export interface RecordedCase {
   begin(options?: TransactionOptions): Promise<Transaction>;
 }
 
-/** Runs a case on an empty database with rows 1 and 2; afterwards, holds what was recorded against the store. */
+/**
+ * Runs a case on an empty database with rows 1 and 2; afterwards, holds what was recorded against the store. Its transactions
+ * begin in two processes by turns, where there are two.
+ */
 export async function withCase(
   variant: Variant,
   use: (recorded: RecordedCase) => Promise<void>,
   options: OpenOptions = {},
 ): Promise<void> {
-  await withDatabase(variant, { tables: [numbers], collectEveryMs: 0, ...options }, async (db) => {
+  await withTwo(variant, { tables: [numbers], collectEveryMs: 0, ...options }, async (db, other) => {
     const recorder = new HistoryRecorder();
     let clients = 0;
-    const begin = (given?: TransactionOptions) => recorder.client(`${++clients}`).begin(db, given);
+    const begin = (given?: TransactionOptions) => {
+      const client = recorder.client(`${++clients}`);
+      return client.begin(clients % 2 === 0 ? other : db, given);
+    };
     await recorder.client("setup").transact(db, (tx) => {
       tx.set(numbers.value, "1", 10);
       tx.set(numbers.value, "2", 20);

@@ -37,6 +37,8 @@ export interface WorkloadOptions {
   readonly rows: number;
   /** Of a hundred transactions, how many are serializable. */
   readonly serializable?: number;
+  /** The values that are written are larger than this. Default: 0. */
+  readonly above?: number;
   /** Resolves when a client was stopped for good: nothing more is to be expected of it. Its transactions carry its name. */
   readonly stopped?: (client: string) => Promise<void>;
 }
@@ -44,17 +46,24 @@ export interface WorkloadOptions {
 /** Random transactions of many concurrent clients, by seed. Every value that is written is a value of its own. */
 export class Workload {
   readonly #recorder: HistoryRecorder;
-  readonly #db: RecordedDatabase;
+  readonly #dbs: readonly RecordedDatabase[];
   readonly #random: Random;
   readonly #options: WorkloadOptions;
   readonly #rows: readonly string[];
-  #written = 0;
+  #written: number;
 
-  constructor(recorder: HistoryRecorder, db: RecordedDatabase, random: Random, options: WorkloadOptions) {
+  /** Of several databases, one and the same as several processes have it, the clients use one each by turns. */
+  constructor(
+    recorder: HistoryRecorder,
+    db: RecordedDatabase | readonly RecordedDatabase[],
+    random: Random,
+    options: WorkloadOptions,
+  ) {
     this.#recorder = recorder;
-    this.#db = db;
+    this.#dbs = "transact" in db ? [db] : db;
     this.#random = random;
     this.#options = options;
+    this.#written = options.above ?? 0;
     this.#rows = Array.from({ length: options.rows }, (_, at) => `row${String(at).padStart(3, "0")}`);
   }
 
@@ -62,7 +71,7 @@ export class Workload {
   async run(): Promise<void> {
     const clients = Array.from({ length: this.#options.clients }, async (_, at) => {
       const client = this.#recorder.client(`client ${at + 1}`);
-      const running = this.#runClient(client);
+      const running = this.#runClient(client, this.#dbs[at % this.#dbs.length]!);
       await (this.#options.stopped === undefined
         ? running
         : Promise.race([running, this.#options.stopped(client.name)]));
@@ -70,34 +79,34 @@ export class Workload {
     await Promise.all(clients);
   }
 
-  async #runClient(client: RecordedClient): Promise<void> {
-    for (let done = 0; done < this.#options.transactions; done++) await this.#expectFailures(client);
+  async #runClient(client: RecordedClient, db: RecordedDatabase): Promise<void> {
+    for (let done = 0; done < this.#options.transactions; done++) await this.#expectFailures(client, db);
   }
 
-  async #expectFailures(client: RecordedClient): Promise<void> {
+  async #expectFailures(client: RecordedClient, db: RecordedDatabase): Promise<void> {
     try {
-      await this.#one(client);
+      await this.#one(client, db);
     } catch (error) {
       if (error instanceof ConflictError || error instanceof CommitOutcomeUnknownError) return;
       throw error;
     }
   }
 
-  async #one(client: RecordedClient): Promise<void> {
+  async #one(client: RecordedClient, db: RecordedDatabase): Promise<void> {
     const random = this.#random;
     const label = client.name;
     const isolation = random.percent(this.#options.serializable ?? 30) ? "serializable" : "snapshot";
     if (random.percent(15)) {
-      await using snapshot = await client.snapshot(this.#db);
+      await using snapshot = await client.snapshot(db);
       await this.#readSome(snapshot, 1 + random.below(4));
     } else if (random.percent(60)) {
-      await client.transact(this.#db, (tx) => this.#steps(tx), {
+      await client.transact(db, (tx) => this.#steps(tx), {
         isolation,
         label,
         retries: random.below(4),
       });
     } else {
-      const tx = await client.begin(this.#db, { isolation, label });
+      const tx = await client.begin(db, { isolation, label });
       await this.#steps(tx);
       if (random.percent(15)) await tx.rollback();
       else await tx.commit();

@@ -1,11 +1,13 @@
 import {
   type Database,
+  type Environment,
   type OpenOptions,
   type Oracle,
   open,
   type RowStore,
   systemEnvironment,
 } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
 import {
@@ -17,8 +19,9 @@ import {
   TestClock,
   type TestProcess,
 } from "percolatordb/testing";
-import { expect } from "vitest";
-import { temporaryFolder } from "../support/databases.js";
+import { afterAll, expect } from "vitest";
+import { bigtableLocation, temporaryFolder } from "../support/databases.js";
+import { type Emulator, startEmulator } from "../support/emulator/index.js";
 
 /** Every store and commit path: one-row mutations with an oracle is what a store beyond one machine has. */
 export const variants = [
@@ -27,6 +30,7 @@ export const variants = [
   { store: "one-row memory", commit: "two-phase" },
   { store: "lmdb", commit: "auto" },
   { store: "lmdb", commit: "two-phase" },
+  { store: "bigtable", commit: "two-phase" },
 ] as const;
 
 export type Variant = (typeof variants)[number];
@@ -35,10 +39,11 @@ export type Variant = (typeof variants)[number];
 export const twoPhase: readonly Variant[] = variants.filter((variant) => variant.commit === "two-phase");
 export const onePhase: readonly Variant[] = variants.filter((variant) => variant.commit === "auto");
 
-/** Of many cases, those that a variant runs: on a disk every fifth, unless `PERCOLATOR_PEERS=all` asks for the rest. */
-export function casesOn<T>(variant: Variant, cases: readonly T[]): readonly T[] {
-  if (variant.store !== "lmdb" || process.env.PERCOLATOR_PEERS === "all") return cases;
-  return cases.filter((_, index) => index % 5 === 0);
+/** Of many cases, those that a variant runs: where requests take time every fifth or tenth, unless `PERCOLATOR_PEERS=all` asks for the rest. */
+export function casesOn<T>({ store }: Variant, cases: readonly T[]): readonly T[] {
+  const each = store === "lmdb" ? 5 : store === "bigtable" ? 10 : 1;
+  if (process.env.PERCOLATOR_PEERS === "all") return cases;
+  return cases.filter((_, index) => index % each === 0);
 }
 
 /** How long a lock's owner counts as alive here. */
@@ -59,7 +64,10 @@ export class Cluster implements AsyncDisposable {
   readonly clock = new TestClock({ passesByItself: true });
   readonly #variant: Variant;
   readonly #members: Member[] = [];
-  #store: RowStore | undefined;
+  /** The stores that are to be closed in the end. */
+  readonly #stores: RowStore[] = [];
+  /** The store as a process that joins gets it. */
+  #open: () => Promise<RowStore> = async () => this.#stores[0]!;
   #remove: () => Promise<void> = async () => {};
   #oracle: Oracle | undefined;
 
@@ -75,26 +83,17 @@ export class Cluster implements AsyncDisposable {
 
   async #openStore(): Promise<void> {
     const environment = this.clock.process();
-    if (this.#variant.store === "lmdb") {
+    const { store } = this.#variant;
+    if (store === "lmdb") {
       const folder = await temporaryFolder();
       this.#remove = folder.remove;
-      // Its groups of commits wait for a disk: that is real time, in which the processes' own stands.
-      const real = {
-        now: () => environment.now(),
-        monotonic: () => systemEnvironment.monotonic(),
-        random: () => environment.random(),
-        uniqueId: () => environment.uniqueId(),
-        processName: systemEnvironment.processName,
-        isRunning: systemEnvironment.isRunning,
-        setTimer: systemEnvironment.setTimer,
-        defer: systemEnvironment.defer,
-      };
-      this.#store = await openLmdbStore(folder.path, { environment: real, durability: "none" });
+      const options = { environment: requestsInRealTime(environment), durability: "none" } as const;
+      this.#stores.push(await openLmdbStore(folder.path, options));
       return;
     }
-    const atomicBatches = this.#variant.store === "memory";
-    this.#store = memoryStore({ environment, atomicBatches });
-    if (!atomicBatches) this.#oracle = countingOracle(environment);
+    if (store !== "memory") this.#oracle = countingOracle(environment);
+    if (store === "bigtable") this.#open = await onEmulator(environment, this.#stores);
+    else this.#stores.push(memoryStore({ environment, atomicBatches: store === "memory" }));
   }
 
   /** Whether a lock can be met between the steps of a commit. */
@@ -106,7 +105,7 @@ export class Cluster implements AsyncDisposable {
   async join(options: OpenOptions = {}): Promise<Member> {
     const environment = this.clock.process();
     const hooks = new StepHooks();
-    const store = new ProcessStore(this.#store!, environment);
+    const store = new ProcessStore(await this.#open(), environment);
     const db = await open(store, {
       lockTtlMs,
       collectEveryMs: 0,
@@ -137,9 +136,44 @@ export class Cluster implements AsyncDisposable {
       environment.resume();
       if (!environment.isDead) await db.close();
     }
-    await this.#store?.close();
+    for (const store of this.#stores) await store.close();
     await this.#remove();
   }
+}
+
+/** A store's requests wait for a disk or a network: that is real time, in which the processes' own stands. */
+function requestsInRealTime(environment: TestProcess): Environment {
+  return {
+    now: () => environment.now(),
+    monotonic: () => systemEnvironment.monotonic(),
+    random: () => environment.random(),
+    uniqueId: () => environment.uniqueId(),
+    processName: systemEnvironment.processName,
+    isRunning: systemEnvironment.isRunning,
+    setTimer: systemEnvironment.setTimer,
+    defer: systemEnvironment.defer,
+  };
+}
+
+let emulator: Promise<Emulator> | undefined;
+let databases = 0;
+
+afterAll(async () => {
+  await (await emulator)?.stop();
+  emulator = undefined;
+});
+
+/** A database of its own on this file's emulator, to which each process has its own connection. */
+async function onEmulator(environment: TestProcess, stores: RowStore[]): Promise<() => Promise<RowStore>> {
+  emulator ??= startEmulator();
+  const { host: emulatorHost } = await emulator;
+  const place = `${bigtableLocation}?prefix=c${++databases}`;
+  return async () => {
+    const options = { emulatorHost, environment: requestsInRealTime(environment) };
+    const store = await openBigtableStore(place, options);
+    stores.push(store);
+    return store;
+  };
 }
 
 /** Timestamps for a store that has no counter of its own. */

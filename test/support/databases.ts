@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Database, type Location, type OpenOptions, type Oracle, open } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
+import { startEmulator } from "./emulator/index.js";
 
 /** Every store and commit path that a database can have here by its location alone. */
 export const variants = [
@@ -12,10 +14,14 @@ export const variants = [
   { store: "lmdb", commit: "two-phase" },
 ] as const;
 
-/** And a store of one-row mutations, whose timestamps come from an oracle elsewhere. */
+/**
+ * And stores of one-row mutations, whose timestamps come from elsewhere: from another store's counter, and, on Bigtable's emulator,
+ * from a coordinator.
+ */
 export const everyVariant = [
   ...variants,
   { store: "memory, one row at a time", commit: "two-phase" },
+  { store: "bigtable", commit: "two-phase" },
 ] as const;
 
 export type Variant = (typeof everyVariant)[number];
@@ -32,25 +38,68 @@ export async function withDatabase(
   options: OpenOptions,
   use: (db: Database) => Promise<void>,
 ): Promise<void> {
-  const folder = await temporaryFolder();
-  try {
-    const db = await openVariant(variant, folder.path, options);
+  await withPlace(variant, async (openHere) => {
+    const db = await openHere(options);
     try {
       await use(db);
     } finally {
       await db.close();
     }
+  });
+}
+
+/**
+ * The same, opened as two processes do where the store lies outside of both; `other` has a connection, a session and a memory
+ * of its own. Elsewhere `other` is the same database.
+ */
+export async function withTwo(
+  variant: Variant,
+  options: OpenOptions,
+  use: (one: Database, other: Database) => Promise<void>,
+): Promise<void> {
+  if (variant.store !== "bigtable") return withDatabase(variant, options, (db) => use(db, db));
+  await withPlace(variant, async (openHere) => {
+    const one = await openHere(options);
+    try {
+      const other = await openHere(options);
+      try {
+        await use(one, other);
+      } finally {
+        await other.close();
+      }
+    } finally {
+      await one.close();
+    }
+  });
+}
+
+type Open = (options: OpenOptions) => Promise<Database>;
+
+/** Makes a place for a database of a variant, and removes it. */
+async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Promise<void>): Promise<void> {
+  if (store === "bigtable") {
+    await using emulator = await startEmulator();
+    await use((options) => openOnEmulator(emulator.host, options));
+    return;
+  }
+  const folder = await temporaryFolder();
+  try {
+    const location: Location =
+      store === "memory" ? "memory:" : store === "lmdb" ? folder.path : memoryStore({ atomicBatches: false });
+    const oracle = typeof location === "string" ? {} : { oracle: separateOracle() };
+    await use((options) => open(location, { ...oracle, ...options, commit }));
   } finally {
     await folder.remove();
   }
 }
 
-function openVariant(variant: Variant, folder: string, options: OpenOptions): Promise<Database> {
-  const { store, commit } = variant;
-  const location: Location =
-    store === "memory" ? "memory:" : store === "lmdb" ? folder : memoryStore({ atomicBatches: false });
-  const oracle = typeof location === "string" ? {} : { oracle: separateOracle() };
-  return open(location, { ...oracle, ...options, commit });
+/** Where databases on an emulator are. */
+export const bigtableLocation = "bigtable://test/test";
+
+/** Opens the database of an emulator; the first of its processes starts the coordinator that all share. */
+export async function openOnEmulator(emulatorHost: string, options: OpenOptions = {}): Promise<Database> {
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
+  return await open(store, { coordinator: "auto", ...options });
 }
 
 /** The oracle of a store that cannot count: the counter of another. */

@@ -43,6 +43,7 @@ describe("status", () => {
         },
       ],
       sessions: [],
+      coordinator: null,
     });
     const { lines } = await cli.run(["status", "data"]);
     expect(lines.some((line) => /^safepoint +\d+ \(.*Z, .* ago\)$/.test(line))).toBe(true);
@@ -71,6 +72,34 @@ describe("status", () => {
       },
       { observers: [titles] },
     );
+  });
+
+  it("tells of the coordinator, by the store alone or by its own word", async () => {
+    const cli = await libraryCommandLine();
+    await withLibrary(
+      cli,
+      async (db) => {
+        await using worker = db.work();
+        await worker.idle();
+        const { leader } = (await db.status()).coordinator!;
+        const { documents: unasked } = await cli.run(["status", "data", "--json"]);
+        expect(unasked[0]!.coordinator).toEqual({
+          leader,
+          epoch: 1,
+          answers: null,
+          sessions: null,
+          busy: null,
+        });
+        const { documents: asked } = await cli.run(["status", "data", "--json", "--coordinator", leader!]);
+        const sessions = [...(await db.status()).sessions.keys()];
+        expect(asked[0]!.coordinator).toEqual({ leader, epoch: 1, answers: true, sessions, busy: [] });
+        const { lines } = await cli.run(["status", "data", "--coordinator", leader!]);
+        expect(lines).toContain(`coordinator       ${leader}, epoch 1, 1 session, 0 busy`);
+      },
+      { observers: [titles], coordinator: { start: true, leaseMs: 400 } },
+    );
+    const { lines } = await cli.run(["status", "data"]);
+    expect(lines).toContain("coordinator       nobody leads; the last epoch was 1");
   });
 
   it("says so where there is nothing", async () => {

@@ -1,29 +1,34 @@
 import type { Command } from "commander";
-import type { Database, DatabaseStatus } from "../../database/index.js";
+import type { CoordinatorStatus, Database, DatabaseStatus } from "../../database/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import { definition, describeTable, type TableDescription } from "../../schema/index.js";
 import { type Backlog, countParked, countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
-import { layOut, layOutPairs } from "../layout.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
+import { counted, layOut, layOutPairs } from "../layout.js";
 import { withDatabase } from "../open-database.js";
 import { formatDuration, showTimestamp } from "../time.js";
 
 export function addStatus(program: Command, cli: Cli): void {
-  databaseCommand(program, "status", {
+  const command = databaseCommand(program, "status", {
     summary: "print what the database holds, and who works on it",
     description:
       "Prints figures of the store, the recorded tables, the registered observers with what waits for them and what they " +
-      "gave up on, the processes with workers, and the safepoint, below which garbage may have been collected.",
+      "gave up on, the processes with workers, the cluster's coordinator, and the safepoint, below which garbage may have been " +
+      "collected.",
     examples: ["status ./data", "status ./data --json"],
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
-      '"observers","sessions"}. A table is {"name","key","columns"}, an observer {"name","table","column","kind","version",',
-      '"since","pending","oldestPending","parked","sessions","backfill"}, where a count is {"count","more"}: at most 100,000',
-      'are counted. A session is {"session","observers","expires","process"}.',
+      '"observers","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
+      '"kind","version","since","pending","oldestPending","parked","sessions","backfill"}, where a count is',
+      '{"count","more"}: at most 100,000 are counted. A session is {"session","observers","expires","process"}. The',
+      'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
+      "null where it was not asked.",
     ],
-  }).action((location: string) =>
-    withDatabase(cli, { location }, async ({ db }) => {
+  });
+  addCoordinatorFlags(command).action((location: string, coordinator: CoordinatorFlags) =>
+    withDatabase(cli, { location, coordinator }, async ({ db }) => {
       const status = await gather(db, cli.signal);
       await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
     }),
@@ -78,7 +83,31 @@ function statusToJson({ status, tables, observers }: Gathered): object {
       expires: new Date(record.expires).toISOString(),
       process: record.process,
     })),
+    coordinator: status.coordinator === undefined ? null : coordinatorToJson(status.coordinator),
   };
+}
+
+function coordinatorToJson({ leader, epoch, answers, sessions, busy }: CoordinatorStatus): object {
+  return {
+    leader: leader ?? null,
+    epoch,
+    answers: answers ?? null,
+    sessions: sessions === undefined ? null : [...sessions],
+    busy: busy === undefined ? null : [...busy],
+  };
+}
+
+function coordinatorText(coordinator: CoordinatorStatus | undefined): string {
+  if (coordinator === undefined) return "none";
+  const { leader, epoch, answers, sessions, busy } = coordinator;
+  if (leader === undefined) return `nobody leads; the last epoch was ${epoch}`;
+  const asked =
+    answers === undefined
+      ? ""
+      : answers
+        ? `, ${counted(sessions?.size ?? 0, "session")}, ${busy?.size ?? 0} busy`
+        : ", does not answer";
+  return `${leader}, epoch ${epoch}${asked}`;
 }
 
 function observerToJson({ record, pending, parked, sessions }: ObserverStatus): object {
@@ -110,6 +139,7 @@ function statusLines({ status, tables, observers }: Gathered, nowMs: number): re
       ["store", store],
       ["latest timestamp", `${latestTimestamp} (${showTimestamp(latestTimestamp)})`],
       ["safepoint", safepointText],
+      ["coordinator", coordinatorText(status.coordinator)],
     ]),
     "",
     "statistics",

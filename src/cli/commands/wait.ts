@@ -49,7 +49,11 @@ async function waitUntilIdle(
   timeoutMs: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   let noted = false;
-  for (let surveyAt = 0; !(await isIdle(db, cli.signal)); ) {
+  const limit = new AbortController();
+  if (Number.isFinite(timeoutMs)) {
+    cli.environment.setTimer(() => limit.abort(), timeoutMs, { background: true });
+  }
+  for (let surveyAt = 0; !(await isIdle(db, cli.signal, limit.signal)); ) {
     const { elapsedMs } = progress;
     if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.signal);
     if (elapsedMs >= surveyAt) {
@@ -66,9 +70,24 @@ async function waitUntilIdle(
   }
 }
 
-/** A hint stands until its run has committed, and what the run caused has its own hints by then: one look is enough. */
-async function isIdle(db: Database, signal: AbortSignal): Promise<boolean> {
+/**
+ * A hint stands until its run has committed, and what the run caused has its own hints by then. Where one look is not of one
+ * moment, runs between its parts count too: the database knows of those.
+ */
+async function isIdle(db: Database, signal: AbortSignal, limit: AbortSignal): Promise<boolean> {
   throwIfAborted(signal, "Waiting");
+  if (!(await isNothingPending(db, signal))) return false;
+  try {
+    await db.idle({ signal: AbortSignal.any([signal, limit]) });
+  } catch (error) {
+    if (limit.aborted && !signal.aborted) return false;
+    throw error;
+  }
+  // Observers that nobody runs are waited for here.
+  return isNothingPending(db, signal);
+}
+
+async function isNothingPending(db: Database, signal: AbortSignal): Promise<boolean> {
   for await (const _ of db.pending({ signal })) return false;
   return true;
 }

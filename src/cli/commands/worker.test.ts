@@ -89,12 +89,12 @@ describe("worker", () => {
     expect(pending.map((change) => change.observer)).toEqual(["sizes"]);
   });
 
-  it("gives up runs that take longer than the grace", async () => {
-    const command = await start("--json", "--grace", "20ms");
+  it("gives up runs that take longer than the deadline", async () => {
+    const command = await start("--json", "--drain-deadline", "20ms");
     await set("documents.links", "new", "[]");
     await eventually(() => expect(running).toEqual(["new"]));
     command.signal("SIGTERM");
-    expect(await command.outcome).toMatchObject({ code: 0 });
+    expect(await command.outcome).toMatchObject({ code: 1 });
     expect(eventsOf(command).at(-1)).toMatchObject({ event: "stopped", givenUp: 1 });
     const { documents: pending } = await cli.run(["pending", "data", "--json"]);
     expect(pending.map((change) => change.observer)).toEqual(["slow"]);
@@ -184,8 +184,14 @@ describe("worker", () => {
     [["nothing.mjs"], "There is no module nothing.mjs"],
     [["app.mjs", "--observer", "nobody"], "sizes, slow, failing"],
     [["app.mjs", "--concurrency", "0"], "--concurrency"],
-    [["app.mjs", "--grace", "long"], "--grace"],
+    [["app.mjs", "--drain-deadline", "long"], "--drain-deadline"],
     [["tables.mjs"], "declares no observers"],
+    [["app.mjs", "--processes", "0"], "--processes"],
+    [["app.mjs", "--processes", "2000"], "1 to 1024"],
+    [["app.mjs", "--processes", "2"], "starts this program again"],
+    [["app.mjs", "--coordinator", "nowhere"], "HOST:PORT"],
+    [["app.mjs", "--coordinator", "auto", "--token-file", "missing"], "--token-file cannot be read"],
+    [["app.mjs", "--coordinator", "auto", "--tls-cert", "c.pem"], "--tls-key"],
   ])("refuses %j", async (args, message) => {
     await cli.write("tables.mjs", "export default { tables: globalThis.app.tables };\n");
     const { code, stdout, stderr } = await cli.run(["worker", "data", ...args]);

@@ -1,73 +1,107 @@
 import type { Command } from "commander";
-import type { Database } from "../../database/index.js";
+import type { Database, OpenOptions } from "../../database/index.js";
+import { sleep } from "../../environment/index.js";
 import type { Worker } from "../../observer/index.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
+import { addCoordinatorFlags, type CoordinatorFlags, coordinatorArguments } from "../coordinator-flags.js";
+import { exitCodes } from "../exit.js";
+import type { App } from "../module.js";
 import { withDatabase } from "../open-database.js";
+import { Supervisor } from "../supervisor.js";
 import { parseCount, parseDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
 import { WorkerLog } from "../worker-log.js";
+import { startWorkerProcess } from "../worker-process.js";
 
-interface WorkerOptions {
+interface WorkerOptions extends CoordinatorFlags {
+  readonly json?: boolean | undefined;
+  readonly processes?: number | undefined;
   readonly concurrency?: number | undefined;
   readonly observer?: readonly string[] | undefined;
   readonly retention?: number | undefined;
-  readonly grace: number;
+  readonly drainDeadline: number;
 }
 
+/** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
+const lastMs = 5_000;
+const mostProcesses = 1_024;
+
 export function addWorker(program: Command, cli: Cli): void {
-  databaseCommand(program, "worker", {
+  const command = databaseCommand(program, "worker", {
     summary: "run the observers of a module",
     description:
       "Registers the tables and observers of a module that default-exports { tables, observers }, and runs the observers " +
       "until SIGTERM or SIGINT. Any number of workers share the work, and what one leaves when it is killed the others do. " +
-      "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. TypeScript " +
-      "modules are loaded as they are. The database is made where there is none.",
+      "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. With --processes it " +
+      "starts so many processes, starts those anew that die, and ends with them. TypeScript modules are loaded as they are. The " +
+      "database is made where there is none.",
     examples: [
       "worker ./data ./app.ts",
+      "worker ./data ./app.ts --processes 4",
       "worker ./data ./app.js --concurrency 16 --observer cluster --observer titles",
+      "worker bigtable://project/instance ./app.js --coordinator 10.0.0.7:4100 --token-file token",
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
       'A line for each event, with "event" and "time": started {"observers"}, failed and timeout and parked',
-      '{"observer","attempts","error"}, backgroundFailure {"doing","error"}, stopping {"signal","running"}, stopped',
-      '{"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
+      '{"observer","attempts","error"}, backgroundFailure {"doing","error"}, stopping {"signal","running"}, abandoned',
+      '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
+      'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
+      'there are supervising {"processes"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
+      '{"processes","runs","restarts"}.',
     ],
-    exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
+    exit: [
+      "0 after a signal, when all runs have ended; 1 where runs were given up at the deadline, or a process keeps dying;",
+      "130 or 143 after a second signal.",
+    ],
   })
     .argument("<module>", "JavaScript or TypeScript module")
-    .option("--concurrency <n>", "runs at the same time (default: 64)", parsedBy(parseCount(1)))
+    .option("--processes <n>", "processes to share the work (default: this one)", parsedBy(parseCount(1)))
+    .option(
+      "--concurrency <n>",
+      "runs at the same time, of each process (default: 64)",
+      parsedBy(parseCount(1)),
+    )
     .option("--observer <name>", "only this observer; can be repeated", collect)
     .option("--retention <duration>", "how much history to keep (default: 1h)", parsedBy(parseDuration))
     .option(
-      "--grace <duration>",
-      "how long runs may take to end after a signal",
+      "--drain-deadline <duration>",
+      "how long runs may take to end after a signal, before they are given up",
       parsedBy(parseDuration),
       30_000,
-    )
-    .action((location: string, app: string, options: WorkerOptions) =>
-      withDatabase(
-        cli,
-        {
-          location,
-          app,
-          create: true,
-          options: (loaded) => {
-            if (loaded === undefined || loaded.observers.length === 0) {
-              throw new UsageError(`The module ${app} declares no observers; there is nothing to run.`);
-            }
-            checkNames(options.observer ?? [], loaded.observers);
-            const { tables, observers } = loaded;
-            return { tables, observers, retentionMs: options.retention, collectEveryMs: undefined };
-          },
-        },
-        ({ db }) => work(cli, db, options),
-      ),
     );
+  addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
+    options.processes === undefined
+      ? workHere(cli, location, app, options)
+      : supervise(cli, location, app, options.processes, options),
+  );
 }
 
 function collect(name: string, names: readonly string[] = []): readonly string[] {
   return [...names, name];
+}
+
+async function workHere(cli: Cli, location: string, app: string, options: WorkerOptions): Promise<void> {
+  const abandon = new AbortController();
+  const request = {
+    location,
+    app,
+    create: true,
+    coordinator: options,
+    abandon: abandon.signal,
+    options: (loaded: App | undefined) => checkApp(app, loaded, options),
+  };
+  await withDatabase(cli, request, ({ db }) => work(cli, db, options, abandon));
+}
+
+function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
+  if (loaded === undefined || loaded.observers.length === 0) {
+    throw new UsageError(`The module ${app} declares no observers; there is nothing to run.`);
+  }
+  checkNames(options.observer ?? [], loaded.observers);
+  const { tables, observers } = loaded;
+  return { tables, observers, retentionMs: options.retention, collectEveryMs: undefined };
 }
 
 function checkNames(names: readonly string[], observers: readonly { readonly name: string }[]): void {
@@ -80,13 +114,14 @@ function checkNames(names: readonly string[], observers: readonly { readonly nam
   );
 }
 
-async function work(cli: Cli, db: Database, options: WorkerOptions): Promise<void> {
+async function work(cli: Cli, db: Database, options: WorkerOptions, abandon: AbortController): Promise<void> {
   const log = new WorkerLog(cli, db);
   const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
     await log.started(worker);
     await aborted(cli.signal);
-    await stop(cli, worker, options.grace, log);
+    const isEnded = await stop(cli, worker, options.drainDeadline, log);
+    if (!isEnded) abandon.abort();
   } finally {
     log.end();
   }
@@ -99,17 +134,69 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function stop(cli: Cli, worker: Worker, graceMs: number, log: WorkerLog): Promise<void> {
+/** Begins nothing new, and waits for what runs. False where that does not end. */
+async function stop(cli: Cli, worker: Worker, deadlineMs: number, log: WorkerLog): Promise<boolean> {
   let givenUp = 0;
   const deadline = cli.environment.setTimer(() => {
     givenUp = worker.running;
-  }, graceMs);
-  const stopped = worker.stop({ timeoutMs: graceMs });
+  }, deadlineMs);
+  const ending = new AbortController();
+  const stopped = worker.stop({ timeoutMs: deadlineMs }).then(() => true);
+  const late = sleep(cli.environment, deadlineMs + lastMs, ending.signal).then(
+    () => false,
+    () => false,
+  );
   try {
     await log.stopping(worker);
-    await stopped;
+    const isEnded = await Promise.race([stopped, late]);
+    if (givenUp > 0) cli.exitCode = exitCodes.data;
+    if (isEnded) await log.stopped(givenUp);
+    else await log.abandoned(worker.running);
+    return isEnded;
   } finally {
     deadline.cancel();
+    ending.abort();
   }
-  await log.stopped(givenUp);
+}
+
+async function supervise(
+  cli: Cli,
+  location: string,
+  app: string,
+  processes: number,
+  options: WorkerOptions,
+): Promise<void> {
+  if (processes > mostProcesses) {
+    throw new UsageError(`--processes takes 1 to ${mostProcesses}, not ${processes}.`);
+  }
+  const { self, env } = cli.io;
+  if (self === undefined) {
+    throw new UsageError("--processes starts this program again, and here it is part of another one.");
+  }
+  const args = [...self, ...workerArguments(location, app, options)];
+  const supervisor = new Supervisor({
+    cli,
+    processes,
+    start: (number) => startWorkerProcess({ args, number, cwd: cli.io.cwd, env: env ?? {} }),
+    killAfterMs: options.drainDeadline + 2 * lastMs,
+  });
+  await supervisor.run();
+}
+
+/** The command line of one of the processes. */
+function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
+  const { json, concurrency, observer = [], retention, drainDeadline } = options;
+  return [
+    "worker",
+    ...(json ? ["--json"] : []),
+    ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
+    ...observer.flatMap((name) => ["--observer", name]),
+    ...(retention === undefined ? [] : ["--retention", String(retention)]),
+    "--drain-deadline",
+    String(drainDeadline),
+    ...coordinatorArguments(options),
+    "--",
+    location,
+    app,
+  ];
 }

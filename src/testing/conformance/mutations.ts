@@ -154,13 +154,55 @@ export function mutationTests(test: Declare): void {
       put("e", "data", 1, "x"),
       erase("c", "write", 0, 2),
     ];
+    const mixed = store.capabilities.mixedGuards ?? true;
     for (const guards of [
       [absent("c", "write")],
-      [present("c", "write", 1), absent("d", "lock")],
+      [absent("b", "lock"), absent("d", "lock")],
+      [present("c", "write", 1), present("d", "lock", 2)],
+      [present("b", "write", 1), present("c", "write", 1), present("d", "lock", 1)],
+      [absent("b", "write"), absent("c", "write", 1, 2), present("d", "write", 1)],
+      [absent("b", "write"), present("c", "write", 1), present("d", "write", 1)],
+      [absent("b", "lock"), absent("c", "lock"), present("d", "lock", 2)],
       [absent("e", "data"), present("e", "data", 1)],
+      ...(mixed ? [[present("c", "write", 1), absent("d", "lock")]] : []),
     ]) {
       assert.equal(await mutate(store, "r", mutations, guards), "rejected");
       assert.deepEqual(await raw(store), before);
+    }
+  });
+
+  test("absent guards before present ones of the same part are decided with them", async (store) => {
+    await apply(store, "r", put("c", "write", 1, "w"), put("d", "write", 1, "x"), put("e", "write", 9, "y"));
+    for (const [guards, holds] of [
+      [[absent("b", "write"), present("c", "write", 1)], true],
+      [
+        [absent("a", "write"), absent("b", "write"), present("c", "write", 1), present("d", "write", 1)],
+        true,
+      ],
+      [[absent("b", "write"), present("d", "write", 1), present("e", "write", 9)], true],
+      [[absent("e", "write", 10), present("e", "write", 9)], true],
+      [[absent("e", "write", 9), present("e", "write", 9)], false],
+      [[absent("c", "write"), present("d", "write", 1)], false],
+      [[absent("c", "write", 2), present("d", "write", 1)], true],
+      [[absent("b", "write"), present("d", "write", 2)], false],
+      [[absent("d", "write"), present("e", "write", 8)], false],
+      [[absent("b", "write"), present("c", "write", 1, { equals: "w" })], true],
+      [[absent("b", "write"), present("c", "write", 1, { below: "w" })], false],
+    ] as const) {
+      assert.equal(await mutate(store, "r", [], guards), holds ? "applied" : "rejected");
+      const mark = [put("zz", "txn", 1, "")];
+      assert.equal(await mutate(store, "r", mark, guards), holds ? "applied" : "rejected");
+    }
+  });
+
+  test("present and absent guards together are decided, or refused with nothing changed", async (store) => {
+    await apply(store, "r", put("c", "write", 1, "w"));
+    const guards = [present("c", "write", 1), absent("d", "lock")];
+    const both = () => mutate(store, "r", [put("x", "write", 1, "")], guards);
+    if (store.capabilities.mixedGuards ?? true) assert.equal(await both(), "applied");
+    else {
+      await assert.rejects(both());
+      assert.deepEqual(await raw(store), ["r/c/write@1=w"]);
     }
   });
 

@@ -37,9 +37,9 @@ const allColumns = Array.from({ length: wideColumns }, (_, i) => name(i));
 export function pageTests(test: Declare): void {
   test("a row's pages hold at most their limit, and give every column once, in order", async (store) => {
     await fillWide(store);
-    for (const limit of [1, 7, 1_000, undefined]) {
-      const some = limit === 1 ? between("c00100", "c00140") : between("");
-      const expected = limit === 1 ? allColumns.slice(100, 140) : allColumns;
+    for (const [limit, end] of [[1, 140], [7, 400], [1_000], [undefined]] as const) {
+      const some = end === undefined ? between("") : between("c00100", name(end));
+      const expected = end === undefined ? allColumns : allColumns.slice(100, end);
       const shown = await row(store, "wide", { columns: some, ...(limit === undefined ? {} : { limit }) });
       assert.deepEqual(
         shown.map((cell) => cell.column),

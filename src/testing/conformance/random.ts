@@ -25,9 +25,11 @@ const lengths = [0, 1, 3, 63, 65, 16_384, 16_385, 40_000];
 class Requests {
   readonly #random: () => number;
   readonly #keys: readonly string[];
+  readonly #mixedGuards: boolean;
 
-  constructor(seed: number) {
+  constructor(seed: number, { capabilities }: RowStore) {
     this.#random = seededRandom(seed);
+    this.#mixedGuards = capabilities.mixedGuards ?? true;
     this.#keys = Array.from({ length: 6 }, () => this.pick(awkwardKeys));
   }
 
@@ -97,6 +99,12 @@ class Requests {
     return { type: "present", column, part, at: this.number(latest) };
   }
 
+  guards(): Guard[] {
+    const guards = this.some(2, () => this.guard());
+    const kinds = new Set(guards.map((guard) => guard.type));
+    return kinds.size < 2 || this.#mixedGuards ? guards : guards.slice(0, 1);
+  }
+
   some<T>(most: number, make: () => T): T[] {
     return Array.from({ length: this.number(most + 1) }, make);
   }
@@ -105,7 +113,7 @@ class Requests {
     return {
       table: this.table(),
       row: bytes(this.key()),
-      guards: this.number(3) === 0 ? this.some(2, () => this.guard()) : [],
+      guards: this.number(3) === 0 ? this.guards() : [],
       mutations: this.some(4, () => this.mutation(batch)),
     };
   }
@@ -166,7 +174,7 @@ async function compareReads(store: RowStore, model: ModelStore, requests: Reques
 export function randomTests(test: Declare, seeds: readonly number[], steps: number): void {
   for (const seed of seeds) {
     test(`random requests are answered as by a naive store (seed ${seed})`, async (store) => {
-      const requests = new Requests(seed);
+      const requests = new Requests(seed, store);
       const model = new ModelStore();
       for (let step = 0; step < steps; step++) {
         await write(store, model, requests);

@@ -17,4 +17,9 @@ export type {
   RecordedWrite,
   ShownCell,
 } from "./history.js";
-export { HistoryRecorder, type RecordedClient, type RecordedDatabase } from "./recorder.js";
+export {
+  HistoryRecorder,
+  type HistoryRecorderOptions,
+  type RecordedClient,
+  type RecordedDatabase,
+} from "./recorder.js";

@@ -24,6 +24,14 @@ export interface RecordedClient {
   snapshot(db: RecordedDatabase, options?: SnapshotOptions): Promise<Snapshot>;
 }
 
+export interface HistoryRecorderOptions {
+  /**
+   * The moment that it is. Give the recorders of several processes of one machine the same clock, one that never goes back, and
+   * what they recorded can be joined into one history. Default: each recorder counts for itself.
+   */
+  readonly moment?: (() => number) | undefined;
+}
+
 interface WrittenCell {
   readonly name: CellName;
   readonly column: CellColumn;
@@ -43,10 +51,14 @@ interface WrittenCell {
  * expect(checkHistory(recorder.history()).anomalies).toEqual([]);
  */
 export class HistoryRecorder {
-  readonly #clock = new LogicalClock();
+  readonly #clock: LogicalClock;
   readonly #recordings: Recording[] = [];
   readonly #written = new Map<string, WrittenCell>();
   #audit: HistoryAudit | undefined;
+
+  constructor(options: HistoryRecorderOptions = {}) {
+    this.#clock = new LogicalClock(options.moment);
+  }
 
   /** A client. Its transactions are one session: what it saw it expects to see again. */
   client(name: string): RecordedClient {

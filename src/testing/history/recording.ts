@@ -2,11 +2,18 @@ import type { RecordedOperation, RecordedOutcome, RecordedRange, RecordedTransac
 
 /** Counts what happens; order is all that it tells. */
 export class LogicalClock {
+  readonly #moment: () => number;
   #now = 0;
+
+  /** `moment`: of a clock beside this one, which is then never behind it. */
+  constructor(moment: () => number = () => 0) {
+    this.#moment = moment;
+  }
 
   /** The next moment. */
   tick(): number {
-    return ++this.#now;
+    this.#now = Math.max(this.#now + 1, this.#moment());
+    return this.#now;
   }
 }
 

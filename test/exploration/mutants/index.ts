@@ -3,6 +3,7 @@ import { commitMutants } from "./commit.js";
 import type { Mutant } from "./mutant.js";
 import { observerMutants } from "./observers.js";
 import { oracleMutants } from "./oracle.js";
+import { wireMutants } from "./wire.js";
 
 export type { Mutant } from "./mutant.js";
 
@@ -12,4 +13,5 @@ export const mutants: readonly Mutant[] = [
   ...collectionMutants,
   ...observerMutants,
   ...oracleMutants,
+  ...wireMutants,
 ];

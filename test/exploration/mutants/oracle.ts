@@ -46,15 +46,12 @@ export const oracleMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/oracle/gathered.ts",
-        find: "(signal) => this.#request(callers.length, signal)).then(",
+        find: "(signal) => this.#request(count, signal)).then(",
         replace: `async (signal) => {
-      const range = await this.#request(callers.length + 1, signal);
-      for (const late of signal.aborted ? [] : this.#queue) {
-        this.#queue.delete(late);
-        callers.push(late);
-        break;
-      }
-      return { first: range.first, count: callers.length };
+      const { first } = await this.#request(count + 1, signal);
+      const late = signal.aborted ? undefined : this.#queue.shift();
+      if (late !== undefined) (groups as CallerGroup[]).push(late);
+      return { first, count };
     }).then(`,
       },
     ],

@@ -5,3 +5,4 @@ export * from "./oracle.js";
 export * from "./registration.js";
 export * from "./serializable.js";
 export * from "./transfers.js";
+export * from "./wire.js";

@@ -1,0 +1,93 @@
+// The raw side has to be the same transport, so it is taken from where it is.
+import { randomUUID } from "node:crypto";
+import { credentials } from "@grpc/grpc-js";
+import { viewFilter } from "../../src/store/bigtable/filter.js";
+import { parseLocation } from "../../src/store/bigtable/location.js";
+import type { RowFilter } from "../../src/store/bigtable/protos/codec.js";
+import { checkAndMutateRow, encodeFilter, readRows } from "../../src/store/bigtable/rpc.js";
+import { type KnownTable, Tables } from "../../src/store/bigtable/tables.js";
+import { encodeTimestamp } from "../../src/store/bigtable/timestamps.js";
+import { Transport } from "../../src/store/bigtable/transport.js";
+
+const deadlineMs = 10_000;
+
+/** A table used directly: the transport, layout and filters of the store, and nothing of the protocol. */
+export class RawBigtable {
+  readonly #transport: Transport;
+  readonly #table: KnownTable;
+
+  private constructor(transport: Transport, table: KnownTable) {
+    this.#transport = transport;
+    this.#table = table;
+  }
+
+  /** A new table of a database, or one that is there. */
+  static async open(host: string, place: string, table: string = randomUUID()): Promise<RawBigtable> {
+    const transport = new Transport({
+      address: host,
+      credentials: credentials.createInsecure(),
+      connections: 1,
+    });
+    const location = parseLocation(place);
+    const tables = new Tables({ location, admin: transport, emulator: true, create: true, deadlineMs });
+    return new RawBigtable(transport, await tables.need(table));
+  }
+
+  /** Puts `value` into the cell at a timestamp if no lock and no later write stands, and no status: a prewrite's condition. */
+  async mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean> {
+    const request = {
+      tableName: this.#table.path,
+      appProfileId: "default",
+      rowKey: row,
+      predicateFilter: condition(column, timestamp),
+      falseMutations: [
+        {
+          setCell: {
+            familyName: "write",
+            columnQualifier: column,
+            timestampMicros: encodeTimestamp(timestamp),
+            value,
+          },
+        },
+      ],
+    };
+    const options = { metadata: this.#table.metadata, deadlineMs };
+    const { predicateMatched } = await this.#transport.unary(checkAndMutateRow, request, options);
+    return predicateMatched !== true;
+  }
+
+  /** The cell's value in the newest write record at a timestamp, by a read with the store's filter. */
+  async read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined> {
+    let value: Uint8Array | undefined;
+    const filter = encodeFilter(viewFilter([{ exact: column }], at, undefined));
+    const request = {
+      tableName: this.#table.path,
+      appProfileId: "default",
+      rows: { rowKeys: [row] },
+    };
+    const options = { metadata: this.#table.metadata, deadlineMs };
+    await this.#transport.stream(readRows, { request, filter }, options, ({ chunks }) => {
+      for (const chunk of chunks ?? []) if (chunk.familyName === "write") value = chunk.value;
+      return true;
+    });
+    return value;
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+}
+
+function condition(column: Buffer, timestamp: number): RowFilter {
+  const exact = (familyName: string): RowFilter => ({
+    columnRangeFilter: { familyName, startQualifierClosed: column, endQualifierClosed: column },
+  });
+  const start = encodeTimestamp(timestamp);
+  const after = (filter: RowFilter, end?: ReturnType<typeof encodeTimestamp>): RowFilter => ({
+    chain: {
+      filters: [filter, { timestampRangeFilter: { startTimestampMicros: start, endTimestampMicros: end } }],
+    },
+  });
+  const filters = [exact("lock"), after(exact("write")), after(exact("txn"), encodeTimestamp(timestamp + 1))];
+  return { chain: { filters: [{ interleave: { filters } }, { cellsPerRowLimitFilter: 1 }] } };
+}

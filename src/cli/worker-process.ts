@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import type { EndSignal } from "./io.js";
+import { processVariable } from "./io.js";
+import { noRuns, type WorkerReport } from "./worker-log.js";
+
+/** How a process ended. */
+export interface ProcessEnd {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+  /** Why it could not be started. */
+  readonly error?: Error | undefined;
+}
+
+/** One of the processes of a supervised worker. */
+export interface WorkerProcess {
+  /** What it prints, line by line; read no faster than it is taken. */
+  readonly output: AsyncIterable<string>;
+  readonly errors: AsyncIterable<string>;
+  /** Resolves when it has ended and all that it printed can be read. */
+  readonly ended: Promise<ProcessEnd>;
+  /** How many runs it has made, by what it told last. */
+  readonly runs: WorkerReport["runs"];
+  kill(signal: EndSignal | "SIGKILL"): void;
+}
+
+export interface WorkerProcessOptions {
+  /** The command line, executable first. */
+  readonly args: readonly string[];
+  /** From 1. */
+  readonly number: number;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Characters of a line that are kept until its end comes; a longer one is divided. */
+const mostOfLine = 2 ** 20;
+
+/**
+ * Starts a process of a worker. It stands in a group of its own, so that a signal from the terminal reaches it through its
+ * supervisor only, and once; when that is gone, it ends by itself.
+ */
+export function startWorkerProcess({ args, number, cwd, env }: WorkerProcessOptions): WorkerProcess {
+  const [command, ...rest] = args;
+  const child = spawn(command!, rest, {
+    cwd,
+    env: { ...env, [processVariable]: String(number) },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    detached: true,
+  });
+  return new Child(child);
+}
+
+class Child implements WorkerProcess {
+  readonly output: AsyncIterable<string>;
+  readonly errors: AsyncIterable<string>;
+  readonly ended: Promise<ProcessEnd>;
+  readonly #child: ChildProcess;
+  #runs: WorkerReport["runs"] = noRuns;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.output = linesOf(child.stdout!);
+    this.errors = linesOf(child.stderr!);
+    child.on("message", (message) => {
+      if (isReport(message)) this.#runs = message.runs;
+    });
+    this.ended = new Promise((resolve) => {
+      child.once("error", (error) => resolve({ code: undefined, signal: undefined, error }));
+      child.once("exit", (code, signal) => {
+        resolve({ code: code ?? undefined, signal: signal ?? undefined });
+      });
+    });
+  }
+
+  get runs(): WorkerReport["runs"] {
+    return this.#runs;
+  }
+
+  kill(signal: EndSignal | "SIGKILL"): void {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+  }
+}
+
+function isReport(message: unknown): message is WorkerReport {
+  return typeof message === "object" && message !== null && "runs" in message;
+}
+
+/** The lines of a stream, the last one also where it does not end. */
+export async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  stream.setEncoding("utf8");
+  let rest = "";
+  for await (const text of stream as AsyncIterable<string>) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop()!;
+    for (const line of parts) yield line;
+    for (; rest.length > mostOfLine; rest = rest.slice(mostOfLine)) yield rest.slice(0, mostOfLine);
+  }
+  if (rest !== "") yield rest;
+}

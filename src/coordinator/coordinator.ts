@@ -1,0 +1,228 @@
+import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { sleep } from "../environment/index.js";
+import { InvalidArgumentError, LimitExceededError } from "../errors/index.js";
+import type { LeaderStatus } from "../oracle/index.js";
+import { type Address, formatAddress } from "./address.js";
+import { Admission } from "./admission.js";
+import { answering, type ServerStream, serveStream } from "./calls.js";
+import { Health } from "./health.js";
+import { Leadership } from "./leadership.js";
+import { keepalive, coordinatorLimits as limits } from "./limits.js";
+import type { ActivityReply, LatestTimestamp, Nothing, SessionReply, SessionRequest } from "./messages.js";
+import { type CoordinatorOptions, type CoordinatorTls, coordinatorSettings } from "./options.js";
+import { optionalPem, pemOf } from "./pem.js";
+import { SessionServer, TimestampServer } from "./server-streams.js";
+import { coordinatorService, healthService } from "./service.js";
+
+/** How long clients may take to leave when a coordinator stops, in milliseconds. */
+const shutdownMs = 1_000;
+
+/** How often a standby looks whether the leader has gone, in milliseconds, at most. */
+const mostLookMs = 500;
+
+/** How long the store may take to answer one request, in milliseconds, at most. */
+const mostStoreMs = 5_000;
+
+const serverOptions: ServerOptions = {
+  "grpc.keepalive_time_ms": keepalive.everyMs,
+  "grpc.keepalive_timeout_ms": keepalive.withinMs,
+  "grpc.max_receive_message_length": limits.requestBytes,
+  "grpc.max_concurrent_streams": 1_000,
+  "grpc.enable_channelz": 0,
+};
+
+/** The service of a cluster, in this process: leader, or standby. */
+export interface Coordinator {
+  /** `HOST:PORT` by which clients reach it. */
+  readonly address: string;
+  /** Whether it leads, and who does. */
+  readonly status: LeaderStatus;
+  /**
+   * Gives the lease back, so that a standby takes over at once, tells its clients to go there, and closes. Never rejects.
+   * Harmless to repeat.
+   */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a coordinator: the one small service that the processes of a cluster share. It gives out timestamps where the store
+ * does not count by itself, and knows which sessions live, what they work on and whether anybody does. Of any
+ * number of coordinators of one store the one that holds its lease serves; the others refuse, name it, and take over when it goes.
+ *
+ * Rejects with an `InvalidArgumentError` for options that cannot be meant, such as listening beyond the machine without TLS and a
+ * token, and for an address that cannot be listened at.
+ *
+ * ```ts
+ * await using coordinator = await startCoordinator({ store, environment: systemEnvironment, listen: "127.0.0.1:4100" });
+ * ```
+ */
+export async function startCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
+  const settings = coordinatorSettings(options);
+  const admission = new Admission(settings.tokens);
+  const health = new Health();
+  const server = new Server(serverOptions);
+  const bound = await bind(server, settings.listen, options.tls);
+  try {
+    const address = settings.advertise ?? formatAddress(bound);
+    return new CoordinatorServer(options, address, server, admission, health);
+  } catch (error) {
+    server.forceShutdown();
+    throw error;
+  }
+}
+
+class CoordinatorServer implements Coordinator {
+  readonly address: string;
+  readonly #options: CoordinatorOptions;
+  readonly #server: Server;
+  readonly #admission: Admission;
+  readonly #health: Health;
+  readonly #leadership: Leadership;
+  #streams = 0;
+  #stopping: Promise<void> | undefined;
+
+  constructor(
+    options: CoordinatorOptions,
+    address: string,
+    server: Server,
+    admission: Admission,
+    health: Health,
+  ) {
+    this.address = address;
+    this.#options = options;
+    this.#server = server;
+    this.#admission = admission;
+    this.#health = health;
+    const { store, environment, leaseMs, windowMs, onFailure } = options;
+    const onChange = (status: LeaderStatus) => {
+      this.#health.leads(status.role === "leading");
+      options.onChange?.(status);
+    };
+    // So that a lease that is given back is taken at once.
+    const lookEveryMs = Math.min(mostLookMs, (leaseMs ?? 10_000) / 4);
+    this.#leadership = new Leadership({
+      store,
+      environment,
+      name: address,
+      leaseMs,
+      windowMs,
+      lookEveryMs,
+      requestTimeoutMs: leaseMs === undefined ? undefined : Math.min(leaseMs / 4, mostStoreMs),
+      mostAtOnce: windowMs === undefined ? limits.timestamps : undefined,
+      onFailure,
+      onChange,
+    });
+    this.#addServices();
+    this.#leadership.start();
+  }
+
+  get status(): LeaderStatus {
+    return this.#leadership.leader.status;
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#health.drain();
+    await this.#leadership.stop();
+    this.#health.close();
+    const closed = new Promise<void>((resolve) => {
+      this.#server.tryShutdown(() => resolve());
+    });
+    const ending = new AbortController();
+    const late = sleep(this.#options.environment, shutdownMs, ending.signal).then(
+      () => this.#server.forceShutdown(),
+      () => undefined,
+    );
+    await Promise.race([closed, late]);
+    ending.abort();
+  }
+
+  #addServices(): void {
+    const admission = this.#admission;
+    this.#server.addService(coordinatorService, {
+      timestamps: (stream: ServerStream<number, { first: number; count: number }>) => {
+        serveStream(stream, (metadata) => {
+          admission.check(metadata);
+          this.#checkCounts();
+          return new TimestampServer(this.#leadership, this.#enter());
+        });
+      },
+      latest: answering<Nothing, LatestTimestamp>(admission, () => {
+        this.#checkCounts();
+        return { timestamp: this.#leadership.leader.latest() };
+      }),
+      session: (stream: ServerStream<SessionRequest, SessionReply>) => {
+        serveStream(stream, (metadata, fail) => {
+          admission.check(metadata);
+          return new SessionServer(this.#leadership, fail, this.#enter());
+        });
+      },
+      alive: answering<readonly string[], readonly (boolean | undefined)[]>(admission, (sessions) => {
+        const { board } = this.#leadership.reign();
+        return sessions.map((session) => board.alive(session));
+      }),
+      activity: answering<Nothing, ActivityReply>(admission, () => this.#leadership.reign().board.activity()),
+    });
+    this.#server.addService(healthService, { check: this.#health.check, watch: this.#health.watch });
+  }
+
+  /** Timestamps come from the coordinator only where the store has none of its own. */
+  #checkCounts(): void {
+    const { store } = this.#options;
+    if (store.atomic === undefined) return;
+    throw new InvalidArgumentError(
+      `it gives no timestamps: ${store.description} counts by itself. Open the database without an oracle.`,
+    );
+  }
+
+  #enter(): () => void {
+    if (this.#streams >= limits.streams) {
+      throw new LimitExceededError(`it serves ${limits.streams} streams, and takes no more.`);
+    }
+    this.#streams++;
+    return () => {
+      this.#streams--;
+    };
+  }
+}
+
+/** Resolves to where it listens. */
+async function bind(server: Server, listen: Address, tls: CoordinatorTls | undefined): Promise<Address> {
+  const credentials = credentialsOf(tls);
+  return await new Promise((resolve, reject) => {
+    server.bindAsync(formatAddress(listen), credentials, (error, port) => {
+      if (error === null) {
+        resolve({ host: listen.host, port });
+        return;
+      }
+      reject(
+        new InvalidArgumentError(
+          `A coordinator cannot listen at ${formatAddress(listen)}: ${error.message}. Choose another address with \`listen\`.`,
+          { cause: error },
+        ),
+      );
+    });
+  });
+}
+
+function credentialsOf(tls: CoordinatorTls | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  const pair = { cert_chain: pemOf("tls.cert", tls.cert), private_key: pemOf("tls.key", tls.key) };
+  const authorities = optionalPem("tls.ca", tls.ca);
+  try {
+    return ServerCredentials.createSsl(authorities, [pair], authorities !== null);
+  } catch (cause) {
+    throw new InvalidArgumentError("The coordinator's certificate or key cannot be used; both must be PEM.", {
+      cause,
+    });
+  }
+}

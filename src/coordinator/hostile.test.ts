@@ -1,0 +1,185 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import {
+  Client,
+  type ClientDuplexStream,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServiceError,
+  type sendUnaryData,
+} from "@grpc/grpc-js";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { PercolatorError } from "../errors/index.js";
+import { parseAddress } from "./address.js";
+import { introduction } from "./admission.js";
+import { credentialsOf } from "./client-options.js";
+import { sessionRequest, timestampRequest } from "./messages.js";
+import { coordinatorService, healthService } from "./service.js";
+import { Coordinators } from "./test-coordinators.js";
+
+let all: Coordinators;
+
+beforeEach(() => {
+  all = new Coordinators();
+});
+
+afterEach(() => all.close());
+
+const asItIs = (bytes: Buffer) => bytes;
+const runs = 60;
+
+const bytes = fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each));
+const valid = fc.constantFrom(
+  timestampRequest.encode(3),
+  sessionRequest.encode({ join: { session: "s", busy: true, claims: [Buffer.from("x")] }, steps: [] }),
+  sessionRequest.encode({ join: undefined, steps: [{ type: "claim", key: Buffer.from("x") }] }),
+);
+const mutated = fc.tuple(valid, fc.nat(), fc.nat(255)).map(([message, place, byte]) => {
+  const copy = Buffer.from(message);
+  copy[place % copy.length] = byte;
+  return copy;
+});
+const sent = fc.array(fc.oneof(bytes, valid, mutated), { minLength: 1, maxLength: 5 });
+const paths = [
+  coordinatorService.timestamps,
+  coordinatorService.session,
+  coordinatorService.alive,
+  coordinatorService.latest,
+  coordinatorService.activity,
+  healthService.check,
+  healthService.watch,
+].map(({ path }) => path);
+
+/** Sends messages as bytes, and resolves to how the stream ended. */
+async function send(client: Client, path: string, messages: readonly Buffer[]): Promise<number | undefined> {
+  const stream: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
+    path,
+    asItIs,
+    asItIs,
+    introduction(undefined),
+    {},
+  );
+  const ended = new Promise<number | undefined>((resolve) => {
+    stream.on("error", (error: ServiceError) => resolve(error.code));
+    stream.on("end", () => resolve(undefined));
+  });
+  stream.resume();
+  for (const message of messages) stream.write(message);
+  stream.end();
+  // Health is watched until somebody stops.
+  if (path === healthService.watch.path) setTimeout(() => stream.cancel(), 20);
+  return await ended;
+}
+
+test("whatever bytes a coordinator is sent, the stream ends and the next client is served", async () => {
+  const { address } = await all.lead();
+  const security = { tls: undefined, token: undefined };
+  const client = new Client(`dns:${address}`, credentialsOf(security));
+  const { cluster, oracle } = await all.member("witness", { addresses: [address] });
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...paths), sent, async (path, messages) => {
+      await send(client, path, messages);
+      expect(await cluster.alive("witness")).toBe(true);
+    }),
+    { numRuns: runs },
+  );
+  expect(await oracle.next()).toBeGreaterThan(0);
+  expect(await send(client, coordinatorService.session.path, [Buffer.from([0xff])])).toBe(3);
+  expect((await cluster.activity())?.sessions).toEqual(new Set(["witness"]));
+  client.close();
+});
+
+test("a stream that does not begin with a join, or joins twice, is ended", async () => {
+  const { address } = await all.lead();
+  const client = new Client(`dns:${address}`, credentialsOf({ tls: undefined, token: undefined }));
+  const join = sessionRequest.encode({ join: { session: "s", busy: false, claims: [] }, steps: [] });
+  const step = sessionRequest.encode({ join: undefined, steps: [{ type: "busy" }] });
+  expect(await send(client, coordinatorService.session.path, [step])).toBe(3);
+  expect(await send(client, coordinatorService.session.path, [join, join])).toBe(3);
+  expect(await send(client, coordinatorService.session.path, [join, step])).toBeUndefined();
+  client.close();
+});
+
+test("what is no gRPC is cut off", async () => {
+  const { address } = await all.lead();
+  const { host, port } = parseAddress(address, "It");
+  const { cluster } = all.client({ addresses: [address] });
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 500 }), async (garbage) => {
+      const socket = connect({ host, port });
+      socket.on("error", () => undefined);
+      await once(socket, "connect");
+      socket.write(garbage);
+      socket.end();
+      socket.resume();
+      await once(socket, "close");
+    }),
+    { numRuns: 20 },
+  );
+  expect(await cluster.activity()).toBeDefined();
+});
+
+/** A server that answers each request with the next of some bytes. */
+async function answering(replies: readonly Buffer[]): Promise<{ address: string; stop: () => void }> {
+  const server = new Server();
+  let next = 0;
+  const reply = () => replies[next++ % replies.length]!;
+  const raw = (method: MethodDefinition<never, never>) => ({
+    ...method,
+    requestSerialize: asItIs,
+    requestDeserialize: asItIs,
+    responseSerialize: asItIs,
+    responseDeserialize: asItIs,
+  });
+  const stream = (call: ServerDuplexStream<Buffer, Buffer>) => {
+    call.on("data", () => call.write(reply()));
+    call.on("end", () => call.end());
+    call.on("error", () => undefined);
+  };
+  const unary = (_: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => answer(null, reply());
+  const { timestamps, session, latest, alive, activity } = coordinatorService as unknown as Record<
+    string,
+    MethodDefinition<never, never>
+  >;
+  server.addService(
+    {
+      timestamps: raw(timestamps!),
+      session: raw(session!),
+      latest: raw(latest!),
+      alive: raw(alive!),
+      activity: raw(activity!),
+    },
+    { timestamps: stream, session: stream, latest: unary, alive: unary, activity: unary },
+  );
+  const port = await new Promise<number>((resolve) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
+  });
+  return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
+}
+
+test("whatever bytes a coordinator answers with, a client gets what can be meant or a named error", async () => {
+  const named = (error: unknown) => expect(error).toBeInstanceOf(PercolatorError);
+  const replies = fc.array(fc.oneof(bytes, mutated), { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(replies, async (given) => {
+      const { address, stop } = await answering(given);
+      const client = all.client({ addresses: [address], retryForMs: 0, attemptMs: 5_000 });
+      const { oracle, cluster } = client;
+      const joining = cluster.join("s").catch(named);
+      const timestamp = await oracle.next().catch(named);
+      if (typeof timestamp === "number") expect(Number.isSafeInteger(timestamp)).toBe(true);
+      await Promise.resolve(oracle.latest()).catch(named);
+      expect([true, false, undefined]).toContain(await cluster.alive("s"));
+      await cluster.activity();
+      await cluster.claim(Buffer.from("x"));
+      await client.close();
+      await joining;
+      stop();
+    }),
+    { numRuns: 30 },
+  );
+});

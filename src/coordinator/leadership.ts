@@ -1,0 +1,104 @@
+import { setMaxListeners } from "node:events";
+import type { Environment, Timer } from "../environment/index.js";
+import { NotLeaderError, OracleUnavailableError, type PercolatorError } from "../errors/index.js";
+import { type LeaderStatus, OracleLeader, type OracleLeaderOptions } from "../oracle/index.js";
+import { Board } from "./board.js";
+import { longestStallMs } from "./limits.js";
+
+/** What a leader keeps for as long as it leads without a break, and what ends with it. */
+export interface Reign {
+  readonly board: Board;
+  /** Aborted when the reign is over; its reason is what clients are told. */
+  readonly signal: AbortSignal;
+}
+
+interface StandingReign extends Reign {
+  readonly epoch: number;
+  readonly ending: AbortController;
+}
+
+/** Whether this coordinator leads, and the board that it keeps while it does. */
+export class Leadership {
+  readonly leader: OracleLeader;
+  readonly #environment: Environment;
+  readonly #onChange: (status: LeaderStatus) => void;
+  #reign: StandingReign | undefined;
+  #seenAt: number;
+  #timer: Timer | undefined;
+
+  constructor(options: OracleLeaderOptions) {
+    this.#environment = options.environment;
+    this.#onChange = options.onChange ?? (() => undefined);
+    this.#seenAt = options.environment.monotonic();
+    this.leader = new OracleLeader({ ...options, onChange: (status) => this.#changed(status) });
+  }
+
+  start(): void {
+    this.leader.start();
+    this.#watch();
+  }
+
+  /** Gives up the lease, so that another takes over at once. Never rejects. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    await this.leader.stop();
+  }
+
+  /** The reign of this moment. A `NotLeaderError` where the lease does not hold. */
+  reign(): Reign {
+    this.#look();
+    // Throws where it cannot be sure to lead: what stands on the board may then be known better elsewhere.
+    this.leader.latest();
+    if (this.#reign === undefined) throw new NotLeaderError("it does not lead yet. Ask again.");
+    return this.#reign;
+  }
+
+  #changed(status: LeaderStatus): void {
+    if (status.role === "leading") {
+      if (this.#reign?.epoch !== status.epoch) this.#begin(status.epoch);
+    } else {
+      this.#end(
+        new NotLeaderError("it leads no longer. Ask the leader.", {
+          leader: status.role === "standby" ? status.leader : undefined,
+        }),
+      );
+    }
+    this.#onChange(status);
+  }
+
+  #begin(epoch: number): void {
+    this.#end(new NotLeaderError("it leads anew, and has forgotten what it was told. Tell it again."));
+    const ending = new AbortController();
+    // Every session listens to it.
+    setMaxListeners(0, ending.signal);
+    const board = new Board(`${epoch}-${this.#environment.uniqueId()}`);
+    this.#reign = { epoch, board, ending, signal: ending.signal };
+  }
+
+  #end(reason: PercolatorError): void {
+    const reign = this.#reign;
+    this.#reign = undefined;
+    reign?.ending.abort(reason);
+  }
+
+  /** Notices that the process stood still: clients may then believe of it what is no longer so. */
+  #look(): void {
+    const now = this.#environment.monotonic();
+    const stoodMs = now - this.#seenAt;
+    this.#seenAt = now;
+    if (stoodMs < longestStallMs || this.#reign === undefined) return;
+    const { epoch } = this.#reign;
+    this.#end(
+      new OracleUnavailableError(
+        `it stood still for ${Math.round(stoodMs)} ms, and has forgotten what it was told. Tell it again.`,
+      ),
+    );
+    this.#begin(epoch);
+  }
+
+  #watch(): void {
+    this.#look();
+    const everyMs = longestStallMs / 8;
+    this.#timer = this.#environment.setTimer(() => this.#watch(), everyMs, { background: true });
+  }
+}

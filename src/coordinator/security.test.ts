@@ -1,0 +1,148 @@
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemEnvironment as environment } from "../environment/index.js";
+import { Channel } from "./channel.js";
+import { connectCoordinator } from "./client.js";
+import type { ConnectOptions } from "./client-options.js";
+import { nothing } from "./messages.js";
+import type { CoordinatorOptions } from "./options.js";
+import { coordinatorService, healthService } from "./service.js";
+import { authority, certificate, key, otherCertificate } from "./test-certificates.js";
+import { Coordinators } from "./test-coordinators.js";
+
+let all: Coordinators;
+
+beforeEach(() => {
+  all = new Coordinators();
+});
+
+afterEach(() => all.close());
+
+const tls = { cert: certificate, key };
+
+/** Whether a client of these options is served, or how it is refused. */
+async function outcome(
+  server: Partial<CoordinatorOptions>,
+  client: Partial<ConnectOptions>,
+): Promise<unknown> {
+  const { address } = await all.lead(server);
+  const { oracle, cluster } = all.client({ addresses: [address], ...client });
+  const refusals = await Promise.all([
+    oracle.next().then(
+      () => "served",
+      (error: unknown) => error,
+    ),
+    cluster.join("s").then(
+      () => "served",
+      (error: unknown) => error,
+    ),
+  ]);
+  const first = refusals[0];
+  expect(refusals[1]).toMatchObject(
+    first instanceof Error ? { code: (first as { code?: string }).code } : {},
+  );
+  return first;
+}
+
+describe("TLS and tokens", () => {
+  test.each<[string, Partial<CoordinatorOptions>, Partial<ConnectOptions>]>([
+    ["TLS and the token", { tls, token: "secret" }, { tls: { ca: authority }, token: "secret" }],
+    ["the new token while tokens change", { token: ["old", "new"] }, { token: "new" }],
+    [
+      "another name for the server",
+      { tls: { ...tls, cert: otherCertificate } },
+      { tls: { ca: authority, serverName: "elsewhere.test" } },
+    ],
+    [
+      "a certificate of its own",
+      { tls: { ...tls, ca: authority } },
+      { tls: { ca: authority, cert: certificate, key } },
+    ],
+    ["a token where none is asked for", {}, { token: "secret" }],
+  ])("serve a client with %s", async (_, server, client) => {
+    expect(await outcome(server, client)).toBe("served");
+  });
+
+  test.each<[string, string, RegExp, Partial<CoordinatorOptions>, Partial<ConnectOptions>]>([
+    ["a wrong token", "token", /same token/, { token: "secret" }, { token: "guess" }],
+    ["no token", "token", /--token-file/, { token: "secret" }, {}],
+    ["no TLS", "tls", /--tls-ca/, { tls }, {}],
+    ["TLS where there is none", "tls", /does not/, {}, { tls: { ca: authority } }],
+    ["another authority", "tls", /authority/, { tls }, { tls: true }],
+    [
+      "a certificate of another name",
+      "tls",
+      /altnames/,
+      { tls: { ...tls, cert: otherCertificate } },
+      { tls: { ca: authority } },
+    ],
+  ])("refuse a client with %s at once, saying what to do", async (_, reason, message, server, client) => {
+    const refusal = await outcome(server, client);
+    expect(refusal).toMatchObject({ code: "COORDINATOR", reason, message: expect.stringMatching(message) });
+  });
+
+  test("refuse a client of another version", async () => {
+    const { address } = await all.lead();
+    const channel = new Channel(address, { tls: undefined, token: undefined }, "2");
+    const asked = channel.ask(coordinatorService.latest, nothing, new AbortController().signal);
+    await expect(asked).rejects.toMatchObject({
+      details: expect.stringContaining("same version of percolatordb"),
+    });
+    channel.drop();
+  });
+
+  test("what is no coordinator is told apart from one that is away", async () => {
+    const server = new Server();
+    server.addService(healthService, {});
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) => {
+        if (error === null) resolve(bound);
+        else reject(error);
+      });
+    });
+    const { oracle } = all.client({ addresses: [`127.0.0.1:${port}`] });
+    await expect(oracle.next()).rejects.toMatchObject({ code: "COORDINATOR", reason: "version" });
+    server.forceShutdown();
+  });
+});
+
+describe("options that cannot be meant", () => {
+  test.each<[RegExp, Partial<CoordinatorOptions>]>([
+    [/HOST:PORT/, { listen: "4100" }],
+    [/HOST:PORT/, { listen: "localhost:99999" }],
+    [/HOST:PORT/, { advertise: "two words:1" }],
+    [/advertise/, { listen: "[::]:0", tls, token: "secret" }],
+    [/without TLS and a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100" }],
+    [/without a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", tls }],
+    [/without TLS/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", token: "secret" }],
+    [/token/, { token: "two words" }],
+    [/token/, { token: "" }],
+    [/PEM/, { tls: { cert: "no certificate", key } }],
+    [/leaseMs/, { leaseMs: 0 }],
+    [/cannot listen/, { listen: "192.0.2.1:4100", insecure: true }],
+  ])("a coordinator's: %s", async (message, options) => {
+    await expect(all.start(options)).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test("an open coordinator, where that is asked for", async () => {
+    const { address } = await all.start({ listen: "0.0.0.0:0", advertise: "localhost:4100", insecure: true });
+    expect(address).toBe("localhost:4100");
+  });
+
+  test.each<[RegExp, Partial<ConnectOptions>]>([
+    [/either/, {}],
+    [/1 to 100/, { addresses: [] }],
+    [/HOST:PORT/, { addresses: ["4100"] }],
+    [/token/, { addresses: ["localhost:1"], token: "two words" }],
+    [/mostAtOnce/, { addresses: ["localhost:1"], mostAtOnce: 0 }],
+    [/attemptMs/, { addresses: ["localhost:1"], attemptMs: 0 }],
+    [/PEM/, { addresses: ["localhost:1"], tls: { ca: "no certificate" } }],
+  ])("a client's: %s", (message, options) => {
+    expect(() => connectCoordinator({ environment, ...options })).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(message) }),
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { systemEnvironment as environment } from "../environment/index.js";
+import type { RowStore } from "../store/index.js";
+import { memoryStore } from "../store/memory/index.js";
+import { type CoordinatorClient, connectCoordinator } from "./client.js";
+import type { ConnectOptions } from "./client-options.js";
+import { type Coordinator, startCoordinator } from "./coordinator.js";
+import type { CoordinatorOptions } from "./options.js";
+
+/** Coordinators and clients in this process, over real sockets; all are closed with it. */
+export class Coordinators {
+  /** A store of one-row mutations, as coordinators of a cluster share it. */
+  readonly store: RowStore = memoryStore({ atomicBatches: false });
+  readonly #opened: (() => Promise<void>)[] = [];
+
+  async start(options: Partial<CoordinatorOptions> = {}): Promise<Coordinator> {
+    const { store } = this;
+    const coordinator = await startCoordinator({ store, environment, leaseMs: 1_000, ...options });
+    this.#opened.push(() => coordinator.stop());
+    return coordinator;
+  }
+
+  /** One that leads. */
+  async lead(options: Partial<CoordinatorOptions> = {}): Promise<Coordinator> {
+    let coordinator: Coordinator | undefined;
+    await new Promise<void>((resolve, reject) => {
+      const onChange = ({ role }: { readonly role: string }) => {
+        if (role === "leading") resolve();
+      };
+      this.start({ ...options, onChange }).then((started) => {
+        coordinator = started;
+      }, reject);
+    });
+    return coordinator!;
+  }
+
+  client(options: Partial<ConnectOptions> = {}): CoordinatorClient {
+    const place = options.addresses === undefined ? { store: this.store } : {};
+    const client = connectCoordinator({ environment, ...place, ...options });
+    this.#opened.push(() => client.close());
+    return client;
+  }
+
+  /** A client with a session. */
+  async member(session: string, options: Partial<ConnectOptions> = {}): Promise<CoordinatorClient> {
+    const client = this.client(options);
+    await client.cluster.join(session);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#opened.splice(0).reverse()) await close();
+  }
+}

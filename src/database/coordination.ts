@@ -1,0 +1,161 @@
+import type { CoordinatorClient } from "../coordinator/index.js";
+import { backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { CoordinatorError, OracleUnavailableError } from "../errors/index.js";
+import type { Cluster } from "../observer/index.js";
+import { type LeaderFailure, type Oracle, readLease } from "../oracle/index.js";
+import type { RowStore } from "../store/index.js";
+import type { CoordinatorChoice } from "./coordinator-choice.js";
+import { CoordinatorStandIn } from "./coordinator-stand-in.js";
+
+/** What is known of the coordinator of a database's cluster. */
+export interface CoordinatorStatus {
+  /** `HOST:PORT` of the one that leads, by the lease in the store; undefined where nobody does. */
+  readonly leader: string | undefined;
+  /** Rises with each leader. */
+  readonly epoch: number;
+  /** Whether it answers this process; undefined where this process does without. */
+  readonly answers: boolean | undefined;
+  /** Sessions that report to it; undefined where it does not answer. */
+  readonly sessions: ReadonlySet<string> | undefined;
+  /** Those of them that have a run in flight. */
+  readonly busy: ReadonlySet<string> | undefined;
+}
+
+export interface CoordinationOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  readonly choice: CoordinatorChoice;
+  /** Whether timestamps are to come from it: it must answer before anything can be done. */
+  readonly isOracle: boolean;
+  readonly onFailure: (failure: LeaderFailure) => void;
+}
+
+/** How long a lease is waited for that nobody keeps, at least: a standby may be about to take it. */
+const leastPatienceMs = 15_000;
+const asking = { initialMs: 50, maximumMs: 1_000 };
+const readMs = 5_000;
+
+/** A database's connection to the coordinator of its cluster, and the coordinator that it has started itself. */
+export class Coordination {
+  readonly cluster: Cluster;
+  /** Undefined where the store counts by itself. */
+  readonly oracle: Oracle | undefined;
+  readonly #options: CoordinationOptions;
+  readonly #client: CoordinatorClient;
+  readonly #standIn: CoordinatorStandIn | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    options: CoordinationOptions,
+    client: CoordinatorClient,
+    standIn: CoordinatorStandIn | undefined,
+  ) {
+    this.#options = options;
+    this.#client = client;
+    this.#standIn = standIn;
+    this.cluster = client.cluster;
+    this.oracle = options.isOracle ? client.oracle : undefined;
+  }
+
+  /**
+   * Connects to whoever leads, and starts a coordinator where that is wanted and nobody does.
+   *
+   * @throws OracleUnavailableError where timestamps are to come from it and none answers; CoordinatorError where it refuses.
+   */
+  static async open(options: CoordinationOptions): Promise<Coordination> {
+    const { store, environment, choice } = options;
+    const { connectCoordinator } = await import("../coordinator/index.js");
+    let last: unknown;
+    const onFailure = (failure: LeaderFailure) => {
+      last = failure.error;
+      options.onFailure(failure);
+    };
+    const { addresses, token, tls } = choice;
+    const place = addresses === undefined ? { store } : { addresses };
+    const client = connectCoordinator({ ...place, environment, token, tls, onFailure });
+    const standIn = choice.start ? new CoordinatorStandIn({ ...options, onFailure }) : undefined;
+    const coordination = new Coordination(options, client, standIn);
+    try {
+      await standIn?.open(() => coordination.#answers());
+      await coordination.#wait(() => last);
+      return coordination;
+    } catch (error) {
+      await coordination.close();
+      throw error;
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    return (await this.cluster.activity()) !== undefined;
+  }
+
+  /** Waits until it answers: a leader may have gone a moment ago. */
+  async #wait(failure: () => unknown): Promise<void> {
+    const { store, environment, choice, isOracle } = this.#options;
+    const startedAt = environment.monotonic();
+    for (let attempt = 1; ; attempt++) {
+      if (await this.#answers()) return;
+      const error = failure();
+      if (error instanceof CoordinatorError) throw error;
+      // Sessions and claims are advice: they come when it does.
+      if (!isOracle) return;
+      const lease = await readLease({ store, environment, timeoutMs: readMs });
+      const patienceMs =
+        lease === undefined && choice.addresses === undefined && !choice.start
+          ? 0
+          : Math.max(leastPatienceMs, 2 * (lease?.leaseMs ?? 0));
+      if (environment.monotonic() - startedAt >= patienceMs) throw this.#nobody(error);
+      await sleep(environment, backoffDelay(environment, asking, attempt));
+    }
+  }
+
+  #nobody(cause: unknown): OracleUnavailableError {
+    const { store, choice } = this.#options;
+    const where = choice.addresses === undefined ? "" : ` at ${choice.addresses.join(", ")}`;
+    return new OracleUnavailableError(
+      `No coordinator leads the cluster of ${store.description}${where}, which has no counter of its own. Start one with ` +
+        '"percolator coordinator LOCATION", or open the database with `coordinator: "auto"` (--coordinator auto).',
+      { cause },
+    );
+  }
+
+  async status(): Promise<CoordinatorStatus> {
+    const { store, environment } = this.#options;
+    const status = await coordinatorStatus(store, environment);
+    const activity = await this.cluster.activity();
+    return {
+      leader: status?.leader,
+      epoch: status?.epoch ?? 0,
+      answers: activity !== undefined,
+      sessions: activity?.sessions,
+      busy: activity?.busy,
+    };
+  }
+
+  /** Leaves the cluster, and stops the coordinator that was started here. Harmless to repeat. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#client.close();
+    await this.#standIn?.close();
+  }
+}
+
+/** What the store says of who leads; undefined where nobody ever did. */
+export async function coordinatorStatus(
+  store: RowStore,
+  environment: Environment,
+): Promise<CoordinatorStatus | undefined> {
+  const lease = await readLease({ store, environment, timeoutMs: readMs });
+  if (lease === undefined) return undefined;
+  return {
+    leader: lease.holder === "" ? undefined : lease.name,
+    epoch: lease.epoch,
+    answers: undefined,
+    sessions: undefined,
+    busy: undefined,
+  };
+}

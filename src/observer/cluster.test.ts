@@ -1,0 +1,392 @@
+import { describe, expect, test, vi } from "vitest";
+import { memoryStore } from "../store/memory/index.js";
+import { hintTable } from "../transaction/index.js";
+import { bucketOf, hintPrefix } from "./hint.js";
+import { type Observer, observer } from "./index.js";
+import { TestCluster, type TestMember } from "./test-cluster.js";
+import { countHints, openTest, type TestDatabase } from "./test-context.js";
+import { documents, length } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
+
+interface Member {
+  readonly db: TestDatabase;
+  readonly member: TestMember;
+}
+
+/** Databases on one store of one-row mutations, with one service between them. */
+class World {
+  readonly environment = new TestEnvironment();
+  readonly service = new TestCluster();
+  readonly store = memoryStore({ environment: this.environment, atomicBatches: false });
+  readonly #counting = memoryStore().atomic!;
+
+  async join(
+    observers: readonly Observer[],
+    options: { environment?: TestEnvironment } = {},
+  ): Promise<Member> {
+    const member = this.service.member();
+    const db = await openTest({
+      store: this.store,
+      environment: options.environment ?? this.environment,
+      commit: "two-phase",
+      oracle: { next: (asked) => this.#counting.next(asked), latest: () => this.#counting.counter() },
+      observers,
+      cluster: member,
+    });
+    return { db, member };
+  }
+
+  async write({ db }: Member, rows: readonly string[]): Promise<void> {
+    await this.environment.until(
+      db.transact((tx) => {
+        for (const row of rows) tx.set(documents.contents, row, "abc");
+      }),
+    );
+  }
+}
+
+const rowsOf = (count: number) => Array.from({ length: count }, (_, index) => `row ${index}`);
+const committedBy = ({ db }: Member) => db.runs.filter((run) => run.outcome === "committed").length;
+
+/** The row of a hint of `length`, as it is claimed. */
+function claimOf(row: string): string {
+  const prefix = hintPrefix("length");
+  return Buffer.concat([prefix, Buffer.of(bucketOf(Buffer.from(row))), Buffer.from(row)]).toString("latin1");
+}
+
+describe("sessions of a cluster", () => {
+  test("its word comes first; where it knows nothing, the record's", async () => {
+    const world = new World();
+    const [one, other] = [await world.join([length]), await world.join([length])];
+    const { session } = one.db.sessions;
+    const worker = one.db.pool.work();
+    await world.environment.advance(1_000);
+    expect(world.service.sessions).toEqual(new Set([session]));
+    expect(await other.db.sessions.alive(session)).toBe(true);
+    world.service.end(session);
+    expect(await other.db.sessions.alive(session)).toBe(false);
+    other.member.isAway = true;
+    await world.environment.advance(1_000);
+    expect(await other.db.sessions.alive(session)).toBe(true);
+    expect(await other.db.sessions.alive("nobody")).toBeUndefined();
+    await world.environment.until(worker.stop());
+    await world.environment.until(one.db.close());
+    expect(world.service.ended).toContain(session);
+  });
+
+  test("a process that it has lost, and that shows signs of life, is not cleared away", async () => {
+    const world = new World();
+    const [one, other] = [await world.join([length]), await world.join([length])];
+    const workers = [one, other].map(({ db }) => db.pool.work());
+    await world.environment.advance(3_000);
+    world.service.end(one.db.sessions.session);
+    await world.environment.advance(10_000);
+    expect(other.db.sessions.suspectUpTo("length")).toBe(0);
+    expect([...(await other.db.sessions.list()).keys()].sort()).toEqual(
+      [one, other].map(({ db }) => db.sessions.session).sort(),
+    );
+    for (const worker of workers) await world.environment.until(worker.stop());
+  });
+
+  test("one that it knows to be over is cleared away before its record has expired", async () => {
+    const world = new World();
+    const dead = new TestEnvironment();
+    const one = await world.join([length], { environment: dead });
+    one.db.pool.work();
+    await dead.settle();
+    const other = await world.join([length]);
+    world.service.end(one.db.sessions.session);
+    const worker = other.db.pool.work();
+    await world.environment.advance(2_500);
+    expect(other.db.sessions.suspectUpTo("length")).toBeGreaterThan(0);
+    expect([...(await other.db.sessions.list()).keys()]).toEqual([other.db.sessions.session]);
+    await world.environment.until(worker.stop());
+  });
+
+  test("a worker that replaces one that was killed begins when it is certain of its end", async () => {
+    const world = new World();
+    const dead = new TestEnvironment();
+    const attempts: number[] = [];
+    const killer = observer("length", documents.contents, () => new Promise<void>(() => {}), { attempts: 1 });
+    const one = await world.join([killer], { environment: dead });
+    one.db.pool.work();
+    await dead.settle();
+    await world.write(one, ["bad"]);
+    await dead.settle();
+    world.service.end(one.db.sessions.session);
+    const other = await world.join([killer]);
+    other.db.context.events.on("run", (run) => attempts.push(run.attempts));
+    const worker = other.db.pool.work();
+    await world.environment.until(worker.idle());
+    // It was never begun again: the one attempt that it had ended with its process.
+    expect(other.db.runs.map((run) => run.outcome)).toEqual(["parked"]);
+    expect(attempts).toEqual([1]);
+    await world.environment.until(worker.stop());
+  });
+});
+
+describe("claims", () => {
+  test("workers divide a backlog without knowing of each other: each change once, nobody idle, nothing left claimed", async () => {
+    const world = new World();
+    const slow = observer("length", documents.contents, async (tx, { row }) => {
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      tx.set(documents.length, row, 3);
+    });
+    const members = [];
+    for (let count = 0; count < 4; count++) members.push(await world.join([slow]));
+    // Written by nobody who works: only scans find it.
+    await world.write(members[0]!, rowsOf(1_000));
+    const workers = members.map(({ db }) => db.pool.work({ concurrency: 16 }));
+    for (const worker of workers) await world.environment.until(worker.idle());
+    const done = members.map(committedBy);
+    expect(done.reduce((sum, each) => sum + each, 0)).toBe(1_000);
+    for (const each of done) expect(each).toBeGreaterThan(100);
+    const runs = members.flatMap(({ db }) => db.runs);
+    expect(runs.filter((run) => run.outcome === "conflict")).toHaveLength(0);
+    expect(world.service.claims.size).toBe(0);
+    // At most the queue and what runs, of each.
+    expect(world.service.mostClaims).toBeLessThanOrEqual(4 * (256 + 16));
+    for (const worker of workers) await world.environment.until(worker.stop());
+  });
+
+  test("what another has claimed is left to it, and what stands alone among it is found", async () => {
+    const world = new World();
+    const one = await world.join([length]);
+    const rows = rowsOf(300);
+    await world.write(one, rows);
+    for (const row of rows.slice(0, 299)) world.service.claims.set(claimOf(row), "somebody");
+    const worker = one.db.pool.work();
+    await world.environment.advance(500);
+    expect(committedBy(one)).toBe(1);
+    expect(one.db.pool.board.size).toBe(0);
+    world.service.claims.clear();
+    await world.environment.advance(3_000);
+    expect(committedBy(one)).toBe(300);
+    await world.environment.until(worker.stop());
+  });
+
+  test("a scan jumps a few times, and does not go on so where everything is claimed", async () => {
+    const world = new World();
+    const one = await world.join([length]);
+    const rows = rowsOf(300);
+    await world.write(one, rows);
+    for (const row of rows) world.service.claims.set(claimOf(row), "somebody");
+    const read = vi.spyOn(world.store, "readRange");
+    const worker = one.db.pool.work();
+    await world.environment.advance(40);
+    const pages = read.mock.calls.filter(([{ table }]) => table === hintTable).length;
+    expect(pages).toBeGreaterThan(8);
+    expect(pages).toBeLessThan(16);
+    await world.environment.until(worker.stop());
+  });
+
+  test("a change of this process runs at once, and is claimed; one that another has is let go", async () => {
+    const world = new World();
+    const started: string[] = [];
+    const releases: (() => void)[] = [];
+    const held = observer("length", documents.contents, async (tx, { row }) => {
+      started.push(row);
+      await new Promise<void>((resolve) => releases.push(resolve));
+      tx.set(documents.length, row, 3);
+    });
+    const one = await world.join([held]);
+    const worker = one.db.pool.work({ concurrency: 1 });
+    await world.environment.advance(1_000);
+    world.service.claims.set(claimOf("taken"), "somebody");
+    await world.write(one, ["first", "taken"]);
+    await world.environment.settle();
+    expect(started).toEqual(["first"]);
+    expect([...world.service.claims]).toEqual([
+      [claimOf("taken"), "somebody"],
+      [claimOf("first"), one.db.sessions.session],
+    ]);
+    expect(one.db.pool.board.size).toBe(1);
+    world.service.claims.delete(claimOf("taken"));
+    for (const release of releases) release();
+    await world.environment.advance(3_000);
+    expect(started).toEqual(["first", "taken"]);
+    for (const release of releases) release();
+    await world.environment.until(worker.idle());
+    expect(world.service.claims.size).toBe(0);
+    await world.environment.until(worker.stop());
+  });
+
+  test("where nobody answers, the work is done all the same", async () => {
+    const world = new World();
+    const members = [await world.join([length]), await world.join([length])];
+    for (const { member } of members) member.isAway = true;
+    const workers = members.map(({ db }) => db.pool.work());
+    await world.environment.advance(1_000);
+    await world.write(members[0]!, rowsOf(50));
+    await world.environment.advance(2_000);
+    expect(await countHints(world.store)).toEqual({});
+    for (const worker of workers) await world.environment.until(worker.stop());
+  });
+
+  test("the work of a process that was killed is taken over as soon as its claims are gone", async () => {
+    const world = new World();
+    const dead = new TestEnvironment();
+    const hangs = observer("length", documents.contents, () => new Promise<void>(() => {}));
+    const one = await world.join([hangs], { environment: dead });
+    one.db.pool.work({ concurrency: 4 });
+    await dead.settle();
+    const other = await world.join([length]);
+    const worker = other.db.pool.work();
+    await world.environment.advance(1_500);
+    await world.write(one, rowsOf(40));
+    await dead.settle();
+    await world.environment.advance(500);
+    const before = committedBy(other);
+    expect(before).toBe(0);
+    world.service.end(one.db.sessions.session);
+    await world.environment.advance(4_000);
+    expect(committedBy(other)).toBe(40);
+    await world.environment.until(worker.stop());
+  });
+
+  test("a backlog of any length leaves memory as it is", async () => {
+    const world = new World();
+    const one = await world.join([length]);
+    for (let part = 0; part < 4; part++) {
+      await world.write(
+        one,
+        Array.from({ length: 1_000 }, (_, index) => `${part} ${index}`),
+      );
+    }
+    const worker = one.db.pool.work({ concurrency: 8 });
+    let most = 0;
+    const idle = worker.idle();
+    one.db.context.events.on("run", () => {
+      most = Math.max(most, one.db.pool.board.size);
+    });
+    await world.environment.until(idle);
+    expect(committedBy(one)).toBe(4_000);
+    // The queue, what runs, and hints that are being removed.
+    expect(most).toBeLessThanOrEqual(256 + 8 + 1_024);
+    expect(world.service.mostClaims).toBeLessThanOrEqual(256 + 8 + 1_024);
+    await world.environment.until(worker.stop());
+  });
+});
+
+describe("telling whether one is busy", () => {
+  test("a run begins when it is known that the process is busy; a busy one says so once", async () => {
+    const world = new World();
+    const one = await world.join([length]);
+    const worker = one.db.pool.work();
+    await world.environment.advance(1_000);
+    expect(world.service.told).toEqual({ busy: 0, quiet: 0 });
+    const seen: number[] = [];
+    one.db.context.events.on("run", () => seen.push(world.service.busy.size));
+    // The answer takes its time.
+    const { busy } = one.member;
+    let answer = () => {};
+    one.member.busy = async function (this: TestMember) {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await busy.call(this);
+    };
+    await world.write(one, ["first"]);
+    await world.environment.advance(1_000);
+    expect(seen).toEqual([]);
+    answer();
+    await world.environment.settle();
+    expect(seen).toEqual([1]);
+    for (let count = 0; count < 5; count++) await world.write(one, rowsOf(10));
+    await world.environment.settle();
+    expect(committedBy(one)).toBeGreaterThan(0);
+    expect(new Set(seen)).toEqual(new Set([1]));
+    expect(world.service.told).toEqual({ busy: 1, quiet: 0 });
+    await world.environment.advance(100);
+    expect(world.service.told).toEqual({ busy: 1, quiet: 1 });
+    expect(world.service.turns).toBe(1);
+    await world.environment.until(worker.stop());
+  });
+});
+
+describe("idle in a cluster", () => {
+  async function isOver(world: World, promise: Promise<unknown>, ms = 2_000): Promise<boolean> {
+    let over = false;
+    void promise.then(() => {
+      over = true;
+    });
+    await world.environment.advance(ms);
+    return over;
+  }
+
+  async function quietWorld(): Promise<{ world: World; one: Member; stop: () => Promise<void> }> {
+    const world = new World();
+    const one = await world.join([length]);
+    const worker = one.db.pool.work();
+    await world.environment.advance(1_000);
+    return { world, one, stop: () => world.environment.until(worker.stop()) };
+  }
+
+  test("waits while another process is busy, though no hint stands", async () => {
+    const { world, one, stop } = await quietWorld();
+    const other = world.service.member();
+    await other.join("other");
+    await other.busy();
+    const idle = one.db.pool.idle();
+    expect(await isOver(world, idle)).toBe(false);
+    other.quiet();
+    expect(await isOver(world, idle)).toBe(true);
+    await stop();
+  });
+
+  test("does not count a look during which somebody had a turn, or the service began anew", async () => {
+    const { world, one, stop } = await quietWorld();
+    const other = world.service.member();
+    await other.join("other");
+    // Between any two questions somebody runs, or the service forgets.
+    const restless = { isOn: true };
+    const { activity } = one.member;
+    let asked = 0;
+    one.member.activity = async function (this: TestMember) {
+      const answer = await activity.call(this);
+      if (!restless.isOn) return answer;
+      if (asked++ % 4 < 2) {
+        await other.busy();
+        other.quiet();
+      } else world.service.epoch += "'";
+      return answer;
+    };
+    const idle = one.db.pool.idle();
+    expect(await isOver(world, idle)).toBe(false);
+    expect(asked).toBeGreaterThan(8);
+    restless.isOn = false;
+    expect(await isOver(world, idle)).toBe(true);
+    await stop();
+  });
+
+  test("waits while nobody answers, and for a process that lives and is not connected", async () => {
+    const { world, one, stop } = await quietWorld();
+    one.member.isAway = true;
+    const idle = one.db.pool.idle();
+    expect(await isOver(world, idle, 20_000)).toBe(false);
+    const other = await world.join([length]);
+    const worker = other.db.pool.work();
+    await world.environment.advance(1_000);
+    world.service.sessions.delete(other.db.sessions.session);
+    one.member.isAway = false;
+    expect(await isOver(world, idle, 3_000)).toBe(false);
+    world.service.sessions.add(other.db.sessions.session);
+    expect(await isOver(world, idle)).toBe(true);
+    await world.environment.until(worker.stop());
+    await stop();
+  });
+
+  test("a process that works on without the service is not waited for for ever, but told of", async () => {
+    const { world, one, stop } = await quietWorld();
+    const other = await world.join([length]);
+    other.member.isAway = true;
+    const worker = other.db.pool.work();
+    await world.environment.advance(3_000);
+    const idle = one.db.pool.idle();
+    expect(await isOver(world, idle, 3_000)).toBe(false);
+    expect(await isOver(world, idle, 10_000)).toBe(true);
+    expect(one.db.failures.map(({ doing }) => doing)).toContain("finding out whether all processes are idle");
+    await world.environment.until(worker.stop());
+    await stop();
+  });
+});

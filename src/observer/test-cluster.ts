@@ -1,0 +1,91 @@
+import type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
+
+/** A cluster's service in this process, whose members answer after a turn, or not at all. */
+export class TestCluster {
+  epoch = "1";
+  turns = 0;
+  readonly sessions = new Set<string>();
+  readonly ended = new Set<string>();
+  readonly busy = new Set<string>();
+  /** Claimed rows, with whose they are. */
+  readonly claims = new Map<string, string>();
+  /** The most claims that there ever were. */
+  mostClaims = 0;
+  /** How often it was told that somebody is busy, and quiet. */
+  told = { busy: 0, quiet: 0 };
+
+  member(): TestMember {
+    return new TestMember(this);
+  }
+
+  end(session: string): void {
+    this.sessions.delete(session);
+    this.busy.delete(session);
+    this.ended.add(session);
+    for (const [key, holder] of this.claims) if (holder === session) this.claims.delete(key);
+  }
+}
+
+export class TestMember implements Cluster {
+  readonly #service: TestCluster;
+  session = "";
+  /** Nobody answers. */
+  isAway = false;
+
+  constructor(service: TestCluster) {
+    this.#service = service;
+  }
+
+  async join(session: string): Promise<void> {
+    this.session = session;
+    await undefined;
+    if (!this.isAway) this.#service.sessions.add(session);
+  }
+
+  async leave(): Promise<void> {
+    if (this.session !== "") this.#service.end(this.session);
+  }
+
+  async alive(session: string): Promise<boolean | undefined> {
+    await undefined;
+    if (this.isAway) return undefined;
+    const { sessions, ended } = this.#service;
+    return sessions.has(session) ? true : ended.has(session) ? false : undefined;
+  }
+
+  async claim(key: ClaimKey): Promise<boolean> {
+    await undefined;
+    if (this.isAway) return true;
+    const name = Buffer.from(key).toString("latin1");
+    const { claims } = this.#service;
+    const holder = claims.get(name);
+    if (holder === undefined) claims.set(name, this.session);
+    this.#service.mostClaims = Math.max(this.#service.mostClaims, claims.size);
+    return holder === undefined || holder === this.session;
+  }
+
+  release(key: ClaimKey): void {
+    const name = Buffer.from(key).toString("latin1");
+    if (this.#service.claims.get(name) === this.session) this.#service.claims.delete(name);
+  }
+
+  async busy(): Promise<void> {
+    await undefined;
+    if (this.isAway) return;
+    this.#service.told.busy++;
+    if (!this.#service.busy.has(this.session)) this.#service.turns++;
+    this.#service.busy.add(this.session);
+  }
+
+  quiet(): void {
+    this.#service.told.quiet++;
+    this.#service.busy.delete(this.session);
+  }
+
+  async activity(): Promise<ClusterActivity | undefined> {
+    await undefined;
+    if (this.isAway) return undefined;
+    const { epoch, turns, sessions, busy } = this.#service;
+    return { epoch, turns, sessions: new Set(sessions), busy: new Set(busy) };
+  }
+}

@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+
+/** Bigtable's limit. */
+const mostTableIdBytes = 50;
+const hashLength = 24;
+
+/**
+ * The id of a table: letters, digits and `-` stand for themselves, every other byte as `.` and two hexadecimal digits, a
+ * first one after `_`. What gets too long ends in its hash. No two names, with whatever prefix, have the same id.
+ */
+export function tableId(prefix: string | undefined, name: string): string {
+  let text = "";
+  for (const byte of Buffer.from(name)) {
+    const character = String.fromCharCode(byte);
+    const plain = text === "" ? /[a-zA-Z0-9]/ : /[a-zA-Z0-9_-]/;
+    if (plain.test(character)) text += character;
+    else text += `${text === "" ? "_" : ""}.${byte.toString(16).padStart(2, "0")}`;
+  }
+  const id = prefix === undefined ? text : `${prefix}..${text}`;
+  if (id.length <= mostTableIdBytes) return id;
+  const hash = createHash("sha256").update(id).digest("hex").slice(0, hashLength);
+  return `${id.slice(0, mostTableIdBytes - hashLength - 3)}...${hash}`;
+}
+
+const nul = Buffer.alloc(1);
+
+/**
+ * A row as Bigtable has it, which knows no empty row: one that is empty or begins with NUL gets a NUL before it. Rows keep
+ * their order.
+ */
+export function encodeRow(row: Uint8Array): Uint8Array {
+  return row.length > 0 && row[0] !== 0 ? row : Buffer.concat([nul, row]);
+}
+
+/** What {@link encodeRow} was given. */
+export function decodeRow(key: Uint8Array): Uint8Array {
+  return key[0] === 0 ? key.subarray(1) : key;
+}

@@ -1,0 +1,192 @@
+import { status } from "@grpc/grpc-js";
+import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
+import { abortError } from "../../errors/index.js";
+import { type ReadCell, type ReadRow, RowAssembler } from "./chunks.js";
+import type { RowSet } from "./protos/codec.js";
+import { int64 } from "./protos/int64.js";
+import { type EncodedFilter, readRows } from "./rpc.js";
+import type { Counts } from "./statistics.js";
+import { codeOf, isPassing, storeError } from "./status.js";
+import type { KnownTable } from "./tables.js";
+import type { Transport } from "./transport.js";
+
+export interface RowsRequest {
+  readonly table: KnownTable;
+  readonly rows: RowSet;
+  readonly filter: EncodedFilter;
+  /** The most rows; undefined: all. */
+  readonly limit?: number | undefined;
+  readonly reversed?: boolean | undefined;
+  /** Stops within a row that has more bytes than these. Default: never. */
+  readonly rowBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * How a read ended. `complete`: all has come. `enough`: whoever took the rows said so. `cut`: it broke off, after it had
+ * come to `lastKey`. `wide`: a row had more bytes than were wanted.
+ */
+export interface RowsEnd {
+  readonly how: "complete" | "enough" | "cut" | "wide";
+  /** The last key that is done with. */
+  readonly lastKey: Uint8Array | undefined;
+  /** The row that was too wide. */
+  readonly openKey: Uint8Array | undefined;
+}
+
+export interface RowsOptions {
+  readonly transport: Transport;
+  readonly profile: string;
+  readonly environment: Environment;
+  readonly deadlineMs: number;
+  readonly counts: Counts;
+}
+
+const noCells: readonly ReadCell[] = [];
+const backoff = { initialMs: 20, maximumMs: 1_000 };
+
+/** Reads of rows: a stream each, begun anew as long as nothing has come of it, within one deadline. */
+export class Rows {
+  readonly #options: RowsOptions;
+
+  constructor(options: RowsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One row; `done` gets its cells, or the error. The short way of the most frequent request: whatever is not answered at
+   * once goes the way of the others.
+   */
+  readOne(
+    table: KnownTable,
+    key: Uint8Array,
+    filter: EncodedFilter,
+    signal: AbortSignal | undefined,
+    done: (error: unknown, cells: readonly ReadCell[]) => void,
+  ): void {
+    const { transport, profile, deadlineMs, counts } = this.#options;
+    let cells = noCells;
+    const assembler = new RowAssembler((row) => {
+      cells = row.cells;
+    });
+    const request = { tableName: table.path, appProfileId: profile, rows: { rowKeys: [key] } };
+    const call = { metadata: table.metadata, deadlineMs, signal };
+    counts.reads++;
+    counts.rows++;
+    transport.listen(
+      readRows,
+      { request, filter },
+      call,
+      (answer) => {
+        assembler.push(answer);
+        return true;
+      },
+      (error) => {
+        if (error === null && assembler.openKey === undefined) done(null, cells);
+        else if (signal?.aborted) done(abortError(signal, "A read"), noCells);
+        else if (error !== null && !isPassing(codeOf(error) ?? status.OK))
+          done(failed(error, table), noCells);
+        else this.#readAgain(table, key, filter, signal, done);
+      },
+    );
+  }
+
+  #readAgain(
+    table: KnownTable,
+    key: Uint8Array,
+    filter: EncodedFilter,
+    signal: AbortSignal | undefined,
+    done: (error: unknown, cells: readonly ReadCell[]) => void,
+  ): void {
+    let cells = noCells;
+    this.#options.counts.repeated++;
+    const reading = this.read({ table, rows: { rowKeys: [key] }, filter, signal }, (row) => {
+      cells = row.cells;
+      return true;
+    });
+    reading.then(
+      () => done(null, cells),
+      (error: unknown) => done(error, noCells),
+    );
+  }
+
+  /** Gives the rows to `take`, as they come, until it says false. */
+  async read(request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
+    // Without keys and ranges Bigtable would read the whole table.
+    const { rowKeys, rowRanges } = request.rows;
+    if ((rowKeys?.length ?? 0) + (rowRanges?.length ?? 0) === 0) {
+      return { how: "complete", lastKey: undefined, openKey: undefined };
+    }
+    const { environment, deadlineMs, counts } = this.#options;
+    const until = environment.monotonic() + deadlineMs;
+    for (let attempt = 1; ; attempt++) {
+      const left = Math.max(1, until - environment.monotonic());
+      counts.reads++;
+      const end = await this.#attempt(request, take, left);
+      if ("how" in end) return end;
+      const wait = backoffDelay(environment, backoff, attempt);
+      if (!isPassing(end.code) || environment.monotonic() + wait >= until) {
+        throw failed(end.error, request.table);
+      }
+      counts.repeated++;
+      await this.#pause(wait, request.signal);
+    }
+  }
+
+  async #attempt(
+    request: RowsRequest,
+    take: (row: ReadRow) => boolean,
+    deadlineMs: number,
+  ): Promise<RowsEnd | { readonly error: unknown; readonly code: number }> {
+    let more = true;
+    const assembler = new RowAssembler((row) => {
+      this.#options.counts.rows++;
+      if (more) more = take(row);
+    }, request.reversed);
+    const { transport, profile } = this.#options;
+    const { table, filter, limit, signal, rowBytes = Number.POSITIVE_INFINITY } = request;
+    const message = {
+      tableName: table.path,
+      appProfileId: profile,
+      rows: request.rows,
+      rowsLimit: limit === undefined ? undefined : int64(limit),
+      reversed: request.reversed,
+    };
+    const wide = () => assembler.openBytes > rowBytes;
+    const end = (how: RowsEnd["how"]) => ({ how, lastKey: assembler.lastKey, openKey: assembler.openKey });
+    try {
+      await transport.stream(
+        readRows,
+        { request: message, filter },
+        { metadata: table.metadata, deadlineMs, signal },
+        (answer) => {
+          assembler.push(answer);
+          return more && !wide();
+        },
+      );
+    } catch (error) {
+      if (signal?.aborted) throw abortError(signal, "A read");
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      const breaks = isPassing(code) || code === status.DEADLINE_EXCEEDED;
+      if (breaks && assembler.lastKey !== undefined) return end("cut");
+      return { error, code };
+    }
+    if (!more) return end("enough");
+    if (wide()) return end("wide");
+    assembler.end();
+    return end("complete");
+  }
+
+  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await sleep(this.#options.environment, ms, signal);
+    } catch {
+      throw abortError(signal!, "A read");
+    }
+  }
+}
+
+function failed(error: unknown, table: KnownTable): Error {
+  return storeError(error, `read table ${JSON.stringify(table.name)}`);
+}

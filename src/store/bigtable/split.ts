@@ -1,0 +1,31 @@
+import { compareBytes } from "../bytes.js";
+import { decodeRow } from "./names.js";
+import { sampleRowKeys } from "./rpc.js";
+import { storeError } from "./status.js";
+import type { KnownTable } from "./tables.js";
+import type { Transport } from "./transport.js";
+
+/** Rows at which Bigtable would divide the table, at most so many of them. */
+export async function readSplitPoints(
+  transport: Transport,
+  table: KnownTable,
+  { profile, deadlineMs }: { readonly profile: string; readonly deadlineMs: number },
+  most: number,
+): Promise<readonly Uint8Array[]> {
+  const points: Uint8Array[] = [];
+  const request = { tableName: table.path, appProfileId: profile };
+  try {
+    await transport.stream(sampleRowKeys, request, { metadata: table.metadata, deadlineMs }, ({ rowKey }) => {
+      // The last one, empty, is the end of the table.
+      if (rowKey === undefined || rowKey.length === 0) return true;
+      const row = decodeRow(rowKey);
+      const last = points.at(-1);
+      if (row.length > 0 && (last === undefined || compareBytes(last, row) < 0)) points.push(row);
+      return true;
+    });
+  } catch (error) {
+    throw storeError(error, `divide table ${JSON.stringify(table.name)}`);
+  }
+  if (points.length <= most) return points;
+  return Array.from({ length: most }, (_, i) => points[Math.floor(((i + 1) * points.length) / (most + 1))]!);
+}

@@ -1,0 +1,38 @@
+/** What a store has done since it was opened. */
+export interface Counts {
+  /** Requests of rows, repetitions included. */
+  reads: number;
+  /** Rows that came. */
+  rows: number;
+  /** Reads begun anew. */
+  repeated: number;
+  /** Conditional mutations. */
+  conditional: number;
+  /** Mutations of one row without a condition. */
+  single: number;
+  /** Requests with mutations of several rows. */
+  bulk: number;
+  /** Rows in these. */
+  bulkRows: number;
+  /** Mutations of which nobody knows whether they were applied. */
+  unknown: number;
+}
+
+export function noCounts(): Counts {
+  return { reads: 0, rows: 0, repeated: 0, conditional: 0, single: 0, bulk: 0, bulkRows: 0, unknown: 0 };
+}
+
+/** The figures of {@link RowStore.statistics}. */
+export function showCounts(counts: Counts, tables: number): Readonly<Record<string, number>> {
+  return {
+    tables,
+    readRequests: counts.reads,
+    rowsRead: counts.rows,
+    readsRepeated: counts.repeated,
+    conditionalMutations: counts.conditional,
+    singleMutations: counts.single,
+    bulkRequests: counts.bulk,
+    bulkMutations: counts.bulkRows,
+    unknownAnswers: counts.unknown,
+  };
+}

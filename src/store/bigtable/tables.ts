@@ -1,0 +1,241 @@
+import { Metadata, status } from "@grpc/grpc-js";
+import { StoreError } from "../../errors/index.js";
+import { type Part, parts } from "../cell.js";
+import { checkTable } from "../check.js";
+import type { BigtableLocation } from "./location.js";
+import { tableId } from "./names.js";
+import type { TablePlan } from "./plan.js";
+import type { ColumnFamily, FeatureFlags, Table } from "./protos/codec.js";
+import { encodeFeatureFlags } from "./protos/codec.js";
+import { createTable, getAppProfile, getTable, type Method, modifyColumnFamilies } from "./rpc.js";
+import { codeOf, storeError } from "./status.js";
+import type { Transport } from "./transport.js";
+
+/** A table that was looked at, and may be used. */
+export interface KnownTable {
+  /** The table's name in the database, for messages. */
+  readonly name: string;
+  /** Its full name in Bigtable. */
+  readonly path: string;
+  /** What goes with each request, so that it finds its way. */
+  readonly metadata: Metadata;
+}
+
+export interface TablesOptions {
+  readonly location: BigtableLocation;
+  /** Of the admin services. */
+  readonly admin: Transport;
+  readonly emulator: boolean;
+  /** Makes what is missing. */
+  readonly create: boolean;
+  readonly deadlineMs: number;
+}
+
+const schemaView = 2;
+const millis = 1;
+/** Tables are made slowly. */
+const creatingMs = 120_000;
+
+const features: FeatureFlags = { reverseScans: true, lastScannedRowResponses: true };
+
+/** The tables of one database: each is looked at before it is first used, and made where it is missing. */
+export class Tables {
+  readonly #options: TablesOptions;
+  readonly #instance: string;
+  readonly #known = new Map<string, KnownTable>();
+  readonly #looking = new Map<string, Promise<KnownTable | undefined>>();
+
+  constructor(options: TablesOptions) {
+    this.#options = options;
+    const { project, instance } = options.location;
+    this.#instance = `projects/${project}/instances/${instance}`;
+  }
+
+  /** A table that was looked at before. */
+  known(name: string): KnownTable | undefined {
+    return this.#known.get(name);
+  }
+
+  all(): readonly KnownTable[] {
+    return [...this.#known.values()];
+  }
+
+  /** Looks at a table, for reading: undefined where it is not there. */
+  find(name: string): Promise<KnownTable | undefined> {
+    return this.#once(name, () => this.#look(name));
+  }
+
+  /** Looks at a table, for writing; makes it where it is missing and may be made. */
+  async need(name: string): Promise<KnownTable> {
+    const found = await this.find(name);
+    if (found !== undefined) return found;
+    const made = await this.#once(`${name}\0`, () => this.#make(name));
+    return made!;
+  }
+
+  /** What is there of a table, and what is missing. Refuses one that cannot be used. */
+  async plan(name: string): Promise<TablePlan> {
+    const path = this.#path(name);
+    const table = await this.#get(name);
+    if (table === undefined) return { table: name, path, exists: false, missing: parts };
+    this.#check(path, table);
+    const missing = parts.filter((part) => table.columnFamilies?.[part] === undefined);
+    return { table: name, path, exists: true, missing };
+  }
+
+  /** Refuses an app profile that does not send all requests to one cluster, or whose row mutations are not atomic. */
+  async checkProfile(): Promise<void> {
+    const { location, emulator } = this.#options;
+    if (emulator) return;
+    const name = `${this.#instance}/appProfiles/${location.profile}`;
+    const profile = await this.#ask(getAppProfile, { name }, `read the app profile "${location.profile}"`);
+    const routing = profile.singleClusterRouting;
+    if (routing?.allowTransactionalWrites === true) return;
+    const why =
+      routing === undefined
+        ? "sends requests to several clusters, which may answer differently"
+        : "does not allow transactional writes";
+    throw new StoreError(
+      `The app profile "${location.profile}" of ${this.#instance} ${why}. Use one with single-cluster routing and ` +
+        "transactional writes, the same for all that use the database: `gcloud bigtable app-profiles create PROFILE " +
+        `--instance=${location.instance} --route-to=CLUSTER --transactional-writes\`, then "?profile=PROFILE" in the location.`,
+    );
+  }
+
+  async #once(key: string, look: () => Promise<KnownTable | undefined>): Promise<KnownTable | undefined> {
+    let looking = this.#looking.get(key);
+    if (looking === undefined) {
+      looking = look().finally(() => this.#looking.delete(key));
+      this.#looking.set(key, looking);
+    }
+    return await looking;
+  }
+
+  async #look(name: string): Promise<KnownTable | undefined> {
+    const table = await this.#get(name);
+    return table && (await this.#use(name, table));
+  }
+
+  async #get(name: string): Promise<Table | undefined> {
+    checkTable(name);
+    const path = this.#path(name);
+    const call = this.#call("name", path, this.#options.deadlineMs);
+    try {
+      return await this.#options.admin.unary(getTable, { name: path, view: schemaView }, call);
+    } catch (error) {
+      if (codeOf(error) === status.NOT_FOUND) return undefined;
+      throw storeError(error, `look at table ${JSON.stringify(name)} (${path})`);
+    }
+  }
+
+  async #make(name: string): Promise<KnownTable> {
+    const path = this.#path(name);
+    const doing = `make table ${JSON.stringify(name)} (${path})`;
+    if (!this.#options.create) {
+      throw new StoreError(
+        `The table ${JSON.stringify(name)} is not there (${path}), and is not to be made by the way. Make the database's ` +
+          "tables with `percolator init`.",
+      );
+    }
+    const columnFamilies: Record<string, ColumnFamily> = {};
+    for (const part of parts) columnFamilies[part] = {};
+    const tableId = path.slice(path.lastIndexOf("/") + 1);
+    const request = { parent: this.#instance, tableId, table: { columnFamilies, granularity: millis } };
+    try {
+      const call = this.#call("parent", this.#instance, creatingMs);
+      return await this.#use(name, await this.#options.admin.unary(createTable, request, call));
+    } catch (error) {
+      if (codeOf(error) === status.ALREADY_EXISTS) {
+        const made = await this.#look(name);
+        if (made !== undefined) return made;
+      }
+      if (codeOf(error) === status.PERMISSION_DENIED) throw mayNotMake(error, doing);
+      throw storeError(error, doing);
+    }
+  }
+
+  /** Refuses a table on which the protocol does not hold. */
+  async #use(name: string, table: Table): Promise<KnownTable> {
+    const path = this.#path(name);
+    const families = table.columnFamilies ?? {};
+    this.#check(path, table);
+    const missing = parts.filter((part) => families[part] === undefined);
+    if (missing.length > 0) await this.#addFamilies(name, path, missing);
+    const known = { name, path, metadata: this.#metadata("table_name", path) };
+    this.#known.set(name, known);
+    return known;
+  }
+
+  #check(path: string, table: Table): void {
+    const granularity = table.granularity ?? 0;
+    if (granularity !== millis && granularity !== 0) {
+      throw new StoreError(
+        `The table ${path} counts time in steps of another kind (${granularity}) than milliseconds.`,
+      );
+    }
+    for (const part of parts) {
+      const rule = table.columnFamilies?.[part]?.gcRule;
+      const rules = [rule?.maxNumVersions, rule?.maxAge, rule?.intersection, rule?.union];
+      if (rules.every((each) => each === undefined)) continue;
+      throw new StoreError(
+        `The family "${part}" of ${path} has a garbage collection rule, which would delete what transactions need. Take it ` +
+          `away: \`cbt setgcpolicy ${path.slice(path.lastIndexOf("/") + 1)} ${part} never\`.`,
+      );
+    }
+  }
+
+  async #addFamilies(name: string, path: string, missing: readonly Part[]): Promise<void> {
+    if (!this.#options.create) {
+      throw new StoreError(
+        `The table ${path} has no ${missing.map((part) => `"${part}"`).join(", ")} family: it was not made by this package. ` +
+          "Choose another prefix, or let `percolator init` add what is missing.",
+      );
+    }
+    const modifications = missing.map((part) => ({ id: part, create: {} }));
+    try {
+      const call = this.#call("name", path, creatingMs);
+      await this.#options.admin.unary(modifyColumnFamilies, { name: path, modifications }, call);
+    } catch (error) {
+      if (codeOf(error) === status.ALREADY_EXISTS) return;
+      throw storeError(error, `add families to table ${JSON.stringify(name)} (${path})`);
+    }
+  }
+
+  async #ask<Request extends { name?: string | undefined }, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    doing: string,
+  ): Promise<Response> {
+    try {
+      const call = this.#call("name", request.name ?? "", this.#options.deadlineMs);
+      return await this.#options.admin.unary(method, request, call);
+    } catch (error) {
+      throw storeError(error, doing);
+    }
+  }
+
+  #path(name: string): string {
+    return `${this.#instance}/tables/${tableId(this.#options.location.prefix, name)}`;
+  }
+
+  #call(parameter: string, value: string, deadlineMs: number) {
+    return { metadata: this.#metadata(parameter, value), deadlineMs };
+  }
+
+  #metadata(parameter: string, value: string): Metadata {
+    const metadata = new Metadata();
+    const { profile } = this.#options.location;
+    const parameters = new URLSearchParams({ [parameter]: value, app_profile_id: profile });
+    metadata.set("x-goog-request-params", parameters.toString());
+    metadata.set("google-cloud-resource-prefix", this.#instance);
+    metadata.set("bigtable-features", encodeFeatureFlags(features).toString("base64url"));
+    return metadata;
+  }
+}
+
+function mayNotMake(error: unknown, doing: string): StoreError {
+  return new StoreError(
+    `The account may not ${doing}. Let one with roles/bigtable.admin run \`percolator init\`, or grant it that role.`,
+    { cause: error },
+  );
+}

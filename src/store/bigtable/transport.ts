@@ -1,0 +1,194 @@
+import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { systemEnvironment } from "../../environment/index.js";
+import type { Method } from "./rpc.js";
+
+export interface TransportOptions {
+  /** `HOST:PORT`. */
+  readonly address: string;
+  readonly credentials: ChannelCredentials;
+  /** Connections at the most; each is opened when it is first used. */
+  readonly connections: number;
+}
+
+export interface CallOptions {
+  readonly metadata: Metadata;
+  readonly deadlineMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Bigtable's messages are smaller; the emulator sends a row's cell in one. */
+const mostMessageBytes = 300 << 20;
+
+const channelOptions = {
+  // What is to be done again is decided here, by what it is; a mutation never is.
+  "grpc.enable_retries": 0,
+  "grpc.service_config_disable_resolution": 1,
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.max_receive_message_length": mostMessageBytes,
+  "grpc.max_send_message_length": mostMessageBytes,
+  "grpc.keepalive_time_ms": 30_000,
+  "grpc.keepalive_timeout_ms": 10_000,
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 5_000,
+};
+
+/** So many deadlines in a row, with no answer between them, and a connection counts as dead. */
+const deadlinesOfTheDead = 2;
+
+/** One connection, and what is known of it. */
+class Connection {
+  readonly client: Client;
+  deadlines = 0;
+
+  constructor({ address, credentials }: TransportOptions) {
+    this.client = new Client(address, credentials, channelOptions);
+  }
+
+  /** Whether it still seems to be alive after a call that ended so. */
+  note(code: status): boolean {
+    this.deadlines = code === status.DEADLINE_EXCEEDED ? this.deadlines + 1 : 0;
+    return this.deadlines < deadlinesOfTheDead;
+  }
+}
+
+/**
+ * Calls on a few connections, one after the other. A connection on which nothing is answered is left for a new one: a
+ * break of which nobody was told would hold all of its calls up to their deadlines until the keepalive notices.
+ */
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #connections: (Connection | undefined)[];
+  #next = 0;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#connections = new Array(options.connections).fill(undefined);
+  }
+
+  /** One request, one answer. `done` gets it, or a `ServiceError`. */
+  ask<Request, Response>(
+    { path, encode, decode }: Method<Request, Response>,
+    request: Request,
+    options: CallOptions,
+    done: (error: ServiceError | null, response?: Response) => void,
+  ): void {
+    const index = this.#turn();
+    const connection = this.#connection(index);
+    const { signal, metadata } = options;
+    const call = connection.client.makeUnaryRequest(
+      path,
+      encode,
+      decode,
+      request,
+      metadata,
+      { deadline: deadline(options) },
+      (error: ServiceError | null, response?: Response) => {
+        if (cancel !== undefined) signal!.removeEventListener("abort", cancel);
+        this.#note(index, connection, error === null ? status.OK : error.code);
+        done(error, response);
+      },
+    );
+    const cancel = signal && (() => call.cancel());
+    if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** As {@link ask}. Rejects with a `ServiceError`. */
+  unary<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    options: CallOptions,
+  ): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.ask(method, request, options, (error, response) => {
+        if (error === null) resolve(response!);
+        else reject(error);
+      });
+    });
+  }
+
+  /**
+   * One request, a stream of answers, until `onMessage` says false: it has enough. `done` gets null, a `ServiceError`, or what
+   * `onMessage` threw.
+   */
+  listen<Request, Response>(
+    { path, encode, decode }: Method<Request, Response>,
+    request: Request,
+    options: CallOptions,
+    onMessage: (message: Response) => boolean,
+    done: (error: unknown) => void,
+  ): void {
+    const index = this.#turn();
+    const connection = this.#connection(index);
+    const { signal, metadata } = options;
+    const call = connection.client.makeServerStreamRequest(path, encode, decode, request, metadata, {
+      deadline: deadline(options),
+    });
+    const cancel = signal && (() => call.cancel());
+    let over = false;
+    const end = (code: status, error: unknown) => {
+      if (over) return;
+      over = true;
+      if (cancel !== undefined) signal!.removeEventListener("abort", cancel);
+      this.#note(index, connection, code);
+      done(error);
+    };
+    call.on("data", (message: Response) => {
+      if (over) return;
+      let failure: unknown = null;
+      try {
+        if (onMessage(message)) return;
+      } catch (error) {
+        failure = error;
+      }
+      end(status.OK, failure);
+      call.cancel();
+    });
+    call.on("end", () => end(status.OK, null));
+    call.on("error", (error: ServiceError) => end(error.code, error));
+    if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** As {@link listen}. Rejects with a `ServiceError`, or with what `onMessage` throws. */
+  stream<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    options: CallOptions,
+    onMessage: (message: Response) => boolean,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.listen(method, request, options, onMessage, (error) => {
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection?.client.close();
+    this.#connections.fill(undefined);
+  }
+
+  #turn(): number {
+    this.#next = (this.#next + 1) % this.#connections.length;
+    return this.#next;
+  }
+
+  #connection(index: number): Connection {
+    this.#connections[index] ??= new Connection(this.#options);
+    return this.#connections[index];
+  }
+
+  #note(index: number, connection: Connection, code: status): void {
+    if (connection.note(code) || this.#connections[index] !== connection) return;
+    this.#connections[index] = undefined;
+    // Ends it when its last calls have.
+    connection.client.close();
+  }
+}
+
+/** The network's time is the system's, whatever the environment's clock does. */
+function deadline({ deadlineMs }: CallOptions): number {
+  return systemEnvironment.now() + deadlineMs;
+}
+
+export { Metadata };

@@ -1,0 +1,100 @@
+/**
+ * A process that writes and works on a Bigtable database. Reads its orders, one line of JSON; says `started`; then, for each line
+ * `rest`, finishes what it writes and says `resting`, and for each `go` goes on. On SIGTERM it ends in good order.
+ */
+import { openSync, writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { open, PercolatorError } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { operation, perform } from "../crash/operations.js";
+import { observers, tables } from "./app.js";
+import type { ChildOrders } from "./child-orders.js";
+
+/** What an operation may come to while a fault lasts: all of them by name. */
+const byRights = [
+  "CONFLICT",
+  "COMMIT_OUTCOME_UNKNOWN",
+  "STALE_SNAPSHOT",
+  "STORE",
+  "ORACLE_UNAVAILABLE",
+  "TIMEOUT",
+];
+const afterFailureMs = 30;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const orders = JSON.parse((await lines.next()).value as string) as ChildOrders;
+const journal = openSync(orders.journal, "a");
+
+function fail(error: unknown): never {
+  process.stderr.write(`${orders.writer}: ${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(3);
+}
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+
+const { emulatorHost, deadlineMs, lockTtlMs, coordinator } = orders;
+const store = await openBigtableStore(orders.location, { emulatorHost, deadlineMs });
+const db = await open(store, {
+  tables: Object.values(tables),
+  observers,
+  collectEveryMs: 0,
+  lockTtlMs,
+  coordinator,
+});
+
+let isEnding = false;
+let isResting = false;
+let underWay = 0;
+let next = 0;
+
+async function operate(): Promise<void> {
+  const task = operation(orders.writer, next++);
+  try {
+    await db.transact((tx) => perform(tx, task), { isolation: task.isolation, label: task.name });
+    writeSync(journal, `${task.name}\n`);
+  } catch (error) {
+    if (!(error instanceof PercolatorError && byRights.includes(error.code))) throw error;
+    say(`failed ${error.code}`);
+    await pause(afterFailureMs);
+  }
+}
+
+async function write(): Promise<void> {
+  while (!isEnding) {
+    if (isResting) {
+      await pause(5);
+      continue;
+    }
+    underWay++;
+    await operate();
+    underWay--;
+  }
+}
+
+async function listen(): Promise<void> {
+  for (;;) {
+    const { value, done } = await lines.next();
+    if (done === true) return;
+    isResting = value === "rest";
+    if (!isResting) continue;
+    while (underWay > 0) await pause(2);
+    say("resting");
+  }
+}
+
+const worker = orders.working === 0 ? undefined : db.work({ concurrency: orders.working });
+const writers = Array.from({ length: orders.writing }, () => write());
+const stopping = new Promise<void>((resolve) => {
+  process.once("SIGTERM", resolve);
+  void listen().then(resolve, fail);
+});
+say("started");
+await stopping;
+isEnding = true;
+await Promise.all(writers);
+await worker?.stop();
+await db.close();
+process.exit(0);

@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { bigtableLocation } from "../support/databases.js";
+import type { NetworkNamespace } from "../support/namespace/index.js";
+import { NetworkProxy } from "../support/proxy/index.js";
+import type { ChildOrders } from "./child-orders.js";
+import { ProgramProcess } from "./process.js";
+
+/** Shorter than anything takes by default, so that a test need not wait. */
+export const times = { lockTtlMs: 2_000, deadlineMs: 1_500, leaseMs: 1_500 } as const;
+
+export interface MemberOptions {
+  readonly emulatorHost: string;
+  readonly name: string;
+  /** Folder for its journal. */
+  readonly folder: string;
+  readonly writing: number;
+  readonly working: number;
+  /** Lives in that network, and reaches everything through proxies at its host's address. */
+  readonly namespace?: NetworkNamespace | undefined;
+  /** Goes to this coordinator through a proxy of its own. Default: finds it by the lease. */
+  readonly coordinator?: string | undefined;
+}
+
+/** A process that writes, works, or both, with a proxy between it and the store. */
+export class Member implements AsyncDisposable {
+  readonly name: string;
+  readonly process: ProgramProcess;
+  readonly store: NetworkProxy;
+  /** Between it and the coordinator, where it has one of its own. */
+  readonly coordinator: NetworkProxy | undefined;
+  readonly #orders: ChildOrders;
+
+  private constructor(
+    process: ProgramProcess,
+    store: NetworkProxy,
+    coordinator: NetworkProxy | undefined,
+    orders: ChildOrders,
+  ) {
+    this.name = orders.writer;
+    this.process = process;
+    this.store = store;
+    this.coordinator = coordinator;
+    this.#orders = orders;
+  }
+
+  /** Starts one; {@link ready} waits for it. */
+  static async start(options: MemberOptions): Promise<Member> {
+    const { namespace, name, writing, working } = options;
+    const host = namespace?.hostAddress;
+    const store = await NetworkProxy.start(options.emulatorHost, host);
+    const coordinator =
+      options.coordinator === undefined ? undefined : await NetworkProxy.start(options.coordinator, host);
+    const process = new ProgramProcess("test/cluster/child.ts", [], { namespace });
+    const orders: ChildOrders = {
+      location: bigtableLocation,
+      emulatorHost: store.address,
+      coordinator: coordinator?.address,
+      journal: `${options.folder}/journal-${name}`,
+      writer: name,
+      writing,
+      working,
+      lockTtlMs: times.lockTtlMs,
+      deadlineMs: times.deadlineMs,
+    };
+    process.tell(JSON.stringify(orders));
+    return new Member(process, store, coordinator, orders);
+  }
+
+  ready(): Promise<void> {
+    return this.process.said((line) => line === "started");
+  }
+
+  /** What it was told committed. */
+  get told(): readonly string[] {
+    try {
+      // A line that is not whole was not yet written when it was killed.
+      return readFileSync(this.#orders.journal, "utf8").split("\n").slice(0, -1);
+    } catch {
+      return [];
+    }
+  }
+
+  /** Resolves when it writes no more; it goes on working. */
+  async rest(): Promise<void> {
+    const from = this.process.lines.length;
+    this.process.tell("rest");
+    await this.process.said((line) => line === "resting", from);
+  }
+
+  go(): void {
+    this.process.tell("go");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.kill();
+    await this.store.close();
+    await this.coordinator?.close();
+  }
+}
+
+/** A coordinator of the command line, with a proxy between it and the store, and one between it and its clients. */
+export class CoordinatorMember implements AsyncDisposable {
+  readonly process: ProgramProcess;
+  readonly store: NetworkProxy;
+  readonly clients: NetworkProxy;
+
+  private constructor(process: ProgramProcess, store: NetworkProxy, clients: NetworkProxy) {
+    this.process = process;
+    this.store = store;
+    this.clients = clients;
+  }
+
+  static async start(emulatorHost: string, leaseMs: number = times.leaseMs): Promise<CoordinatorMember> {
+    const listen = `127.0.0.1:${await freePort()}`;
+    const store = await NetworkProxy.start(emulatorHost);
+    const clients = await NetworkProxy.start(listen);
+    const process = new ProgramProcess(
+      "src/cli/main.ts",
+      [
+        "coordinator",
+        bigtableLocation,
+        "--listen",
+        listen,
+        "--advertise",
+        clients.address,
+        "--lease",
+        `${leaseMs}ms`,
+        "--json",
+      ],
+      { env: { BIGTABLE_EMULATOR_HOST: store.address } },
+    );
+    return new CoordinatorMember(process, store, clients);
+  }
+
+  /** Resolves when it leads, or stands by for one who does. */
+  ready(): Promise<void> {
+    return this.process.said((line) => /"leading"|"standby".*"leader":"/.test(line));
+  }
+
+  /** `HOST:PORT` by which clients reach it. */
+  get address(): string {
+    return this.clients.address;
+  }
+
+  /** Whether it leads, by what it has said last of that. */
+  get leads(): boolean {
+    const said = this.process.lines.findLast((line) => /"(leading|standby)"/.test(line));
+    return said?.includes('"leading"') ?? false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.kill();
+    await this.store.close();
+    await this.clients.close();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { pause } from "../crash/process.js";
+import { NetworkNamespace, obstacleToNamespaces, untested } from "../support/namespace/index.js";
+import { ProcessCluster } from "./cluster.js";
+import { times } from "./members.js";
+
+test("a worker in a network of its own is cut off from the store and from the coordinator, and comes back", async () => {
+  const obstacle = await obstacleToNamespaces();
+  if (obstacle !== undefined) return untested(obstacle);
+  await using namespace = await NetworkNamespace.create();
+  await using cluster = await ProcessCluster.start({ coordinators: 1, members: 1 });
+  const { address: coordinator } = await cluster.leader();
+  const far = await cluster.addMember({ namespace, coordinator });
+  await far.ready();
+  await cluster.goesOn(5);
+  await namespace.disconnect();
+  // What was acknowledged on its way is told; after that nothing more.
+  await pause(times.deadlineMs);
+  const told = far.told.length;
+  await cluster.goesOn(10, [cluster.members[0]!]);
+  await pause(times.lockTtlMs);
+  expect(far.told.length).toBe(told);
+  expect(far.process.hasEnded).toBe(false);
+  await namespace.connect();
+  await cluster.goesOn(5);
+  expect(await cluster.verify()).toBeGreaterThan(told);
+  await cluster.end();
+}, 300_000);

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { patienceMs, root, until } from "../crash/process.js";
+import type { NetworkNamespace } from "../support/namespace/index.js";
+
+export interface ProcessOptions {
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The network that it lives in. Default: this machine's. */
+  readonly namespace?: NetworkNamespace | undefined;
+}
+
+/** A Node process of a test: what it says, and signals to it. */
+export class ProgramProcess {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #errors = "";
+
+  /** Runs a TypeScript file of this project. */
+  constructor(script: string, args: readonly string[], options: ProcessOptions = {}) {
+    const [program, programArgs] = options.namespace?.command(process.execPath, nodeArgs(script, args)) ?? [
+      process.execPath,
+      nodeArgs(script, args),
+    ];
+    this.#child = spawn(program, programArgs, {
+      cwd: root,
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, ...options.env },
+    });
+    let rest = "";
+    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      this.lines.push(...lines);
+    });
+    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      this.#errors = (this.#errors + text).slice(-10_000);
+    });
+    this.#child.stdin!.on("error", () => undefined);
+    this.#exited = once(this.#child, "exit");
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** The signal or exit code that it ended with. */
+  get end(): string {
+    return this.#child.signalCode ?? String(this.#child.exitCode);
+  }
+
+  get isStopped(): boolean {
+    try {
+      const state = readFileSync(`/proc/${this.pid}/stat`, "latin1");
+      return state.slice(state.lastIndexOf(")") + 2).startsWith("T");
+    } catch {
+      return false;
+    }
+  }
+
+  tell(line: string): void {
+    this.#child.stdin!.write(`${line}\n`);
+  }
+
+  /** Waits until it has said something that satisfies `is`, after the first `from` lines. Throws where it ends before, or takes too long. */
+  async said(is: (line: string) => boolean, from = 0): Promise<void> {
+    const hasSaid = () => this.lines.slice(from).some(is);
+    const came = await until(() => hasSaid() || this.hasEnded);
+    if (hasSaid()) return;
+    const why = came ? `ended with ${this.end}` : "has not said what was expected";
+    throw new Error(`Process ${this.pid} ${why}. ${this.lines.slice(-5).join("\n")} ${this.errors}`);
+  }
+
+  signal(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void {
+    if (!this.hasEnded) this.#child.kill(signal);
+  }
+
+  /** Ends it in good order. Throws where it does not end so. */
+  async terminate(): Promise<void> {
+    this.signal("SIGTERM");
+    const timer = setTimeout(() => this.signal("SIGKILL"), patienceMs);
+    if (!this.hasEnded) await this.#exited;
+    clearTimeout(timer);
+    if (this.end !== "0") throw new Error(`Process ${this.pid} ended with ${this.end}. ${this.errors}`);
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    if (!this.hasEnded) await this.#exited;
+  }
+}
+
+function nodeArgs(script: string, args: readonly string[]): readonly string[] {
+  return ["--import", "tsx", script, ...args];
+}

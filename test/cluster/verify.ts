@@ -1,0 +1,76 @@
+import { type Database, open } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { allColumns } from "../../src/store/index.js";
+import { hintTable } from "../../src/transaction/index.js";
+import { patienceMs, pause } from "../crash/process.js";
+import { compareRuns, Difference, doneIn } from "../crash/twin.js";
+import { sound } from "../crash/verify.js";
+import { bigtableLocation } from "../support/databases.js";
+import { observers, tables } from "./app.js";
+import { times } from "./members.js";
+import { cellsOf, compareCells } from "./twin.js";
+
+/** The database as the test's own process has it, without anything in between. */
+export async function openForCheck(emulatorHost: string): Promise<Database> {
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
+  return await open(store, {
+    tables: Object.values(tables),
+    observers,
+    collectEveryMs: 0,
+    lockTtlMs: times.lockTtlMs,
+  });
+}
+
+/**
+ * To be called when nobody writes any more: waits until all work is done, and throws where anything is not as it must be. Everything
+ * told committed is there, every table equals the twin's, no observer has committed more often than there were changes, and
+ * no lock, no hint, nothing parked is left.
+ */
+export async function verify(db: Database, emulatorHost: string, told: Iterable<string>): Promise<number> {
+  await db.drain({ signal: AbortSignal.timeout(patienceMs) });
+  await sound(db, "after the drain");
+  for await (const parked of db.parked()) throw new Difference(`Parked: ${JSON.stringify(parked)}`);
+  const done = await doneIn(db);
+  const standing = new Set(done);
+  const lost = [...told].filter((name) => !standing.has(name));
+  if (lost.length > 0) throw new Difference(`Told committed, and not there: ${lost.join(", ")}`);
+  await compareCells(db, cellsOf(done));
+  await compareRuns(db, done, 1);
+  await noLocks(db);
+  await noHints(emulatorHost);
+  await sound(db, "in the end");
+  return done.length;
+}
+
+/** Locks of those who died go when they are met, at the latest when their time has run out. */
+async function noLocks(db: Database): Promise<void> {
+  const left: string[] = [];
+  const end = performance.now() + 3 * times.lockTtlMs;
+  do {
+    left.length = 0;
+    for await (const lock of db.locks()) {
+      if ((await db.resolve(lock)) === "standing") left.push(JSON.stringify(lock));
+    }
+    if (left.length === 0) return;
+    await pause(100);
+  } while (performance.now() < end);
+  throw new Difference(`Locks were left: ${left.join("\n")}`);
+}
+
+/** Hints as the store has them. What has just been done with may still be on its way out. */
+async function noHints(emulatorHost: string): Promise<void> {
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
+  try {
+    let left = 0;
+    const end = performance.now() + 10_000;
+    do {
+      const page = await store.readRaw({ table: hintTable, columns: allColumns, parts: ["write"] });
+      left = page.rows.length;
+      if (left === 0) return;
+      await pause(50);
+    } while (performance.now() < end);
+    throw new Difference(`${left} hints were left.`);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,79 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { open } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { expect, test } from "vitest";
+import { loadSource } from "../../examples/webindex/load/loader.js";
+import { observers } from "../../examples/webindex/observers/index.js";
+import { openSource } from "../../examples/webindex/sources/index.js";
+import { gzipEach, http, page, warcRecord } from "../../examples/webindex/sources/testing/archive.js";
+import { tables } from "../../examples/webindex/tables.js";
+import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { bigtableLocation, temporaryFolder } from "../support/databases.js";
+import { startEmulator } from "../support/emulator/index.js";
+import { ProgramProcess } from "./process.js";
+
+const pages = 36;
+const urlOf = (index: number) => `https://example.org/${index}`;
+
+/** Some pages are copies of others, and all link to a few that come after. */
+function body(index: number, version: number): string {
+  const text =
+    index % 6 === 5 ? "a copy" : `page ${index} of version ${version} speaks of words ${index % 7}`;
+  const links = [1, 2, 3].map((step) => `<a href="${urlOf((index * step + 1) % pages)}">to ${step}</a>`);
+  return `<!doctype html><title>Page ${index % 6 === 5 ? "copied" : index}</title><p>${text}</p>${index % 6 === 5 ? "" : links.join(" ")}`;
+}
+
+/** The first crawl; and a second in which a third of the pages has changed and two are gone. */
+function crawl(number: 1 | 2): Buffer {
+  const records = Array.from({ length: pages }, (_, index) => {
+    const url = urlOf(index);
+    if (number === 2 && index % 17 === 3) return warcRecord({ url, block: http("gone", {}, 404) });
+    return page(url, body(index, index % 3 === 0 ? number : 1));
+  });
+  return gzipEach(records);
+}
+
+function startWorker(emulatorHost: string): ProgramProcess {
+  const args = ["worker", bigtableLocation, "examples/webindex/app.ts", "--json", "--concurrency", "8"];
+  return new ProgramProcess("src/cli/main.ts", args, { env: { BIGTABLE_EMULATOR_HOST: emulatorHost } });
+}
+
+/** How many runs it committed, as it says in the end. */
+function committedRuns({ lines }: ProgramProcess): number {
+  const said = lines.map((line) => JSON.parse(line) as { event: string; runs?: { committed?: number } });
+  return said.find(({ event }) => event === "stopped")?.runs?.committed ?? 0;
+}
+
+test("the web index on Bigtable, derived by two workers, equals the one built from scratch", async () => {
+  const folder = await temporaryFolder();
+  await using emulator = await startEmulator();
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
+  // It registers the observers, so that what is loaded before the workers are there is found; it runs none.
+  const db = await open(store, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
+  const workers = [startWorker(emulator.host), startWorker(emulator.host)];
+  try {
+    await Promise.all(workers.map((worker) => worker.said((line) => line.includes('"started"'))));
+    for (const number of [1, 2] as const) {
+      const path = join(folder.path, `crawl-${number}.warc.gz`);
+      await writeFile(path, crawl(number));
+      const report = await loadSource(db, await openSource(path));
+      expect([report.pages, report.problemCount]).toEqual([number === 1 ? pages : pages - 2, 0]);
+      await db.idle({ signal: AbortSignal.timeout(60_000) });
+      await using snapshot = await db.snapshot();
+      const verdicts = await compareWithTwin(snapshot);
+      expect(verdicts.flatMap(({ differences }) => differences)).toEqual([]);
+      expect(verdicts.every(({ cells }) => cells > 0)).toBe(true);
+    }
+    for await (const pending of db.pending()) expect(pending).toBeUndefined();
+    for await (const lock of db.locks()) expect(lock).toBeUndefined();
+    expect(await db.check()).toEqual([]);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+    const runs = workers.map(committedRuns);
+    expect(Math.min(...runs)).toBeGreaterThan(0);
+  } finally {
+    for (const worker of workers) await worker.kill();
+    await db.close();
+    await folder.remove();
+  }
+});

@@ -1,0 +1,10 @@
+/** A process with a session: says when it has joined, and ends when it is killed. */
+import { systemEnvironment } from "percolatordb";
+import { connectCoordinator } from "../../src/coordinator/index.js";
+
+const [address, session] = process.argv.slice(2);
+const { cluster } = connectCoordinator({ environment: systemEnvironment, addresses: [address!] });
+await cluster.join(session!);
+await cluster.claim(Buffer.from("claimed"));
+await cluster.busy();
+process.stdout.write("joined\n");

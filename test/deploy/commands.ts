@@ -1,0 +1,77 @@
+import { compose, deployed, objectOf, unit } from "./files.js";
+
+/** A command line of the program, as some file here begins it. */
+export interface CommandLine {
+  readonly from: string;
+  readonly args: readonly string[];
+}
+
+const documented = (name: string) =>
+  Object.fromEntries(
+    [...deployed(`systemd/${name}`).matchAll(/^# {3}([A-Z_]+)=(.*)$/gm)].map(([, key, value]) => [
+      key,
+      value!,
+    ]),
+  );
+
+/** Every command line that the files begin the program with, with the values that they give or show for their variables. */
+export function commandLines(): readonly CommandLine[] {
+  return [...composed(), ...orchestrated(), ...supervised()];
+}
+
+function composed(): readonly CommandLine[] {
+  const services = Object.entries(
+    compose().services as Record<string, { image: string; command?: string[] }>,
+  );
+  return services
+    .filter(([, { image }]) => image === "percolatordb")
+    .map(([name, { command }]) => ({ from: `compose.yaml, ${name}`, args: command ?? [] }));
+}
+
+function orchestrated(): readonly CommandLine[] {
+  const values: Readonly<Record<string, string>> = {
+    ...objectOf("ConfigMap", "percolator").data,
+    POD_NAME: "percolator-coordinator-0",
+  };
+  return [
+    ["StatefulSet", "percolator-coordinator"],
+    ["Deployment", "percolator-worker"],
+  ].map(([kind = "", name = ""]) => {
+    const [container] = objectOf(kind, name).spec.template.spec.containers;
+    const given = container.env.map((each: { name: string }) => each.name);
+    const args = container.args.map((arg: string) =>
+      arg.replaceAll(/\$\((\w+)\)/g, (_, variable: string) => {
+        if (!given.includes(variable) || values[variable] === undefined)
+          throw new Error(`${name}: $(${variable}) has no value.`);
+        return values[variable];
+      }),
+    );
+    return { from: `kubernetes, ${kind} ${name}`, args };
+  });
+}
+
+function supervised(): readonly CommandLine[] {
+  return ["percolator-coordinator.service", "percolator-worker@.service"].map((name) => {
+    const [line = ""] = unit(name).Service!.ExecStart!;
+    const [program, ...words] = line.split(" ");
+    if (program !== "/opt/percolator/bin/percolator") throw new Error(`${name} begins ${program}.`);
+    const values = documented(name);
+    const args = words.map((word) =>
+      word.replaceAll(/\$\{(\w+)\}/g, (_, variable: string) => {
+        if (values[variable] === undefined) throw new Error(`${name}: \${${variable}} is not documented.`);
+        return values[variable];
+      }),
+    );
+    return {
+      from: `systemd, ${name}`,
+      args: args.map((arg) => arg.replaceAll("%d", "/run/credentials/unit")),
+    };
+  });
+}
+
+/** The value that follows a flag. */
+export function flagValue({ from, args }: CommandLine, flag: string): string {
+  const value = args[args.indexOf(flag) + 1];
+  if (!args.includes(flag) || value === undefined) throw new Error(`${from} has no ${flag}.`);
+  return value;
+}

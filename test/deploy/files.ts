@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseAllDocuments, parseDocument } from "yaml";
+
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A part of a document of which only this and that is looked at. */
+// biome-ignore lint/suspicious/noExplicitAny: what a file holds is checked by its schema
+export type Part = any;
+
+/** A file under `deploy/`. */
+export function deployed(name: string): string {
+  return readFileSync(join(root, "deploy", name), "utf8");
+}
+
+/** The documents of a YAML file, with anchors and merges resolved; throws for what is not whole. */
+export function documentsOf(name: string): readonly Part[] {
+  return parseAllDocuments(deployed(name), { merge: true }).map((document) => {
+    const wrong = [...document.errors, ...document.warnings];
+    if (wrong.length > 0) throw new Error(`deploy/${name}: ${wrong.join("\n")}`);
+    return document.toJS();
+  });
+}
+
+export const manifests = ["service-account", "config", "network-policy", "coordinator", "worker"].map(
+  (name) => `kubernetes/${name}.yaml`,
+);
+
+/** All objects for Kubernetes. */
+export function objects(): readonly Part[] {
+  return manifests.flatMap(documentsOf);
+}
+
+/** The one object of a kind and name. */
+export function objectOf(kind: string, name: string): Part {
+  const found = objects().filter((object) => object.kind === kind && object.metadata.name === name);
+  if (found.length !== 1) throw new Error(`There are ${found.length} of ${kind} ${name}.`);
+  return found[0];
+}
+
+export function compose(): Part {
+  return parseDocument(deployed("compose.yaml"), { merge: true }).toJS();
+}
+
+/** A unit's settings by section, each key with all its values; long lines may not be continued. */
+export function unit(name: string): Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> {
+  const sections: Record<string, Record<string, string[]>> = {};
+  let section: Record<string, string[]> | undefined;
+  for (const line of deployed(`systemd/${name}`).split("\n")) {
+    if (line.trim() === "" || line.startsWith("#")) continue;
+    const head = /^\[(\w+)\]$/.exec(line);
+    if (head !== null) {
+      section = sections[head[1]!] = {};
+      continue;
+    }
+    const setting = /^(\w+)=(.*)$/.exec(line);
+    if (setting === null || section === undefined || line.endsWith("\\"))
+      throw new Error(`${name}: "${line}" is no setting.`);
+    const [, key = "", value = ""] = setting;
+    section[key] = [...(section[key] ?? []), value];
+  }
+  return sections;
+}
+
+/** "30s", "45", "2m" in seconds. */
+export function seconds(text: string | number): number {
+  const parsed = /^(\d+)(ms|s|m|h)?$/.exec(String(text));
+  if (parsed === null) throw new Error(`"${text}" is no duration.`);
+  return (
+    Number(parsed[1]) * { ms: 0.001, s: 1, m: 60, h: 3_600 }[(parsed[2] ?? "s") as "ms" | "s" | "m" | "h"]
+  );
+}

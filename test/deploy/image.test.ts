@@ -1,0 +1,193 @@
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startEmulator } from "../support/emulator/index.js";
+import { copiesOf, stages } from "./dockerfile.js";
+import { compose, deployed, objectOf, root } from "./files.js";
+import { Image } from "./image.js";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+describe("the Dockerfile", () => {
+  const all = stages();
+  const last = all.at(-1)!;
+
+  test("begins each stage from one image of Node that the package allows", () => {
+    const images = new Set(all.map(({ image }) => image));
+    expect(images).toEqual(new Set(["node:20-bookworm-slim"]));
+    expect(manifest.engines.node).toMatch(/^>=20\./);
+  });
+
+  test("copies what is there, and what the ignore file lets through; from stages that come before", () => {
+    const lets = deployed("Dockerfile.dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const named: string[] = [];
+    for (const [index, stage] of all.entries()) {
+      for (const { from, sources } of copiesOf(stage)) {
+        if (from !== undefined) {
+          expect(all.slice(0, index).map(({ as }) => as)).toContain(from);
+          continue;
+        }
+        for (const source of sources) {
+          expect(existsSync(join(root, source)), source).toBe(true);
+          expect(lets).toContain(source.replace(/^\.\//, ""));
+          named.push(source.replace(/^\.\//, ""));
+        }
+      }
+    }
+    expect([...new Set(named)].sort()).toEqual([...lets].sort());
+  });
+
+  test("installs by the lock, without the scripts of others, and no development packages in the end", () => {
+    const runs = all.flatMap(({ instructions }) => instructions).filter(({ name }) => name === "RUN");
+    const installs = runs.map(({ rest }) => rest).filter((rest) => /npm (ci|install)/.test(rest));
+    for (const each of installs) expect(each).toContain("--ignore-scripts");
+    const dependencies = all.find(({ as }) => as === "dependencies")!;
+    expect(dependencies.instructions.some(({ rest }) => rest.startsWith("npm ci --omit=dev"))).toBe(true);
+    const scripts = runs.flatMap(({ rest }) => [...rest.matchAll(/npm run (\w+)/g)].map(([, name]) => name!));
+    expect(scripts).toEqual(["build"]);
+  });
+
+  test("has the version of Google's library that is tested", () => {
+    const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+    const { version } = lock.packages["node_modules/google-auth-library"];
+    expect(deployed("Dockerfile")).toContain(`google-auth-library@${version}\n`);
+  });
+
+  test("is not root's, and begins the program that the package names", () => {
+    const user = last.instructions.findIndex(({ name }) => name === "USER");
+    expect(last.instructions[user]!.rest).toBe("node");
+    expect(last.instructions.slice(user).map(({ name }) => name)).not.toContain("RUN");
+    const entry = JSON.parse(last.instructions.find(({ name }) => name === "ENTRYPOINT")!.rest);
+    expect(entry).toEqual(["node", `/app/node_modules/percolatordb/${manifest.bin.percolator.slice(2)}`]);
+  });
+
+  test("has the scripts of the probes where they are looked for", () => {
+    const probes = [
+      ...compose().services["coordinator-1"].healthcheck.test,
+      ...objectOf("StatefulSet", "percolator-coordinator").spec.template.spec.containers[0].livenessProbe.exec
+        .command,
+      ...objectOf("Deployment", "percolator-worker").spec.template.spec.containers[0].livenessProbe.exec
+        .command,
+    ]
+      .join(" ")
+      .match(/\/app\/[\w-]+\.mjs/g)!;
+    const put = copiesOf(last)
+      .filter(({ target }) => target === "./")
+      .flatMap(({ sources }) => sources.map((source) => source.replace("deploy/", "/app/")));
+    expect(put).toEqual(expect.arrayContaining([...new Set(probes)]));
+  });
+});
+
+describe("what the image has, run here", () => {
+  let image: Image;
+
+  beforeAll(() => {
+    image = new Image();
+  });
+
+  afterAll(() => image.remove());
+
+  test("the entry point begins the program", () => {
+    const { status, stdout } = image.run("--help");
+    expect(status).toBe(0);
+    for (const command of ["worker", "coordinator", "init", "status"])
+      expect(stdout).toContain(`  ${command} `);
+    expect(image.run("--version").stdout.trim()).toBe(manifest.version);
+  });
+
+  test("the application for trying works in it; a worker is alive until it is stopped, and drains", async () => {
+    const data = join(image.folder, "data");
+    const app = image.path("/app/app.js");
+    cpSync(join(root, "deploy/app.js"), app);
+    expect(image.run("init", data, "--app", app).status).toBe(0);
+    expect(image.node("/app/worker-alive.mjs", data).status).toBe(1);
+    const worker = image.start("worker", data, app, "--drain-deadline", "30s", "--json");
+    await worker.event("started");
+    expect(image.node("/app/worker-alive.mjs", data)).toMatchObject({ status: 0, stderr: "" });
+    for (const [row, contents] of [
+      ["a", "one two three"],
+      ["b", "four five six"],
+      ["c", "seven"],
+    ] as const) {
+      expect(image.run("set", data, "documents.contents", row, contents).status).toBe(0);
+    }
+    await vi.waitFor(() => expect(image.run("get", data, "lengths.documents", "3").stdout.trim()).toBe("2"), {
+      timeout: 60_000,
+      interval: 100,
+    });
+    worker.child.kill("SIGTERM");
+    expect(await worker.ended).toBe(0);
+    const after = image.node("/app/worker-alive.mjs", data);
+    expect(after.status).toBe(1);
+    expect(after.stderr).toContain("no worker of");
+  });
+
+  test("a coordinator is healthy while it serves, and a standby takes over", async () => {
+    const data = join(image.folder, "led");
+    expect(image.run("init", data).status).toBe(0);
+    const first = image.start("coordinator", data, "--listen", "127.0.0.1:0", "--json");
+    const { address } = await first.event("listening");
+    await first.event("leading");
+    const second = image.start("coordinator", data, "--listen", "127.0.0.1:0", "--json");
+    const { address: other } = await second.event("listening");
+    for (const each of [address, other]) {
+      expect(image.node("/app/health.mjs", String(each))).toMatchObject({ status: 0, stderr: "" });
+    }
+    const leading = ["--service", "percolator.coordinator.v1.Coordinator/leader"];
+    expect(image.node("/app/health.mjs", String(address), ...leading).status).toBe(0);
+    expect(image.node("/app/health.mjs", String(other), ...leading)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("does not serve"),
+    });
+    first.child.kill("SIGTERM");
+    expect(await first.ended).toBe(0);
+    await second.event("leading");
+    expect(image.node("/app/health.mjs", String(address)).status).toBe(1);
+    expect(image.node("/app/health.mjs", String(other), ...leading).status).toBe(0);
+    second.child.kill("SIGTERM");
+    expect(await second.ended).toBe(0);
+  });
+
+  test("the cluster of compose.yaml, by its command lines, on an emulator of its own", async () => {
+    const emulator = await startEmulator();
+    try {
+      image.env.BIGTABLE_EMULATOR_HOST = emulator.host;
+      cpSync(join(root, "deploy/app.js"), image.path("/app/app.js"));
+      const { services } = compose();
+      const location = "bigtable://local/local";
+      expect(image.run(...services.init.command)).toMatchObject({ status: 0 });
+      // Addresses here are of one machine.
+      const beginsOf = (name: string) => services[name].command.slice(0, 2);
+      const coordinators = ["coordinator-1", "coordinator-2"].map((name) =>
+        image.start(...beginsOf(name), "--listen", "127.0.0.1:0", "--json"),
+      );
+      for (const each of coordinators) {
+        const { address } = await each.event("listening");
+        expect(image.node("/app/health.mjs", String(address)).status).toBe(0);
+      }
+      const worker = image.start(...services.worker.command, "--json");
+      await worker.event("started");
+      expect(image.node("/app/worker-alive.mjs", location)).toMatchObject({ status: 0, stderr: "" });
+      expect(image.run("set", location, "documents.contents", "a", "one two three").status).toBe(0);
+      await vi.waitFor(
+        () => expect(image.run("get", location, "lengths.documents", "3").stdout.trim()).toBe("1"),
+        { timeout: 60_000, interval: 100 },
+      );
+      for (const { child, ended } of [worker, ...coordinators]) {
+        child.kill("SIGTERM");
+        expect(await ended).toBe(0);
+      }
+    } finally {
+      delete image.env.BIGTABLE_EMULATOR_HOST;
+      await emulator.stop();
+    }
+  });
+
+  test("probes refuse what they cannot mean", () => {
+    expect(image.node("/app/health.mjs").status).toBe(2);
+    expect(image.node("/app/worker-alive.mjs").status).toBe(2);
+  });
+});

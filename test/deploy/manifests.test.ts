@@ -1,0 +1,255 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import { Cli } from "../../src/cli/cli.js";
+import { systemIo } from "../../src/cli/io.js";
+import { buildProgram } from "../../src/cli/program.js";
+import { commandLines, flagValue } from "./commands.js";
+import { composeSchema } from "./compose-schema.js";
+import { compose, documentsOf, manifests, objectOf, objects, type Part, root, seconds } from "./files.js";
+import { kubernetesSchemas } from "./kubernetes-schema.js";
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false });
+
+function problems(schema: object, value: unknown): readonly string[] {
+  const validate = ajv.compile(schema);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+describe("schemas", () => {
+  test.each(manifests)("%s", (name) => {
+    for (const object of documentsOf(name)) {
+      const schema = kubernetesSchemas[object.kind];
+      expect(schema, `a schema of ${object.kind}`).toBeDefined();
+      expect(problems(schema!, object)).toEqual([]);
+    }
+  });
+
+  test("compose.yaml", () => {
+    expect(problems(composeSchema, compose())).toEqual([]);
+  });
+
+  test("a word that is misspelt is found", () => {
+    const worker = structuredClone(objectOf("Deployment", "percolator-worker"));
+    worker.spec.template.spec.terminationGracePeriod = 45;
+    expect(problems(kubernetesSchemas.Deployment!, worker)).toHaveLength(1);
+    const services = structuredClone(compose());
+    services.services.worker.stop_grace_time = "45s";
+    services.services.emulator.healthcheck.test = "CMD";
+    expect(problems(composeSchema, services)).toHaveLength(2);
+  });
+
+  test("kustomize has every file, and each has what it names", () => {
+    const [{ resources }] = documentsOf("kubernetes/kustomization.yaml");
+    expect(resources.map((name: string) => `kubernetes/${name}`)).toEqual(manifests);
+    const ran = spawnSync("kubectl", ["kustomize", join(root, "deploy/kubernetes")], { encoding: "utf8" });
+    if (ran.error !== undefined) {
+      process.stderr.write(
+        "NOT CHECKED: kubectl is not there, so kustomize was not run over deploy/kubernetes.\n",
+      );
+      return;
+    }
+    expect(ran.stderr).toBe("");
+    expect(ran.stdout.match(/^kind: /gm)).toHaveLength(objects().length);
+  });
+});
+
+describe("command lines", () => {
+  test.each(commandLines().map((line) => [line.from, line] as const))("%s", async (_, { args }) => {
+    const ran: string[] = [];
+    const program = buildProgram(new Cli(systemIo()));
+    for (const command of program.commands)
+      command.action(() => {
+        ran.push(command.name());
+      });
+    await program.parseAsync([...args], { from: "user" });
+    expect(ran).toEqual([args[0]]);
+  });
+
+  test("there are all that there should be", () => {
+    expect(
+      commandLines()
+        .map(({ args }) => args[0])
+        .sort(),
+    ).toEqual(
+      [
+        "coordinator",
+        "coordinator",
+        "coordinator",
+        "coordinator",
+        "init",
+        "status",
+        "worker",
+        "worker",
+        "worker",
+      ].sort(),
+    );
+  });
+
+  test("a flag that is not one is refused", async () => {
+    const program = buildProgram(new Cli(systemIo()));
+    for (const command of program.commands) command.action(() => {});
+    const parsing = program.parseAsync(["worker", "here", "app.js", "--drain", "30s"], { from: "user" });
+    await expect(parsing).rejects.toThrow("--drain");
+  });
+});
+
+const line = (from: string) => commandLines().find((each) => each.from === from)!;
+const portOf = (address: string) => Number(address.slice(address.lastIndexOf(":") + 1));
+/** Runs that were given up at the deadline have so many seconds more. */
+const afterDrain = 5;
+
+describe("Kubernetes", () => {
+  const coordinators: Part = objectOf("StatefulSet", "percolator-coordinator");
+  const workers: Part = objectOf("Deployment", "percolator-worker");
+  const specs: readonly Part[] = [coordinators.spec.template.spec, workers.spec.template.spec];
+
+  test("one port everywhere", () => {
+    const args = line("kubernetes, StatefulSet percolator-coordinator");
+    const [container] = coordinators.spec.template.spec.containers;
+    const [{ name, containerPort }] = container.ports;
+    const service = objectOf("Service", "percolator-coordinator").spec;
+    expect(service.ports).toEqual([expect.objectContaining({ port: containerPort, targetPort: name })]);
+    expect(portOf(flagValue(args, "--listen"))).toBe(containerPort);
+    expect(portOf(flagValue(args, "--advertise"))).toBe(containerPort);
+    const [{ ports }] = objectOf("NetworkPolicy", "percolator-coordinator").spec.ingress;
+    expect(ports).toEqual([{ protocol: "TCP", port: containerPort }]);
+    for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) {
+      const { command } = container[probe].exec;
+      expect(command.slice(0, 3)).toEqual(["node", "/app/health.mjs", `127.0.0.1:${containerPort}`]);
+    }
+  });
+
+  test("a coordinator is advertised by the name that its service gives it, and no two are alike", () => {
+    const args = line("kubernetes, StatefulSet percolator-coordinator");
+    expect(coordinators.spec.serviceName).toBe("percolator-coordinator");
+    expect(flagValue(args, "--advertise")).toBe("percolator-coordinator-0.percolator-coordinator:4100");
+    expect(coordinators.spec.replicas).toBe(2);
+    const [container] = coordinators.spec.template.spec.containers;
+    expect(container.args).toContain("$(POD_NAME).percolator-coordinator:4100");
+  });
+
+  test("selectors select, budgets and policies too", () => {
+    const service = objectOf("Service", "percolator-coordinator");
+    for (const [set, budget] of [
+      [coordinators, "percolator-coordinator"],
+      [workers, "percolator-worker"],
+    ]) {
+      const { labels } = set.spec.template.metadata;
+      expect(labels).toEqual(set.spec.selector.matchLabels);
+      expect(objectOf("PodDisruptionBudget", budget).spec.selector.matchLabels).toEqual(labels);
+    }
+    expect(service.spec.selector).toEqual(coordinators.spec.selector.matchLabels);
+    const policy = objectOf("NetworkPolicy", "percolator-coordinator").spec;
+    expect(policy.podSelector.matchLabels).toEqual(coordinators.spec.selector.matchLabels);
+    expect(workers.spec.template.metadata.labels).toMatchObject(
+      policy.ingress[0].from[0].podSelector.matchLabels,
+    );
+  });
+
+  test("what is named is there: files are mounted, volumes used, accounts and maps defined", () => {
+    for (const spec of specs) {
+      const [container] = spec.containers;
+      const mounted = container.volumeMounts.map(({ mountPath }: Part) => mountPath);
+      const paths = JSON.stringify([container.args, container.env, container.readinessProbe]).match(
+        /\/etc\/percolator\/[\w./-]+/g,
+      );
+      for (const path of paths ?? []) {
+        expect(
+          mounted.some((mount: string) => path.startsWith(`${mount}/`)),
+          path,
+        ).toBe(true);
+      }
+      expect(container.volumeMounts.map(({ name }: Part) => name).sort()).toEqual(
+        spec.volumes.map(({ name }: Part) => name).sort(),
+      );
+      expect(objectOf("ServiceAccount", spec.serviceAccountName)).toBeDefined();
+      for (const { valueFrom } of container.env) {
+        const key = valueFrom?.configMapKeyRef;
+        if (key !== undefined) expect(objectOf("ConfigMap", key.name).data[key.key]).toBeDefined();
+      }
+    }
+  });
+
+  test("a worker has the authority, and not the key", () => {
+    const ca = workers.spec.template.spec.volumes.find(({ name }: Part) => name === "ca");
+    expect(ca.secret.items).toEqual([{ key: "ca.crt", path: "ca.crt" }]);
+  });
+
+  test("there is time to drain, and probes are patient", () => {
+    const args = line("kubernetes, Deployment percolator-worker");
+    const grace = workers.spec.template.spec.terminationGracePeriodSeconds;
+    expect(grace).toBeGreaterThanOrEqual(seconds(flagValue(args, "--drain-deadline")) + afterDrain + 5);
+    for (const spec of specs) {
+      const { livenessProbe: live, startupProbe: start } = spec.containers[0];
+      // Above the lease, a failover of the oracle, and an outage of a minute.
+      expect(live.periodSeconds * live.failureThreshold).toBeGreaterThanOrEqual(30);
+      expect(start.periodSeconds * start.failureThreshold).toBeGreaterThanOrEqual(60);
+      expect(live.timeoutSeconds).toBeLessThanOrEqual(live.periodSeconds);
+    }
+    const worker = workers.spec.template.spec.containers[0].livenessProbe;
+    expect(worker.periodSeconds * worker.failureThreshold).toBeGreaterThan(120);
+  });
+
+  test("nobody is root, or writes where nothing is to be written", () => {
+    for (const spec of specs) {
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+      expect(spec.containers[0].securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+    }
+  });
+});
+
+describe("compose.yaml", () => {
+  const { services }: Part = compose();
+
+  test("depends on what is there, and waits for health only where it is asked for", () => {
+    for (const [name, service] of Object.entries<Part>(services)) {
+      for (const [on, { condition }] of Object.entries<Part>(service.depends_on ?? {})) {
+        expect(services[on], `${name} needs ${on}`).toBeDefined();
+        if (condition === "service_healthy") expect(services[on].healthcheck, on).toBeDefined();
+      }
+    }
+  });
+
+  test.each(["coordinator-1", "coordinator-2"])(
+    "%s is advertised by its own name, on the port it listens at",
+    (name) => {
+      const args = line(`compose.yaml, ${name}`);
+      expect(flagValue(args, "--advertise")).toBe(`${name}:4100`);
+      expect(portOf(flagValue(args, "--listen"))).toBe(4100);
+      expect(services[name].healthcheck.test).toEqual(["CMD", "node", "/app/health.mjs", "127.0.0.1:4100"]);
+    },
+  );
+
+  test("the emulator is found where it listens, with one thread of Go", () => {
+    const { command, environment } = services.emulator;
+    const [, port] = /--host-port=0\.0\.0\.0:(\d+)/.exec(command.join(" "))!;
+    expect(environment.GOMAXPROCS).toBe("1");
+    for (const [name, service] of Object.entries<Part>(services)) {
+      if (name !== "emulator") expect(service.environment.BIGTABLE_EMULATOR_HOST).toBe(`emulator:${port}`);
+    }
+    expect(services.emulator.healthcheck.test.at(-1)).toContain(`/127.0.0.1/${port}`);
+  });
+
+  test("there is time to drain; what is mounted and built is there", () => {
+    const args = line("compose.yaml, worker");
+    const grace = seconds(services.worker.stop_grace_period);
+    expect(grace).toBeGreaterThanOrEqual(seconds(flagValue(args, "--drain-deadline")) + afterDrain + 5);
+    for (const { volumes = [], build } of Object.values<Part>(services)) {
+      for (const volume of volumes) expect(existsSync(join(root, "deploy", volume.split(":")[0]))).toBe(true);
+      if (build !== undefined)
+        expect(existsSync(join(root, "deploy", build.context, build.dockerfile))).toBe(true);
+    }
+    expect(args.args[2]).toBe("/app/app.js");
+    expect(services.worker.volumes).toContain("./app.js:/app/app.js:ro");
+  });
+});

@@ -1,0 +1,73 @@
+import { open } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { checkHistory, type History, type RecordedTransaction } from "percolatordb/testing";
+import { expect, test } from "vitest";
+import { ProgramProcess } from "../cluster/process.js";
+import { bigtableLocation } from "../support/databases.js";
+import { startEmulator } from "../support/emulator/index.js";
+import { things } from "./workload.js";
+
+const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
+const seeds = Array.from({ length: runs }, (_, at) => at + 1);
+const processes = 2;
+
+test.each(seeds)(
+  "seed %i: a random history of clients in two processes on Bigtable is sound",
+  async (seed) => {
+    await using emulator = await startEmulator();
+    const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
+    // Its coordinator is everybody's.
+    await using db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
+    const children = Array.from(
+      { length: processes },
+      (_, number) =>
+        new ProgramProcess("test/isolation/history-child.ts", [emulator.host, `${seed}`, `${number}`]),
+    );
+    try {
+      const answers = async (is: (line: string) => boolean, order?: string) => {
+        if (order !== undefined) for (const child of children) child.tell(order);
+        await Promise.all(children.map((child) => child.said(is)));
+      };
+      await answers((line) => line === "ready");
+      await answers((line) => line === "done", "go");
+      await answers((line) => line.startsWith("{"), "audit");
+      const history = join(children.map(({ lines }) => JSON.parse(lines.at(-1)!) as History));
+      const report = checkHistory(history);
+      expect(report.anomalies).toEqual([]);
+      expect(report.committed).toBeGreaterThan(50);
+      expect(report.conflicted).toBeGreaterThan(0);
+      expect(overlap(history)).toBe(true);
+      expect(await db.check()).toEqual([]);
+    } finally {
+      for (const child of children) await child.kill();
+    }
+  },
+);
+
+/** What several processes recorded by one clock, as one history. */
+function join(histories: readonly History[]): History {
+  const transactions = histories.flatMap((history, process) =>
+    history.transactions.map(
+      (transaction): RecordedTransaction => ({
+        ...transaction,
+        id: transaction.id * processes + process,
+        client: `${transaction.client} of process ${process + 1}`,
+      }),
+    ),
+  );
+  const audits = histories.map(({ audit }) => audit!);
+  const cells = new Map(
+    audits.flatMap((audit) => audit.cells.map((cell) => [JSON.stringify(cell.cell), cell] as const)),
+  );
+  const safepoint = Math.max(...audits.map((audit) => audit.safepoint));
+  return { transactions, audit: { safepoint, cells: [...cells.values()] } };
+}
+
+/** Whether processes were at work at the same time. */
+function overlap({ transactions }: History): boolean {
+  const spans = [1, 2].map((process) => {
+    const own = transactions.filter(({ client }) => client.endsWith(`process ${process}`));
+    return [Math.min(...own.map(({ begun }) => begun!)), Math.max(...own.map(({ ended }) => ended ?? 0))];
+  });
+  return spans[0]![0]! < spans[1]![1]! && spans[1]![0]! < spans[0]![1]!;
+}

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { findEmulator } from "./find.js";
+import { startEmulator } from "./index.js";
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it("starts on a free port each, and is gone when it was stopped", async () => {
+  const [first, second] = await Promise.all([startEmulator(), startEmulator()]);
+  expect(first.host).not.toBe(second.host);
+  expect([first, second].map((each) => isRunning(each.pid))).toEqual([true, true]);
+  await Promise.all([first.stop(), second.stop()]);
+  expect([first, second].map((each) => isRunning(each.pid))).toEqual([false, false]);
+  await first.stop();
+});
+
+it("complains when it ended by itself, and not when a test ended it", async () => {
+  const [died, killed] = await Promise.all([startEmulator(), startEmulator()]);
+  process.kill(died.pid, "SIGKILL");
+  killed.signal("SIGKILL");
+  await killed.stop();
+  while (isRunning(died.pid)) await new Promise((resolve) => setImmediate(resolve));
+  await expect(died.stop()).rejects.toThrow("ended by itself");
+});
+
+it("is looked for where the environment says, and a wrong name is an error", () => {
+  expect(findEmulator({ PERCOLATOR_BIGTABLE_EMULATOR: process.execPath })).toBe(process.execPath);
+  expect(() => findEmulator({ PERCOLATOR_BIGTABLE_EMULATOR: "/nowhere" })).toThrow("/nowhere");
+  expect(findEmulator({ PATH: "/nowhere" })).toBeUndefined();
+});

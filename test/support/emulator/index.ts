@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { buildEmulator } from "./build.js";
+import { findEmulator } from "./find.js";
+
+/** A running emulator of Bigtable. All it holds is in its memory. */
+export interface Emulator {
+  /** `127.0.0.1:PORT`, as `BIGTABLE_EMULATOR_HOST` has it. */
+  readonly host: string;
+  readonly pid: number;
+  /** Sends it a signal: SIGSTOP and SIGCONT, or SIGKILL, after which {@link stop} complains no more. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it, and waits until it has. Throws where it had ended by itself before. Harmless to repeat. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const startMs = 30_000;
+
+/** Ends the emulator when its parent does, however that ends: then the standard input is closed. */
+const keeper = `
+exec 3<&0
+"$@" </dev/null 3<&- &
+pid=$!
+echo "pid $pid"
+{ cat >/dev/null; kill -9 $pid; } <&3 2>/dev/null &
+wait $pid
+`;
+
+/**
+ * Starts an emulator on a free port of this machine: the one that `PERCOLATOR_BIGTABLE_EMULATOR` names, that the PATH or the
+ * Google Cloud SDK has, or one built from Debian's packages. Throws, with what to install, where there is none.
+ */
+export async function startEmulator(): Promise<Emulator> {
+  return await startProgram(findEmulator(process.env) ?? (await buildEmulator()));
+}
+
+/** Starts the emulator at `path`. */
+export async function startProgram(path: string): Promise<Emulator> {
+  // With more than one processor the emulator now and then loses or repeats a column of a row that changes.
+  const child = spawn("sh", ["-c", keeper, "sh", path, "-host", "127.0.0.1", "-port", "0"], {
+    env: { ...process.env, GOMAXPROCS: "1" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  child.stdin.on("error", () => undefined);
+  const ended = once(child, "exit").then(([code]) => {
+    child.stdin.destroy();
+    return code as number | null;
+  });
+  const { pid, host } = await started(child, path);
+  return new RunningEmulator(child, pid, host, ended);
+}
+
+function started(
+  child: ChildProcess,
+  path: string,
+): Promise<{ readonly pid: number; readonly host: string }> {
+  return new Promise((resolve, reject) => {
+    let pid = 0;
+    let said = "";
+    const fail = (why: string) => {
+      child.stdin?.destroy();
+      reject(new Error(`The emulator ${path} ${why}.${said === "" ? "" : ` It said: ${said}`}`));
+    };
+    const timer = setTimeout(() => fail(`did not start within ${startMs / 1_000} s`), startMs);
+    child.once("exit", (code) => {
+      clearTimeout(timer);
+      fail(`ended with code ${code}`);
+    });
+    child.once("error", reject);
+    child.stderr!.on("data", (data: Buffer) => {
+      if (said.length < 2_000) said += data.toString();
+    });
+    createInterface({ input: child.stdout! }).on("line", (line) => {
+      pid ||= Number(/^pid (\d+)$/.exec(line)?.[1] ?? 0);
+      const host = /running on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+      if (host === undefined) return;
+      clearTimeout(timer);
+      resolve({ pid, host });
+    });
+  });
+}
+
+class RunningEmulator implements Emulator {
+  readonly host: string;
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | null>;
+  #expected = false;
+  #running = true;
+
+  constructor(child: ChildProcess, pid: number, host: string, ended: Promise<number | null>) {
+    this.host = host;
+    this.pid = pid;
+    this.#child = child;
+    this.#ended = ended;
+    child.once("exit", () => {
+      this.#running = false;
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (signal === "SIGKILL" || signal === "SIGTERM") this.#expected = true;
+    this.#kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#expected) {
+      await this.#ended;
+      return;
+    }
+    this.#expected = true;
+    const ended = !this.#kill("SIGKILL");
+    await this.#ended;
+    if (ended) {
+      const how = `code ${this.#child.exitCode}`;
+      throw new Error(`The emulator ended by itself (${how}): what was tested on it proves nothing.`);
+    }
+  }
+
+  /** Whether it was there to get the signal. */
+  #kill(signal: NodeJS.Signals): boolean {
+    try {
+      return this.#running && process.kill(this.pid, signal);
+    } catch {
+      return false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

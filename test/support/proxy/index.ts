@@ -1,0 +1,2 @@
+export type { Way } from "./lane.js";
+export { NetworkProxy } from "./network-proxy.js";

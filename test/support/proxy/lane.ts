@@ -1,0 +1,110 @@
+import type { Socket } from "node:net";
+import { Frames } from "./frames.js";
+
+/** The way of what is sent: up to the server, or down to the client. */
+export type Way = "up" | "down";
+
+/** What happens to all that goes one way. */
+export interface Passage {
+  readonly way: Way;
+  delayMs: number;
+  silent: boolean;
+  /** Called at the first frame of a call that comes: what came before it goes on, and it does not. */
+  cutAtCall: (() => void) | undefined;
+}
+
+type Item =
+  | { readonly type: "data"; readonly dueAt: number; readonly chunk: Buffer }
+  | { readonly type: "end" | "reset"; readonly dueAt: number };
+
+/** So many bytes may be held; beyond, the sender is let wait. */
+const mostHeld = 16 << 20;
+
+/** One direction of one connection: hands on what it gets, in order, when its passage lets it. */
+export class Lane {
+  readonly #from: Socket;
+  readonly #to: Socket;
+  readonly #passage: Passage;
+  readonly #frames: Frames;
+  #held: Item[] = [];
+  #heldBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+  /** Bytes handed on. */
+  bytes = 0;
+
+  constructor(from: Socket, to: Socket, passage: Passage) {
+    this.#from = from;
+    this.#to = to;
+    this.#passage = passage;
+    this.#frames = new Frames(passage.way === "up");
+    from.on("data", (chunk: Buffer) => this.#receive(chunk));
+    from.on("end", () => this.#hold({ type: "end", dueAt: this.#dueAt() }));
+    from.on("error", () => undefined);
+    from.on("close", (isBroken) => {
+      if (isBroken) this.#hold({ type: "reset", dueAt: this.#dueAt() });
+    });
+    to.on("drain", () => from.resume());
+  }
+
+  /** Goes on with what is due. To be called when the passage has changed. */
+  go(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    while (!this.#isOver && !this.#passage.silent && this.#held.length > 0) {
+      const waitMs = this.#held[0]!.dueAt - performance.now();
+      if (waitMs > 0) {
+        this.#timer = setTimeout(() => this.go(), waitMs);
+        return;
+      }
+      this.#pass(this.#held.shift()!);
+    }
+  }
+
+  /** Forgets what it holds, and hands on nothing more. */
+  end(): void {
+    this.#isOver = true;
+    this.#held = [];
+    clearTimeout(this.#timer);
+  }
+
+  #dueAt(): number {
+    const { delayMs } = this.#passage;
+    return delayMs === 0 ? 0 : performance.now() + delayMs;
+  }
+
+  #receive(chunk: Buffer): void {
+    const call = this.#frames.take(chunk);
+    const { cutAtCall } = this.#passage;
+    if (call !== undefined && cutAtCall !== undefined) {
+      this.#passage.cutAtCall = undefined;
+      if (call > 0) this.#to.write(chunk.subarray(0, call));
+      cutAtCall();
+      return;
+    }
+    this.#hold({ type: "data", chunk, dueAt: this.#dueAt() });
+  }
+
+  #hold(item: Item): void {
+    if (this.#isOver) return;
+    this.#held.push(item);
+    if (item.type === "data") {
+      this.#heldBytes += item.chunk.length;
+      if (this.#heldBytes > mostHeld) this.#from.pause();
+    }
+    this.go();
+  }
+
+  #pass(item: Item): void {
+    if (item.type === "data") this.#passData(item.chunk);
+    else if (item.type === "end") this.#to.end();
+    else this.#to.destroy();
+  }
+
+  #passData(chunk: Buffer): void {
+    this.#heldBytes -= chunk.length;
+    this.bytes += chunk.length;
+    if (!this.#to.destroyed && !this.#to.write(chunk)) this.#from.pause();
+    else if (this.#heldBytes <= mostHeld) this.#from.resume();
+  }
+}

@@ -1,0 +1,168 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Lane, type Passage, type Way } from "./lane.js";
+
+interface Connection {
+  readonly client: Socket;
+  readonly server: Socket;
+  readonly lanes: readonly Lane[];
+}
+
+/**
+ * Stands between clients and a server on TCP, and does to what passes what a network can do: takes time, loses one direction or
+ * both, cuts connections. Without orders it hands on everything at once.
+ */
+export class NetworkProxy implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  readonly #passages: Readonly<Record<Way, Passage>> = { up: passage("up"), down: passage("down") };
+  #refuses = false;
+  #accepted = 0;
+  #passed = { up: 0, down: 0 };
+  /** `HOST:PORT` of the server. May be changed for connections to come. */
+  target: string;
+
+  private constructor(target: string, server: Server) {
+    this.target = target;
+    this.#server = server;
+    server.on("connection", (client) => this.#accept(client));
+  }
+
+  /** Listens at a free port of `host`. Default: 127.0.0.1. */
+  static async start(target: string, host = "127.0.0.1"): Promise<NetworkProxy> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true });
+    server.listen(0, host);
+    await once(server, "listening");
+    return new NetworkProxy(target, server);
+  }
+
+  /** `HOST:PORT` for clients. */
+  get address(): string {
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `${address}:${port}`;
+  }
+
+  /** Connections that stand. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Connections since the beginning. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Bytes that were handed on, each way. */
+  get passed(): Readonly<Record<Way, number>> {
+    const passed = { ...this.#passed };
+    for (const { lanes } of this.#connections) {
+      passed.up += lanes[0]!.bytes;
+      passed.down += lanes[1]!.bytes;
+    }
+    return passed;
+  }
+
+  /** From now on everything takes so long, each way or the one named. */
+  delay(ms: number, way?: Way): void {
+    for (const each of this.#ways(way)) each.delayMs = ms;
+  }
+
+  /**
+   * Nothing passes any more, both ways or the one named. Connections stand; what is sent is held, and arrives when it heals, as
+   * what TCP sends again does; a cut loses it.
+   */
+  silence(way?: Way): void {
+    for (const each of this.#ways(way)) each.silent = true;
+  }
+
+  /** Takes no connections any more. */
+  refuse(): void {
+    this.#refuses = true;
+  }
+
+  /** All is well again. Connections that were cut stay so. */
+  heal(): void {
+    this.#refuses = false;
+    for (const each of this.#ways()) {
+      each.delayMs = 0;
+      each.silent = false;
+      each.cutAtCall = undefined;
+    }
+    for (const { lanes } of this.#connections) for (const lane of lanes) lane.go();
+  }
+
+  /** Breaks every connection; what was on its way is lost. */
+  cut(): void {
+    for (const connection of this.#connections) this.#break(connection);
+  }
+
+  /**
+   * Waits for the next part of a call over HTTP/2 that goes that way, and breaks its connection instead of handing it on: `"up"`
+   * loses a request, `"down"` an answer whose request was delivered and carried out. Resolves when it has happened.
+   */
+  cutAtCall(way: Way): Promise<void> {
+    return new Promise((resolve) => {
+      this.#passages[way].cutAtCall = () => {
+        this.cut();
+        resolve();
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.cut();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ways(way?: Way): readonly Passage[] {
+    const { up, down } = this.#passages;
+    return way === undefined ? [up, down] : [this.#passages[way]];
+  }
+
+  #accept(client: Socket): void {
+    client.on("error", () => undefined);
+    if (this.#refuses) {
+      client.resetAndDestroy();
+      return;
+    }
+    this.#accepted++;
+    const colon = this.target.lastIndexOf(":");
+    const [host, port] = [this.target.slice(0, colon), Number(this.target.slice(colon + 1))];
+    const server = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const lanes = [
+      new Lane(client, server, this.#passages.up),
+      new Lane(server, client, this.#passages.down),
+    ];
+    const connection = { client, server, lanes };
+    this.#connections.add(connection);
+    for (const socket of [client, server]) {
+      socket.once("close", () => {
+        if (client.destroyed && server.destroyed) this.#forget(connection);
+      });
+    }
+  }
+
+  #break(connection: Connection): void {
+    this.#forget(connection);
+    for (const lane of connection.lanes) lane.end();
+    connection.client.resetAndDestroy();
+    connection.server.resetAndDestroy();
+  }
+
+  #forget(connection: Connection): void {
+    if (!this.#connections.delete(connection)) return;
+    this.#passed.up += connection.lanes[0]!.bytes;
+    this.#passed.down += connection.lanes[1]!.bytes;
+  }
+}
+
+function passage(way: Way): Passage {
+  return { way, delayMs: 0, silent: false, cutAtCall: undefined };
+}

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What the command line tells with `--json`, a document each. */
+export type Told = Readonly<Record<string, unknown>> & { readonly event?: string };
+
+/** The command line as a process of its own. */
+export class Command {
+  readonly process: ChildProcess;
+  readonly told: Told[] = [];
+  errors = "";
+  readonly ended: Promise<number | string>;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(args: readonly string[]) {
+    const main = "src/cli/main.ts";
+    this.process = spawn(process.execPath, ["--import", "tsx", main, ...args], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let rest = "";
+    this.process.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) this.told.push(JSON.parse(line) as Told);
+      for (const listener of [...this.#listeners]) listener();
+    });
+    this.process.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      this.errors += text;
+    });
+    this.ended = once(this.process, "close").then(([code, signal]) => (code ?? signal) as number | string);
+  }
+
+  events(name: string): readonly Told[] {
+    return this.told.filter(({ event }) => event === name);
+  }
+
+  /** Resolves when `isTrue` of what it has told; rejects where it ends before. */
+  until(isTrue: (command: this) => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (!isTrue(this)) return;
+        this.#listeners.delete(look);
+        resolve();
+      };
+      this.#listeners.add(look);
+      const over = (end: unknown) => reject(new Error(`It ended: ${String(end)}. ${this.errors}`));
+      this.ended.then(over, over);
+      look();
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.process.kill(signal);
+  }
+}
+
+/** Whether a process is there. */
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+import { int, observer, open, table, text } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/databases.js";
+import { countingOracle, SharedStore } from "./shared-store.js";
+
+const documents = table("documents", { contents: text(), length: int() });
+const lengths = observer("lengths", documents.contents, (tx, { row, value }) =>
+  tx.set(documents.length, row, value?.length ?? 0),
+);
+
+/** A coordinator whose lease is short, so that nobody waits long for it. */
+const auto = { start: true, leaseMs: 400 } as const;
+
+describe("a store that does not count by itself", () => {
+  test("the first process starts a coordinator, the others find it by the lease", async () => {
+    const store = new SharedStore();
+    await using first = await store.open({ coordinator: auto, observers: [lengths] });
+    await using second = await store.open({ observers: [lengths] });
+    const { coordinator } = await second.status();
+    expect(coordinator).toMatchObject({ answers: true, epoch: 1, sessions: new Set(), busy: new Set() });
+    expect(coordinator?.leader).toMatch(/^127\.0\.0\.1:\d+$/);
+    await using worker = first.work();
+    await second.transact((tx) => tx.set(documents.contents, "a", "abc"));
+    await second.drain();
+    expect(await second.transact((tx) => tx.get(documents.length, "a"))).toBe(3);
+    const status = await second.status();
+    expect(status.coordinator?.sessions?.size).toBe(2);
+    expect([...status.sessions.keys()].every((each) => status.coordinator?.sessions?.has(each))).toBe(true);
+    expect(worker.observers).toEqual(["lengths"]);
+  });
+
+  test("the address may be given", async () => {
+    const store = new SharedStore();
+    await using first = await store.open({ coordinator: auto });
+    const { leader } = (await first.status()).coordinator!;
+    await using second = await store.open({ coordinator: leader! });
+    await second.transact((tx) => tx.set(documents.contents, "a", "abc"));
+    await using third = await store.open({ coordinator: [`${leader}`] });
+    expect(await third.transact((tx) => tx.get(documents.contents, "a"))).toBe("abc");
+  });
+
+  test("where nobody ever led, opening says what to do, at once", async () => {
+    await expect(new SharedStore().open()).rejects.toMatchObject({
+      code: "ORACLE_UNAVAILABLE",
+      message: expect.stringContaining('Start one with "percolator coordinator LOCATION"'),
+    });
+  });
+
+  test("with an oracle of its own, or none wanted, nobody is looked for", async () => {
+    await using db = await new SharedStore().open({ oracle: countingOracle() });
+    expect((await db.status()).coordinator).toBeUndefined();
+    await expect(new SharedStore().open({ coordinator: false })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("no counter of its own"),
+    });
+  });
+
+  test("a wrong token is an error at once", async () => {
+    const store = new SharedStore();
+    await using first = await store.open({ coordinator: { ...auto, token: "right-token-0123456789" } });
+    await using second = await store.open({ coordinator: { token: "right-token-0123456789" } });
+    expect((await second.status()).coordinator?.answers).toBe(true);
+    await expect(store.open({ coordinator: { token: "wrong-token-0123456789" } })).rejects.toMatchObject({
+      code: "COORDINATOR",
+      reason: "token",
+    });
+    await expect(store.open()).rejects.toMatchObject({ code: "COORDINATOR", reason: "token" });
+    expect((await first.status()).coordinator?.answers).toBe(true);
+  });
+
+  test("when the process that led is closed, another one that may takes over", async () => {
+    const store = new SharedStore();
+    const first = await store.open({ coordinator: auto });
+    await first.close();
+    await using second = await store.open({ coordinator: auto });
+    expect((await second.status()).coordinator).toMatchObject({ answers: true, epoch: 2 });
+    await second.transact((tx) => tx.set(documents.contents, "a", "abc"));
+  });
+});
+
+describe("a store that counts by itself", () => {
+  test("does without a coordinator, or uses it for sessions and claims", async () => {
+    const folder = await temporaryFolder();
+    try {
+      await using alone = await open(folder.path);
+      expect((await alone.status()).coordinator).toBeUndefined();
+      await using first = await open(folder.path, { coordinator: auto, observers: [lengths] });
+      await using second = await open(folder.path, { coordinator: {}, observers: [lengths] });
+      await using _one = first.work();
+      await using _two = second.work();
+      await alone.transact((tx) => tx.set(documents.contents, "a", "abc"));
+      await second.drain();
+      expect(await alone.transact((tx) => tx.get(documents.length, "a"))).toBe(3);
+      expect((await second.status()).coordinator).toMatchObject({ answers: true });
+      expect((await second.status()).coordinator?.sessions?.size).toBe(2);
+      expect((await alone.status()).coordinator).toMatchObject({ answers: undefined, epoch: 1 });
+    } finally {
+      await folder.remove();
+    }
+  });
+});
+
+test.each([
+  ["", "HOST:PORT"],
+  ["nonsense", "HOST:PORT"],
+  [[], "HOST:PORT"],
+  [5 as never, "not 5"],
+  [{ addresses: ["127.0.0.1:1"], start: true }, "leave one of both out"],
+])("refuses %j", async (coordinator, message) => {
+  await expect(open("memory:", { coordinator })).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining(message),
+  });
+});
