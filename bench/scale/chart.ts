@@ -44,7 +44,7 @@ export function chartOf(results: readonly NamedResult[]): string {
   parts.push(label(size.width - size.right + 14, size.top + 10, "start", "processors alone", "#777"));
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" ` +
-    `font-size="12"><rect width="100%" height="100%" fill="#fff"/>\n${parts.join("\n")}\n</svg>\n`
+    `font-size="12"><title>Throughput by the number of workers</title><rect width="100%" height="100%" fill="#fff"/>\n${parts.join("\n")}\n</svg>\n`
   );
 }
 

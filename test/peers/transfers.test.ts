@@ -67,7 +67,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await Promise.all(Array.from({ length: 60 }, (_, index) => transfer(index)));
     finished = true;
     await looking;
-    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeGreaterThan(variant.store === "bigtable" ? 0 : 1);
     expect(await balances(members[1]!.db)).toEqual(Object.fromEntries(expected));
     await cluster.expectClean(members[2]!.db);
   });
