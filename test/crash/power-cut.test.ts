@@ -63,24 +63,24 @@ async function expectSound(...args: string[]): Promise<void> {
 
 test(
   "one process: every state that a disk may hold opens, is sound, and has what was told committed",
-  () => expectSound("--course", "one", "--states", "16", "--most", "80"),
+  () => expectSound("--course", "one", "--states", "8", "--most", "40"),
   300_000,
 );
 
 test(
   "one process without durability: the newest commits may be lost, in order, and nothing is torn",
-  () => expectSound("--course", "one", "--durability", "none", "--states", "16", "--most", "80"),
+  () => expectSound("--course", "one", "--durability", "none", "--states", "8", "--most", "40"),
   300_000,
 );
 
 test(
   "two processes on one folder, in two phases",
-  () => expectSound("--course", "two", "--commit", "two-phase", "--states", "12", "--most", "25"),
+  () => expectSound("--course", "two", "--commit", "two-phase", "--states", "8", "--most", "16"),
   300_000,
 );
 
 test(
   "processes that follow others that were killed before their flush",
-  () => expectSound("--course", "killed", "--slow", "--states", "30", "--most", "80"),
+  () => expectSound("--course", "killed", "--slow", "--states", "16", "--most", "50"),
   300_000,
 );

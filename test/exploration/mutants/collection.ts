@@ -12,6 +12,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "GC without quiesce: a prewrite that does not check the safepoint in its batch",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,
@@ -35,6 +36,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "GC without resolve",
+    takesLong: true,
     patches: [
       {
         file: collect,
@@ -46,6 +48,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "status dropped before its locks are resolved",
+    takesLong: true,
     patches: [
       {
         file: collect,

@@ -39,6 +39,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "secondary resolved before its primary",
+    takesLong: true,
     patches: [
       {
         file: resolve,
@@ -169,6 +170,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "validation that ignores locks",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/validate.ts",
@@ -191,6 +193,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "validation that ignores a new C",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,

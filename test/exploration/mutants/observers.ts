@@ -48,6 +48,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a hint deleted over a lock that was met and passed by without pushing it",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/resolve.ts",
@@ -73,6 +74,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a retried run that does not read ack_O again",
+    takesLong: true,
     patches: [
       {
         file: attempt,
