@@ -10,12 +10,14 @@ export interface Job {
   /** Of a program: its key among the programs. */
   readonly key: string;
   readonly faults?: FaultBudget | undefined;
+  /** Of a program: so many states at the most, and then it counts as explored in part. Default: all. */
+  readonly mostStates?: number | undefined;
 }
 
 export interface JobReport {
   readonly kind: Job["kind"];
   readonly name: string;
-  /** A program whose every interleaving is sound; a mutant that was found. */
+  /** A program whose every interleaving is sound, or every one that was asked for; a mutant that was found. */
   readonly isRight: boolean;
   readonly states: number;
   readonly transitions: number;
@@ -30,6 +32,7 @@ export interface JobSelection {
   readonly larger?: boolean | undefined;
   readonly mutants?: boolean | undefined;
   readonly only?: string | undefined;
+  readonly mostStates?: number | undefined;
 }
 
 /** All programs, by their keys. */
@@ -50,7 +53,8 @@ function showFaults(faults: FaultBudget): string {
 }
 
 /** What is to be explored. */
-export function listJobs({ larger, mutants: withMutants = true, only }: JobSelection = {}): readonly Job[] {
+export function listJobs(selection: JobSelection = {}): readonly Job[] {
+  const { larger, mutants: withMutants = true, only, mostStates } = selection;
   const jobs: Job[] = [];
   for (const [key, { name, faults }] of allPrograms()) {
     if (largerPrograms.has(key) && !larger) continue;
@@ -58,9 +62,16 @@ export function listJobs({ larger, mutants: withMutants = true, only }: JobSelec
       kind: "program",
       name: faults === undefined ? name : `${name} (${showFaults(faults)})`,
       key,
+      mostStates,
     });
     for (const budget of larger ? (largerBudgets[key] ?? []) : [])
-      jobs.push({ kind: "program", name: `${name} (${showFaults(budget)})`, key, faults: budget });
+      jobs.push({
+        kind: "program",
+        name: `${name} (${showFaults(budget)})`,
+        key,
+        faults: budget,
+        mostStates,
+      });
   }
   if (withMutants) for (const { name } of mutants) jobs.push({ kind: "mutant", name, key: name });
   return only === undefined ? jobs : jobs.filter(({ name, key }) => `${key} ${name}`.includes(only));
