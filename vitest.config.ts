@@ -12,8 +12,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // Many tests wait, for a disk or another process: three at a time use a machine of two cores better than two.
-    maxWorkers: 3,
+    // Many tests wait, for a disk or another process: two at a time use a machine of two cores better than one.
+    maxWorkers: 2,
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts", "bench/**/*.test.ts"],
     pool: "forks",
     testTimeout: 120_000,

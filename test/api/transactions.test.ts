@@ -268,9 +268,13 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       const finished = new Promise<void>((resolve) => {
         finish = resolve;
       });
+      let isOver = () => {};
+      const over = new Promise<void>((resolve) => {
+        isOver = resolve;
+      });
       const timed = db.transact(
         async (tx) => {
-          await new Promise((resolve) => setTimeout(resolve, 60));
+          await over;
           try {
             tx.set(pages.title, "a", "late");
           } catch (error) {
@@ -278,9 +282,10 @@ describe.each(variants)("$store, commit $commit", (variant) => {
           }
           finish();
         },
-        { timeoutMs: 10 },
+        { timeoutMs: 400 },
       );
       await expect(timed).rejects.toBeInstanceOf(TimeoutError);
+      isOver();
       await finished;
       expect(late).toBeInstanceOf(TimeoutError);
       expect(await title(db, "a")).toBeUndefined();

@@ -49,12 +49,18 @@ test("several processes share the work; one that is killed is replaced, and its 
   const { command, path } = await start("--processes", "3", "--concurrency", "4", "--coordinator", "auto");
   await command.until(started(3));
   await using db = await open(path);
-  await write(db, 300, (index) => "x".repeat(index));
-  await db.idle();
-  const first = await rowsOf(db);
-  expect(first.filter(({ isRight, runs }) => isRight && runs === 1)).toHaveLength(300);
-  const pids = [...new Set(first.map(({ doneBy }) => doneBy!))];
-  expect(pids).toHaveLength(3);
+  // One that the machine gives no time to comes into its share later.
+  const seen = new Set<number>();
+  let batches = 0;
+  while (seen.size < 3) {
+    expect(batches++).toBeLessThan(20);
+    await write(db, 300, (index) => "x".repeat(index + batches));
+    await db.idle();
+    const rows = await rowsOf(db);
+    expect(rows.filter(({ isRight, runs }) => isRight && runs === batches)).toHaveLength(300);
+    for (const { doneBy } of rows) seen.add(doneBy!);
+  }
+  const pids = [...seen];
   expect((await db.status()).sessions.size).toBe(3);
   await write(db, 300, (index) => "y".repeat(index + 1));
   process.kill(pids[0]!, "SIGKILL");
@@ -64,7 +70,7 @@ test("several processes share the work; one that is killed is replaced, and its 
   expect(performance.now() - killedAt).toBeLessThan(30_000);
   await command.until(started(4));
   const second = await rowsOf(db);
-  expect(second.filter(({ isRight, runs }) => isRight && runs! <= 2)).toHaveLength(300);
+  expect(second.filter(({ isRight, runs }) => isRight && runs! <= batches + 1)).toHaveLength(300);
   expect(command.events("exited")).toEqual([
     expect.objectContaining({ signal: "SIGKILL", code: null, restartInMs: expect.any(Number) }),
   ]);
