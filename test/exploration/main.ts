@@ -51,7 +51,8 @@ const startedAt = performance.now();
 /** One process takes one job after another. */
 function work(): Promise<void> {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), {
-    execArgv: ["--import", "tsx"],
+    // A young generation that holds what one state leaves behind: collecting it took a quarter of the time.
+    execArgv: ["--max-semi-space-size=128", "--import", "tsx"],
   });
   return new Promise((resolve, reject) => {
     let current: Job | undefined;

@@ -1,0 +1,3 @@
+import { bigtableConformance } from "./bigtable-conformance.js";
+
+bigtableConformance({ gather: false, seeds: [4] });
