@@ -17,7 +17,7 @@ export function printConfiguration(configuration: Configuration): string {
 const nameWidth = 58;
 
 export function printHeading(): string {
-  return `${"".padEnd(nameWidth)}${["LMDB", "percolatordb", "ratio", "quartiles", "floor", "by cpu time"].map((word) => word.padStart(14)).join("")}`;
+  return `${"".padEnd(nameWidth)}${["raw", "percolatordb", "ratio", "quartiles", "floor", "by cpu time"].map((word) => word.padStart(14)).join("")}`;
 }
 
 export function printComparison(comparison: Comparison): string {
@@ -27,7 +27,7 @@ export function printComparison(comparison: Comparison): string {
     whole(ours.median),
     ratio.median.toFixed(2),
     `${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)}`,
-    floor === undefined ? "" : `${floor.toFixed(1)} ${ratio.median >= floor ? "met" : "MISSED"}`,
+    floor === undefined ? "" : `${floor.toFixed(2)} ${ratio.median >= floor ? "met" : "MISSED"}`,
     processorRatio.median.toFixed(2),
   ];
   return `${name.padEnd(nameWidth)}${columns.map((column) => column.padStart(14)).join("")}`;

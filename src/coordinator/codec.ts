@@ -1,5 +1,3 @@
-import type { Reader, Writer } from "protobufjs/minimal.js";
-import protobuf from "protobufjs/minimal.js";
 import { CoordinatorError } from "../errors/index.js";
 import { brokenMessage } from "./message-check.js";
 
@@ -13,28 +11,18 @@ export interface Codec<T> {
   decode(bytes: Uint8Array): Received<T>;
 }
 
-/** What the generated code has of each kind of messages. */
-interface Generated<W> {
-  encode(message: W): Writer;
-  decode(reader: Reader): W;
-}
-
 /** `T` is the message as the package has it, `W` as it is on the wire. */
 export function codec<W, T>(
-  generated: Generated<W>,
+  encodeWire: (wire: W) => Buffer,
+  decodeWire: (bytes: Uint8Array) => W,
   toWire: (message: T) => W,
   fromWire: (wire: W) => T,
 ): Codec<T> {
   return {
-    encode(message) {
-      const bytes = generated.encode(toWire(message)).finish();
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    },
+    encode: (message) => encodeWire(toWire(message)),
     decode(bytes) {
       try {
-        const reader = protobuf.Reader.create(bytes);
-        reader.discardUnknown = true;
-        return fromWire(generated.decode(reader));
+        return fromWire(decodeWire(bytes));
       } catch (error) {
         if (error instanceof CoordinatorError) return error;
         return brokenMessage("it cannot be decoded", error);

@@ -2,9 +2,7 @@ import { lastTimestamp, type TimestampRange } from "../oracle/index.js";
 import { codec } from "./codec.js";
 import { coordinatorLimits as limits } from "./limits.js";
 import { brokenMessage, bytesOf, listOf, textOf, wholeIn } from "./message-check.js";
-import { grpc, percolator } from "./proto/codec.mjs";
-
-const wire = percolator.coordinator.v1;
+import * as wire from "./protos/codec.js";
 
 /** What a session says of itself when it joins. */
 export interface Join {
@@ -57,13 +55,15 @@ export type Nothing = Readonly<Record<string, never>>;
 export const nothing: Nothing = Object.freeze({});
 
 export const timestampRequest = codec(
-  wire.TimestampRequest,
+  wire.encodeTimestampRequest,
+  wire.decodeTimestampRequest,
   (count: number) => ({ count }),
   ({ count }) => wholeIn("a number of timestamps", count, 1, limits.timestamps),
 );
 
 export const timestampRange = codec(
-  wire.TimestampRange,
+  wire.encodeTimestampRange,
+  wire.decodeTimestampRange,
   ({ first, count }: TimestampRange) => ({ first, count }),
   ({ first, count }) => ({
     first: wholeIn("a timestamp", first, 1, lastTimestamp),
@@ -72,31 +72,35 @@ export const timestampRange = codec(
 );
 
 export const latestRequest = codec(
-  wire.LatestRequest,
+  wire.encodeLatestRequest,
+  wire.decodeLatestRequest,
   (_: Nothing) => ({}),
   () => nothing,
 );
 
 export const latestTimestamp = codec(
-  wire.LatestTimestamp,
+  wire.encodeLatestTimestamp,
+  wire.decodeLatestTimestamp,
   ({ timestamp }: LatestTimestamp) => ({ timestamp }),
   ({ timestamp }) => ({ timestamp: wholeIn("a timestamp", timestamp, 0, lastTimestamp) }),
 );
 
 export const sessionRequest = codec(
-  wire.SessionRequest,
+  wire.encodeSessionRequest,
+  wire.decodeSessionRequest,
   ({ join, steps }: SessionRequest) => ({
-    join: join === undefined ? null : { ...join, claims: [...join.claims] },
+    join: join,
     steps: steps.map(stepToWire),
   }),
   ({ join, steps }) => ({
-    join: join === null || join === undefined ? undefined : joinFromWire(join),
+    join: join === undefined ? undefined : joinFromWire(join),
     steps: listOf("the steps", steps, limits.steps).map(stepFromWire),
   }),
 );
 
 export const sessionReply = codec(
-  wire.SessionReply,
+  wire.encodeSessionReply,
+  wire.decodeSessionReply,
   ({ epoch, granted }: SessionReply) => ({ epoch: epoch ?? "", granted: [...granted] }),
   ({ epoch, granted }) => ({
     epoch: epoch ? textOf("an epoch", epoch, 1_000) : undefined,
@@ -105,25 +109,29 @@ export const sessionReply = codec(
 );
 
 export const aliveRequest = codec(
-  wire.AliveRequest,
+  wire.encodeAliveRequest,
+  wire.decodeAliveRequest,
   (sessions: readonly string[]) => ({ sessions: [...sessions] }),
   ({ sessions }) => listOf("the sessions", sessions, limits.asked).map(sessionName),
 );
 
 export const aliveReply = codec(
-  wire.AliveReply,
+  wire.encodeAliveReply,
+  wire.decodeAliveReply,
   (lives: readonly (boolean | undefined)[]) => ({ lives: lives.map(lifeToWire) }),
   ({ lives }) => listOf("the answers", lives, limits.asked).map(lifeFromWire),
 );
 
 export const activityRequest = codec(
-  wire.ActivityRequest,
+  wire.encodeActivityRequest,
+  wire.decodeActivityRequest,
   (_: Nothing) => ({}),
   () => nothing,
 );
 
 export const activityReply = codec(
-  wire.ActivityReply,
+  wire.encodeActivityReply,
+  wire.decodeActivityReply,
   (reply: ActivityReply) => ({ ...reply, sessions: [...reply.sessions], busy: [...reply.busy] }),
   ({ epoch, turns, sessions, busy }): ActivityReply => ({
     epoch: textOf("an epoch", epoch, 1_000),
@@ -133,19 +141,19 @@ export const activityReply = codec(
   }),
 );
 
-const health = grpc.health.v1;
-
 /** What the health service says of a service; numbers as gRPC has them. */
-export const ServingStatus = health.HealthCheckResponse.ServingStatus;
+export const ServingStatus = wire.HealthCheckResponseServingStatus;
 
 export const healthRequest = codec(
-  health.HealthCheckRequest,
+  wire.encodeHealthCheckRequest,
+  wire.decodeHealthCheckRequest,
   ({ service }: HealthRequest) => ({ service }),
   ({ service }): HealthRequest => ({ service: service ?? "" }),
 );
 
 export const healthResponse = codec(
-  health.HealthCheckResponse,
+  wire.encodeHealthCheckResponse,
+  wire.decodeHealthCheckResponse,
   ({ status }: HealthResponse) => ({ status }),
   ({ status }) => ({ status: wholeIn("a serving status", status, 0, 3) }),
 );
@@ -154,11 +162,11 @@ function sessionName(name: string): string {
   return textOf("the name of a session", name, limits.sessionName);
 }
 
-function claimKey(key: Uint8Array | null | undefined): Uint8Array {
+function claimKey(key: Uint8Array | undefined): Uint8Array {
   return bytesOf("a claim", key, limits.claimBytes);
 }
 
-function joinFromWire(join: percolator.coordinator.v1.Join.$Properties): Join {
+function joinFromWire(join: wire.Join): Join {
   return {
     session: sessionName(join.session ?? ""),
     busy: join.busy ?? false,
@@ -166,16 +174,15 @@ function joinFromWire(join: percolator.coordinator.v1.Join.$Properties): Join {
   };
 }
 
-function stepToWire(step: Step): percolator.coordinator.v1.Step.$Properties {
+function stepToWire(step: Step): wire.Step {
   if (step.type === "claim") return { claim: step.key };
   if (step.type === "release") return { release: step.key };
   return { busy: step.type === "busy" };
 }
 
-function stepFromWire(step: percolator.coordinator.v1.Step.$Properties): Step {
-  if (step.claim !== null && step.claim !== undefined) return { type: "claim", key: claimKey(step.claim) };
-  if (step.release !== null && step.release !== undefined)
-    return { type: "release", key: claimKey(step.release) };
+function stepFromWire(step: wire.Step): Step {
+  if (step.claim !== undefined) return { type: "claim", key: claimKey(step.claim) };
+  if (step.release !== undefined) return { type: "release", key: claimKey(step.release) };
   if (typeof step.busy === "boolean") return { type: step.busy ? "busy" : "quiet" };
   throw brokenMessage("a step says nothing");
 }

@@ -6,6 +6,7 @@ const mostBytes = 1024 * 1024;
 
 interface Waiting {
   readonly mutation: RowMutation;
+  readonly columns: readonly string[];
   readonly resolve: (answer: MutationAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -48,7 +49,7 @@ export class JoinedMutations {
       return this.#store.mutate(mutation);
     }
     for (const column of columns) lane.columns.add(column);
-    return new Promise((resolve, reject) => lane.waiting.push({ mutation, resolve, reject }));
+    return new Promise((resolve, reject) => lane.waiting.push({ mutation, columns, resolve, reject }));
   }
 
   /** Half of what fits finds little to be joined with, and is one of many of its row: those go all at once. */
@@ -61,7 +62,7 @@ export class JoinedMutations {
     const lane: Lane = { columns: new Set(), waiting: [] };
     this.#lanes.set(key, lane);
     // Others of the same tick may come for the same row.
-    void Promise.resolve().then(() => this.#next(key, lane));
+    queueMicrotask(() => this.#next(key, lane));
     return lane;
   }
 
@@ -72,13 +73,16 @@ export class JoinedMutations {
       this.#lanes.delete(key);
       return;
     }
-    lane.columns = new Set([...group, ...lane.waiting].flatMap(({ mutation }) => columnsOf(mutation)));
+    lane.columns = new Set();
+    for (const { columns } of group) for (const column of columns) lane.columns.add(column);
+    for (const { columns } of lane.waiting) for (const column of columns) lane.columns.add(column);
     const next = () => this.#next(key, lane);
     this.#send(group).then(next, next);
   }
 
   /** As many of those that wait longest as fit into one mutation. */
   #takeGroup(lane: Lane): readonly Waiting[] {
+    if (lane.waiting.length <= 1) return lane.waiting.splice(0);
     const {
       mutationCells,
       guardBytes = Number.POSITIVE_INFINITY,
@@ -100,7 +104,8 @@ export class JoinedMutations {
 
   /** Resolves when all of a group have been answered. */
   async #send(group: readonly Waiting[]): Promise<void> {
-    const answer = group.length === 1 ? "rejected" : await this.#sendJoined(group);
+    if (group.length === 1) return this.#sendAlone(group[0]!);
+    const answer = await this.#sendJoined(group);
     if (answer !== "rejected") {
       this.#onJoined(group.length);
       for (const { resolve } of group) resolve(answer);
@@ -146,6 +151,13 @@ function guardBytesOf({ guards }: RowMutation): number {
   return guards.reduce((bytes, { column }) => bytes + column.length + 64, 0);
 }
 
-function columnsOf({ guards, mutations }: RowMutation): string[] {
-  return [...guards, ...mutations].map(({ column }) => byteString(column));
+function columnsOf({ guards, mutations }: RowMutation): readonly string[] {
+  const columns: string[] = [];
+  let last: Uint8Array | undefined;
+  // Guards and mutations of a cell follow each other, and mostly share its bytes.
+  for (const { column } of [...guards, ...mutations]) {
+    if (column !== last) columns.push(byteString(column));
+    last = column;
+  }
+  return columns;
 }

@@ -75,18 +75,15 @@ export class Transport {
     const index = this.#turn();
     const connection = this.#connection(index);
     const { signal, metadata } = options;
-    const call = connection.client.makeUnaryRequest(
-      path,
-      encode,
-      decode,
-      request,
-      metadata,
-      { deadline: deadline(options) },
-      (error: ServiceError | null, response?: Response) => {
-        if (cancel !== undefined) signal!.removeEventListener("abort", cancel);
-        this.#note(index, connection, error === null ? status.OK : error.code);
-        done(error, response);
-      },
+    const answered = (error: ServiceError | null, response?: Response) => {
+      if (cancel !== undefined) signal!.removeEventListener("abort", cancel);
+      this.#note(index, connection, error === null ? status.OK : error.code);
+      done(error, response);
+    };
+    const { client } = connection;
+    const callOptions = { deadline: deadline(options) };
+    const call = withoutStack(() =>
+      client.makeUnaryRequest(path, encode, decode, request, metadata, callOptions, answered),
     );
     const cancel = signal && (() => call.cancel());
     if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
@@ -120,9 +117,11 @@ export class Transport {
     const index = this.#turn();
     const connection = this.#connection(index);
     const { signal, metadata } = options;
-    const call = connection.client.makeServerStreamRequest(path, encode, decode, request, metadata, {
-      deadline: deadline(options),
-    });
+    const { client } = connection;
+    const callOptions = { deadline: deadline(options) };
+    const call = withoutStack(() =>
+      client.makeServerStreamRequest(path, encode, decode, request, metadata, callOptions),
+    );
     const cancel = signal && (() => call.cancel());
     let over = false;
     const end = (code: status, error: unknown) => {
@@ -189,6 +188,20 @@ export class Transport {
 /** The network's time is the system's, whatever the environment's clock does. */
 function deadline({ deadlineMs }: CallOptions): number {
   return systemEnvironment.now() + deadlineMs;
+}
+
+/**
+ * Each call takes the stack of its caller, for the text of an error that nobody shows; to walk it through the awaits of a
+ * transaction is a tenth of a request's time.
+ */
+function withoutStack<Call>(begin: () => Call): Call {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return begin();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
 }
 
 export { Metadata };

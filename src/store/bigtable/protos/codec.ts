@@ -1,4 +1,4 @@
-// Written by generate.mjs from the .proto files beside it. Do not change it by hand.
+// Written by `npm run protos` from .proto files. Do not change it by hand.
 import protobuf from "protobufjs/minimal.js";
 import { bits, type Int64, readInt64 } from "./int64.js";
 
@@ -8,6 +8,19 @@ const { Reader, Writer } = protobuf;
 
 const none: readonly never[] = [];
 const noBytes = new Uint8Array(0);
+
+/** `google.bigtable.admin.v2.Table.TimestampGranularity` */
+export const TableTimestampGranularity = {
+  TIMESTAMP_GRANULARITY_UNSPECIFIED: 0,
+  MILLIS: 1,
+} as const;
+
+/** `google.bigtable.admin.v2.Table.View` */
+export const TableView = {
+  VIEW_UNSPECIFIED: 0,
+  NAME_ONLY: 1,
+  SCHEMA_VIEW: 2,
+} as const;
 
 /** `google.bigtable.v2.ReadRowsRequest` */
 export interface ReadRowsRequest {
@@ -375,47 +388,47 @@ export function encodeGetAppProfileRequest(message: GetAppProfileRequest): Buffe
   return w.finish() as Buffer;
 }
 
-export function decodeReadRowsResponse(bytes: Buffer): ReadRowsResponse {
+export function decodeReadRowsResponse(bytes: Uint8Array): ReadRowsResponse {
   const r = Reader.create(bytes);
   return readReadRowsResponse(r, r.len);
 }
 
-export function decodeSampleRowKeysResponse(bytes: Buffer): SampleRowKeysResponse {
+export function decodeSampleRowKeysResponse(bytes: Uint8Array): SampleRowKeysResponse {
   const r = Reader.create(bytes);
   return readSampleRowKeysResponse(r, r.len);
 }
 
-export function decodeMutateRowResponse(bytes: Buffer): MutateRowResponse {
+export function decodeMutateRowResponse(bytes: Uint8Array): MutateRowResponse {
   const r = Reader.create(bytes);
   return readMutateRowResponse(r, r.len);
 }
 
-export function decodeMutateRowsResponse(bytes: Buffer): MutateRowsResponse {
+export function decodeMutateRowsResponse(bytes: Uint8Array): MutateRowsResponse {
   const r = Reader.create(bytes);
   return readMutateRowsResponse(r, r.len);
 }
 
-export function decodeCheckAndMutateRowResponse(bytes: Buffer): CheckAndMutateRowResponse {
+export function decodeCheckAndMutateRowResponse(bytes: Uint8Array): CheckAndMutateRowResponse {
   const r = Reader.create(bytes);
   return readCheckAndMutateRowResponse(r, r.len);
 }
 
-export function decodeEmpty(bytes: Buffer): Empty {
+export function decodeEmpty(bytes: Uint8Array): Empty {
   const r = Reader.create(bytes);
   return readEmpty(r, r.len);
 }
 
-export function decodeTable(bytes: Buffer): Table {
+export function decodeTable(bytes: Uint8Array): Table {
   const r = Reader.create(bytes);
   return readTable(r, r.len);
 }
 
-export function decodeListTablesResponse(bytes: Buffer): ListTablesResponse {
+export function decodeListTablesResponse(bytes: Uint8Array): ListTablesResponse {
   const r = Reader.create(bytes);
   return readListTablesResponse(r, r.len);
 }
 
-export function decodeAppProfile(bytes: Buffer): AppProfile {
+export function decodeAppProfile(bytes: Uint8Array): AppProfile {
   const r = Reader.create(bytes);
   return readAppProfile(r, r.len);
 }

@@ -1,0 +1,79 @@
+/** Writes the codecs of the package's two protocols from their .proto files: `npm run protos`. */
+import { writeFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type CodecSource, codecOf } from "./codec.js";
+
+const folder = (path: string) => fileURLToPath(new URL(`../src/${path}/`, import.meta.url));
+
+const bigtable = (names: readonly string[]) => names.map((name) => `google.bigtable.v2.${name}`);
+const admin = (names: readonly string[]) => names.map((name) => `google.bigtable.admin.v2.${name}`);
+
+const coordinator = [
+  ...[
+    "TimestampRequest",
+    "TimestampRange",
+    "LatestRequest",
+    "LatestTimestamp",
+    "SessionRequest",
+    "SessionReply",
+    "AliveRequest",
+    "AliveReply",
+    "ActivityRequest",
+    "ActivityReply",
+  ].map((name) => `percolator.coordinator.v1.${name}`),
+  "grpc.health.v1.HealthCheckRequest",
+  "grpc.health.v1.HealthCheckResponse",
+];
+
+/** What each `codec.ts` is made of, by its path. */
+export const codecs: ReadonlyMap<string, CodecSource> = new Map([
+  [
+    `${folder("store/bigtable/protos")}codec.ts`,
+    {
+      folder: folder("store/bigtable/protos"),
+      files: ["bigtable.proto", "admin.proto"],
+      int64: "./int64.js",
+      sent: [
+        ...bigtable([
+          "ReadRowsRequest",
+          "SampleRowKeysRequest",
+          "MutateRowRequest",
+          "MutateRowsRequest",
+          "CheckAndMutateRowRequest",
+          "FeatureFlags",
+        ]),
+        ...admin([
+          "CreateTableRequest",
+          "ListTablesRequest",
+          "GetTableRequest",
+          "ModifyColumnFamiliesRequest",
+          "DropRowRangeRequest",
+          "GetAppProfileRequest",
+        ]),
+      ],
+      taken: [
+        ...bigtable([
+          "ReadRowsResponse",
+          "SampleRowKeysResponse",
+          "MutateRowResponse",
+          "MutateRowsResponse",
+          "CheckAndMutateRowResponse",
+        ]),
+        ...admin(["Empty", "Table", "ListTablesResponse", "AppProfile"]),
+      ],
+    },
+  ],
+  [
+    `${folder("coordinator/protos")}codec.ts`,
+    {
+      folder: folder("coordinator/protos"),
+      files: ["coordinator.proto", "health.proto"],
+      // The client sends what the service takes, and the reverse; a test is on both sides.
+      sent: coordinator,
+      taken: coordinator,
+    },
+  ],
+]);
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
+  for (const [path, source] of codecs) writeFileSync(path, codecOf(source));
