@@ -6,44 +6,17 @@ import { settle } from "../exploration/settle.js";
 import { ProtocolWatcher, type Violation } from "../invariants/index.js";
 import { DistantStore, type Network, SeededRandom, WatchedStore } from "../world/index.js";
 import type { Workload } from "./client.js";
-import { noCounts, type SimulationCounts } from "./counts.js";
+import { noCounts } from "./counts.js";
 import { Fates } from "./fate.js";
-import type { FaultKind } from "./fault.js";
 import { Incidents } from "./incidents.js";
 import { Life, type LifeOptions } from "./life.js";
 import { Machine, trueClocks } from "./machine.js";
 import { ElectedOracle, type OracleService, SingleOracle } from "./oracles.js";
-import { drawPlan, type Plan, type SimulatedStore } from "./plan.js";
+import { drawPlan, type Plan } from "./plan.js";
 import { isExplained, SimulatedProcess, showError } from "./process.js";
-import type { Reduction } from "./reduction.js";
+import type { RunOptions, RunResult } from "./run-result.js";
 import { Wire } from "./wire.js";
 import { World } from "./world.js";
-
-export interface RunOptions {
-  readonly seed: string;
-  readonly number: number;
-  readonly workload: (random: SeededRandom) => Workload;
-  readonly stores: readonly SimulatedStore[];
-  readonly faults: readonly FaultKind[];
-  readonly length: number;
-  readonly reduction: Reduction;
-  /** Gets a line for each thing that happens. */
-  readonly trace?: string[] | undefined;
-}
-
-/** What one run came to. */
-export interface RunResult {
-  /** What was wrong, in words; undefined: nothing. */
-  readonly failure: string | undefined;
-  /** Names everything that happened, in its order. */
-  readonly hash: string;
-  readonly counts: SimulationCounts;
-  readonly plan: Plan;
-  /** Names of steps that clients did, of incidents, and of faults of requests that happened. */
-  readonly steps: readonly string[];
-  readonly incidents: readonly string[];
-  readonly faults: readonly string[];
-}
 
 /** Events of a run of length 1 after which clients begin no more steps. */
 const usualEvents = 1_200;

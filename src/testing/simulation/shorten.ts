@@ -1,5 +1,6 @@
 import type { Reduction } from "./reduction.js";
-import { Run, type RunOptions, type RunResult } from "./run.js";
+import { Run } from "./run.js";
+import type { RunOptions, RunResult } from "./run-result.js";
 
 /** The shortest run that was found to fail as another one does. */
 export interface ShortenedRun {

@@ -5,7 +5,8 @@ import { addCounts, noCounts, type SimulationCounts } from "./counts.js";
 import { type FaultKind, faultKinds } from "./fault.js";
 import { type SimulatedStore, simulatedStores } from "./plan.js";
 import { nothingLeftOut } from "./reduction.js";
-import { Run, type RunOptions } from "./run.js";
+import { Run } from "./run.js";
+import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 
 export interface SimulationSettings {
