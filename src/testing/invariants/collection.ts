@@ -111,7 +111,7 @@ export class Collections {
     const lock = cell.locks[0];
     if (lock !== undefined) return `the transaction at ${lock.start} holds a lock`;
     for (const observer of this.#registry.strongOf(cell)) {
-      if (covers(cell, observer, commit, this.#model.safepoint)) continue;
+      if (covers(cell, observer, commit)) continue;
       return `observer ${observer.name} has acknowledged only ${acknowledgedUpTo(cell, observer) ?? "nothing"}`;
     }
     return undefined;
@@ -127,10 +127,10 @@ function presentBelow(versions: readonly CellVersion[], index: number): CellVers
 }
 
 /** Whether an observer has handled a deletion, or will never have to. */
-function covers(cell: CellModel, observer: RegisteredObserver, marker: number, safepoint: number): boolean {
+function covers(cell: CellModel, observer: RegisteredObserver, marker: number): boolean {
   const acknowledged = acknowledgedUpTo(cell, observer);
   if (acknowledged !== undefined) return acknowledged >= marker;
-  const { since, passed } = observer.ofColumn(cell.column);
-  // A collection that is under way may not know of who was registered since it began, and has never run here.
-  return marker <= since && (since > safepoint || passed(cell.row));
+  // It has never run here, and a deletion from before its registration takes nothing from it. Collection waits for its backfill
+  // where it knows of one, but may have begun before that, or before the registration.
+  return marker <= observer.record.since;
 }

@@ -364,6 +364,25 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([]);
   });
 
+  test("a delete marker from before the registration goes ahead of a backfill that its collection did not know of", async () => {
+    const scene = await deleted();
+    await scene.observer("o", 25);
+    await scene.backfill("o", 35);
+    await scene.remove(a, "write", 10);
+    await scene.remove(a, "write", 20);
+    expect(scene.broken).toEqual([]);
+  });
+
+  test("a delete marker from after the registration goes unacknowledged", async () => {
+    const scene = await versions(10);
+    await scene.observer("o", 15);
+    await change(scene, 16, 20);
+    await scene.safepoint(30);
+    await scene.remove(a, "write", 10);
+    await scene.remove(a, "write", 20);
+    expect(scene.broken).toEqual([17]);
+  });
+
   test("an acknowledgment goes alone", async () => {
     const scene = await handled();
     await scene.safepoint(50);

@@ -117,6 +117,15 @@ export class Scene {
     );
   }
 
+  /** Begins a backfill of an observer over its whole table. */
+  backfill(name: string, commit: number): Promise<void> {
+    const state = Buffer.from(
+      JSON.stringify({ start: null, end: null, cursor: null, column: null, version: 1, marked: 0 }),
+    );
+    const cell = systemCell(`registry/observer/${name}`, "backfill");
+    return this.mutate(cell, write(cell, commit - 1, commit, state, true));
+  }
+
   async unregister(name: string, commit: number): Promise<void> {
     const row = `registry/observer/${name}`;
     await this.mutate(
