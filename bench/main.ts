@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommanderError } from "commander";
 import { bigtable } from "./cases/bigtable.js";
+import { client } from "./cases/client.js";
 import { delay } from "./cases/delay.js";
 import { oracle } from "./cases/oracle.js";
 import { pipeline } from "./cases/pipeline.js";
@@ -17,7 +18,17 @@ import { type Configuration, describeConfiguration } from "./machine.js";
 import { type BenchOptions, parseOptions } from "./options.js";
 import { printComparison, printConfiguration, printFigure, printHeading } from "./report.js";
 
-const cases: readonly BenchCase[] = [reads, scans, transactions, delay, pipeline, bigtable, wire, oracle];
+const cases: readonly BenchCase[] = [
+  reads,
+  scans,
+  transactions,
+  delay,
+  pipeline,
+  bigtable,
+  client,
+  wire,
+  oracle,
+];
 const valueBytes = [100, 1_000];
 
 interface Results {

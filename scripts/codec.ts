@@ -9,6 +9,8 @@ export interface CodecSource {
   readonly sent: readonly string[];
   /** Full names of the messages that are decoded. */
   readonly taken: readonly string[];
+  /** Full names of the enumerations whose values are named. */
+  readonly enumerations?: readonly string[];
   /** Where `Int64` comes from, two halves for each integer of 64 bits; without it they are numbers, which must not exceed 2^53. */
   readonly int64?: string;
 }
@@ -21,7 +23,8 @@ export function codecOf(source: CodecSource): string {
   const writer = new CodecWriter(source.int64 !== undefined);
   const sent = source.sent.map((name) => root.lookupType(name));
   const taken = source.taken.map((name) => root.lookupType(name));
-  return writer.module(sent, taken, source.int64).replace(/\n{3,}/g, "\n\n");
+  const enumerations = (source.enumerations ?? []).map((name) => root.lookupEnum(name));
+  return writer.module({ sent, taken, enumerations, int64: source.int64 }).replace(/\n{3,}/g, "\n\n");
 }
 
 interface Scalar {
@@ -78,6 +81,13 @@ function reached(types: readonly protobuf.Type[]): ReadonlySet<protobuf.Type> {
   return found;
 }
 
+interface Parts {
+  readonly sent: readonly protobuf.Type[];
+  readonly taken: readonly protobuf.Type[];
+  readonly enumerations: readonly protobuf.Enum[];
+  readonly int64: string | undefined;
+}
+
 class CodecWriter {
   readonly #scalars: Readonly<Record<string, Scalar>>;
 
@@ -93,7 +103,7 @@ class CodecWriter {
     };
   }
 
-  module(sent: readonly protobuf.Type[], taken: readonly protobuf.Type[], int64: string | undefined): string {
+  module({ sent, taken, enumerations, int64 }: Parts): string {
     const encoded = [...reached(sent)];
     const decoded = [...reached(taken)];
     const all = [...new Set([...encoded, ...decoded])];
@@ -104,7 +114,7 @@ class CodecWriter {
       ...decoded.map((type) => this.#decoder(type)),
       ...new Set([...wrappers].map((field) => this.#wrapperReader(field))),
     ].join("\n");
-    const body = `${enumerations(all).map(constants).join("\n")}
+    const body = `${enumerations.map(constants).join("\n")}
 ${all.map((type) => this.#declaration(type)).join("\n")}
 ${sent.map(encodeFunction).join("\n")}
 ${taken.map(decodeFunction).join("\n")}
@@ -267,11 +277,6 @@ ${lists.map((field) => `  m.${property(field)} = ${property(field)};`).join("\n"
 }
 `;
   }
-}
-
-function enumerations(types: readonly protobuf.Type[]): readonly protobuf.Enum[] {
-  const found = types.flatMap(({ fieldsArray }) => fieldsArray).map(({ resolvedType }) => resolvedType);
-  return [...new Set(found.filter((type) => type instanceof protobuf.Enum))];
 }
 
 function constants(type: protobuf.Enum): string {

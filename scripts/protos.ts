@@ -44,10 +44,8 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
         ]),
         ...admin([
           "CreateTableRequest",
-          "ListTablesRequest",
           "GetTableRequest",
           "ModifyColumnFamiliesRequest",
-          "DropRowRangeRequest",
           "GetAppProfileRequest",
         ]),
       ],
@@ -59,7 +57,7 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
           "MutateRowsResponse",
           "CheckAndMutateRowResponse",
         ]),
-        ...admin(["Empty", "Table", "ListTablesResponse", "AppProfile"]),
+        ...admin(["Table", "AppProfile"]),
       ],
     },
   ],
@@ -71,6 +69,7 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
       // The client sends what the service takes, and the reverse; a test is on both sides.
       sent: coordinator,
       taken: coordinator,
+      enumerations: ["percolator.coordinator.v1.Life", "grpc.health.v1.HealthCheckResponse.ServingStatus"],
     },
   ],
 ]);

@@ -33,24 +33,14 @@ export class RawBigtable {
     return new RawBigtable(transport, await tables.need(table));
   }
 
+  /** The table's name, as requests have it. */
+  get path(): string {
+    return this.#table.path;
+  }
+
   /** Puts `value` into the cell at a timestamp if no lock and no later write stands, and no status: a prewrite's condition. */
   async mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean> {
-    const request = {
-      tableName: this.#table.path,
-      appProfileId: "default",
-      rowKey: row,
-      predicateFilter: condition(column, timestamp),
-      falseMutations: [
-        {
-          setCell: {
-            familyName: "write",
-            columnQualifier: column,
-            timestampMicros: encodeTimestamp(timestamp),
-            value,
-          },
-        },
-      ],
-    };
+    const request = mutationRequest(this.path, row, column, timestamp, value);
     const options = { metadata: this.#table.metadata, deadlineMs };
     const { predicateMatched } = await this.#transport.unary(checkAndMutateRow, request, options);
     return predicateMatched !== true;
@@ -59,12 +49,8 @@ export class RawBigtable {
   /** The cell's value in the newest write record at a timestamp, by a read with the store's filter. */
   async read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined> {
     let value: Uint8Array | undefined;
-    const filter = encodeFilter(viewFilter([{ exact: column }], at, undefined));
-    const request = {
-      tableName: this.#table.path,
-      appProfileId: "default",
-      rows: { rowKeys: [row] },
-    };
+    const filter = encodeFilter(readFilter(column, at));
+    const request = readRequest(this.path, row);
     const options = { metadata: this.#table.metadata, deadlineMs };
     await this.#transport.stream(readRows, { request, filter }, options, ({ chunks }) => {
       for (const chunk of chunks ?? []) if (chunk.familyName === "write") value = chunk.value;
@@ -76,6 +62,34 @@ export class RawBigtable {
   close(): void {
     this.#transport.close();
   }
+}
+
+/** A conditional mutation of one cell, with a prewrite's condition. */
+export function mutationRequest(
+  tableName: string,
+  row: Buffer,
+  column: Buffer,
+  timestamp: number,
+  value: Buffer,
+) {
+  const timestampMicros = encodeTimestamp(timestamp);
+  return {
+    tableName,
+    appProfileId: "default",
+    rowKey: row,
+    predicateFilter: condition(column, timestamp),
+    falseMutations: [{ setCell: { familyName: "write", columnQualifier: column, timestampMicros, value } }],
+  };
+}
+
+/** A read of one row; the filter is beside it. */
+export function readRequest(tableName: string, row: Buffer) {
+  return { tableName, appProfileId: "default", rows: { rowKeys: [row] } };
+}
+
+/** The store's filter for one column. */
+export function readFilter(column: Buffer, at: number): RowFilter {
+  return viewFilter([{ exact: column }], at, undefined);
 }
 
 function condition(column: Buffer, timestamp: number): RowFilter {

@@ -14,6 +14,13 @@ export interface CommandHelp {
   readonly exit?: readonly string[] | undefined;
 }
 
+const helps = new WeakMap<Command, CommandHelp>();
+
+/** What a command's help says besides its options; undefined for one that has none such. */
+export function helpOf(command: Command): CommandHelp | undefined {
+  return helps.get(command);
+}
+
 /** Options that every command on a database has. */
 export interface DatabaseOptions {
   readonly app?: string | undefined;
@@ -21,11 +28,24 @@ export interface DatabaseOptions {
 
 /** Adds a command on a database: its location comes first, then its own arguments. */
 export function databaseCommand(program: Command, name: string, help: CommandHelp): Command {
-  return program
-    .command(name)
-    .summary(help.summary)
-    .description(help.description)
-    .argument("<location>", 'the database: a folder, such as "./data"')
+  return plainCommand(program, name, help, (command) =>
+    command.argument(
+      "<location>",
+      'the database: a folder, such as "./data", or bigtable://PROJECT/INSTANCE',
+    ),
+  );
+}
+
+/** Adds a command. `begin`: what comes before its options. */
+export function plainCommand(
+  program: Command,
+  name: string,
+  help: CommandHelp,
+  begin: (command: Command) => Command = (command) => command,
+): Command {
+  const command = program.command(name).summary(help.summary).description(help.description);
+  helps.set(command, help);
+  return begin(command)
     .option("--json", "print JSON, for programs (see below)")
     .addHelpText("after", extraHelp(help));
 }
@@ -39,6 +59,11 @@ export function addAppOption(command: Command): Command {
   );
 }
 
+/** For an option that may be given several times. */
+export function listOption(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
 function extraHelp({ examples, json, exit }: CommandHelp): string {
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? "" : `\n${title}:\n${lines.map((line) => `  ${line}\n`).join("")}`;
@@ -47,9 +72,19 @@ function extraHelp({ examples, json, exit }: CommandHelp): string {
       "Examples",
       examples.map((example) => `$ percolator ${example}`),
     ),
-    section("With --json", json),
-    section("Exit codes", exit ?? []),
+    section("With --json", json.flatMap(wrapped)),
+    section("Exit codes", (exit ?? []).flatMap(wrapped)),
   ].join("");
+}
+
+const widest = 116;
+
+/** A long line as several, divided behind a space or comma. */
+function wrapped(line: string): readonly string[] {
+  if (line.length <= widest) return [line];
+  const at = Math.max(line.lastIndexOf(" ", widest - 1), line.lastIndexOf(",", widest - 1)) + 1;
+  if (at <= 0) return [line];
+  return [line.slice(0, at).trimEnd(), ...wrapped(line.slice(at))];
 }
 
 /** A parser of an option or argument: what it refuses is reported with the name of the option. */

@@ -1,3 +1,2 @@
 export type { EndSignal, Io, OutputStream } from "./io.js";
-export { systemIo } from "./io.js";
 export { runCli } from "./run.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counted, cut, layOut, layOutPairs, oneLine } from "./layout.js";
+import { counted, cut, layOut, layOutPairs, oneLine, showBytes } from "./layout.js";
 
 describe("layout", () => {
   it("puts columns under each other, numbers to the right, without trailing spaces", () => {
@@ -19,6 +19,18 @@ describe("layout", () => {
         ["long", ""],
       ]),
     ).toEqual(["a     1", "long"]);
+  });
+
+  it("shows bytes in their largest unit", () => {
+    expect([0, 1, 1_023, 1_024, 1_572_864, 3 * 1_024 ** 4, 5_000 * 1_024 ** 4].map(showBytes)).toEqual([
+      "0 bytes",
+      "1 byte",
+      "1023 bytes",
+      "1.0 KiB",
+      "1.5 MiB",
+      "3.0 TiB",
+      "5000.0 TiB",
+    ]);
   });
 
   it("keeps text on its line", () => {

@@ -57,3 +57,16 @@ export function cut(text: string, width: number | undefined): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+const byteUnits = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** A number of bytes for people: `1.5 MiB`. */
+export function showBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1_024 && unit < byteUnits.length - 1) {
+    value /= 1_024;
+    unit++;
+  }
+  return unit === 0 ? counted(bytes, "byte") : `${value.toFixed(1)} ${byteUnits[unit]}`;
+}

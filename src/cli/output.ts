@@ -37,8 +37,8 @@ export class Output {
     return this.line(JSON.stringify(document));
   }
 
-  /** Prints text as it is. Resolves when the stream takes more. */
-  write(text: string): Promise<void> {
+  /** Prints text or bytes as they are. Resolves when the stream takes more. */
+  write(text: string | Uint8Array): Promise<void> {
     return this.#write(text, false);
   }
 
@@ -47,7 +47,7 @@ export class Output {
     return this.#write("", true);
   }
 
-  #write(text: string, wait: boolean): Promise<void> {
+  #write(text: string | Uint8Array, wait: boolean): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const takesMore = this.#stream.write(text, (error) => {

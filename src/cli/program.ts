@@ -1,12 +1,17 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { AddCommand, Cli } from "./cli.js";
+import { addBackfill } from "./commands/backfill.js";
+import { addBench } from "./commands/bench.js";
 import { addCheck } from "./commands/check.js";
+import { addCompletion } from "./commands/completion.js";
 import { addCoordinator } from "./commands/coordinator.js";
 import { addDelete } from "./commands/delete.js";
+import { addDoctor } from "./commands/doctor.js";
+import { addExport } from "./commands/export.js";
 import { addGc } from "./commands/gc.js";
 import { addGet } from "./commands/get.js";
 import { addHistory } from "./commands/history.js";
+import { addImport } from "./commands/import.js";
 import { addInit } from "./commands/init.js";
 import { addInspect } from "./commands/inspect.js";
 import { addLocks } from "./commands/locks.js";
@@ -17,6 +22,7 @@ import { addSet } from "./commands/set.js";
 import { addStatus } from "./commands/status.js";
 import { addWait } from "./commands/wait.js";
 import { addWorker } from "./commands/worker.js";
+import { packageManifest } from "./manifest.js";
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
@@ -32,10 +38,16 @@ const commands: readonly AddCommand[] = [
   addStatus,
   addWait,
   addPending,
+  addBackfill,
   addParked,
   addLocks,
   addGc,
   addCheck,
+  addDoctor,
+  addExport,
+  addImport,
+  addBench,
+  addCompletion,
 ];
 
 const afterHelp = `
@@ -46,6 +58,8 @@ Examples:
   $ percolator worker ./data ./app.ts
   $ percolator scan ./data documents --limit 10
   $ percolator status ./data --json
+  $ percolator doctor ./data ./app.ts
+  $ percolator export ./data backup.jsonl.gz
 
 Exit codes:
   0    done
@@ -65,7 +79,7 @@ export function buildProgram(cli: Cli): Command {
   };
   program
     .description("Looks into databases of percolatordb, changes them, and runs their observers.")
-    .version(packageVersion(), "-V, --version", "print the version")
+    .version(packageManifest().version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command")
     .addHelpText("after", afterHelp)
@@ -85,9 +99,4 @@ export function buildProgram(cli: Cli): Command {
     });
   for (const add of commands) add(program, cli);
   return program;
-}
-
-function packageVersion(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
 }

@@ -1,4 +1,5 @@
 import type { Cli } from "./cli.js";
+import { formatDuration } from "./time.js";
 
 const everyMs = 100;
 const clearLine = "\r\u001b[K";
@@ -39,6 +40,13 @@ export class Progress {
   rate(count: number): string {
     const seconds = this.elapsedMs / 1_000;
     return seconds < 0.001 ? "" : `${Math.round(count / seconds)}/s`;
+  }
+
+  /** What is left of work of which a share is done, from 0 to 1, going on as before; nothing where that is not known. */
+  left(share: number | undefined): string {
+    if (share === undefined || share <= 0 || this.elapsedMs < 1_000) return "";
+    const percent = Math.floor(Math.min(1, share) * 100);
+    return `, ${percent} %, about ${formatDuration(this.elapsedMs * (1 / Math.min(1, share) - 1))} left`;
   }
 
   #write(text: string): void {

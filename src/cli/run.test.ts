@@ -47,6 +47,12 @@ const commandNames = [
   "gc",
   "check",
   "worker",
+  "init",
+  "backfill",
+  "doctor",
+  "export",
+  "import",
+  "bench",
 ];
 
 describe("help", () => {

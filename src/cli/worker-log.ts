@@ -46,9 +46,10 @@ export class WorkerLog {
     if (cli.io.report !== undefined) this.#reportSoon();
   }
 
-  async started(worker: Worker): Promise<void> {
+  async started(worker: Worker, metrics: string | undefined): Promise<void> {
     const { observers } = worker;
-    await this.#print("started", { observers }, `running ${observers.join(", ")}`);
+    const served = metrics === undefined ? "" : `; metrics at ${metrics}`;
+    await this.#print("started", { observers, metrics }, `running ${observers.join(", ")}${served}`);
   }
 
   async stopping(worker: Worker): Promise<void> {

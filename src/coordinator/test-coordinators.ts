@@ -1,4 +1,4 @@
-import { systemEnvironment as environment } from "../environment/index.js";
+import { type Environment, systemEnvironment } from "../environment/index.js";
 import type { RowStore } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { type CoordinatorClient, connectCoordinator } from "./client.js";
@@ -6,15 +6,30 @@ import type { ConnectOptions } from "./client-options.js";
 import { type Coordinator, startCoordinator } from "./coordinator.js";
 import type { CoordinatorOptions } from "./options.js";
 
+const slower = 20;
+
+/** Time passes slower, so that no answer of a busy machine comes too late. */
+export const unhurried: Environment = {
+  ...systemEnvironment,
+  monotonic: () => systemEnvironment.monotonic() / slower,
+  setTimer: (callback, delayMs, options) => systemEnvironment.setTimer(callback, delayMs * slower, options),
+};
+
 /** Coordinators and clients in this process, over real sockets; all are closed with it. */
 export class Coordinators {
+  readonly #environment: Environment;
   /** A store of one-row mutations, as coordinators of a cluster share it. */
   readonly store: RowStore = memoryStore({ atomicBatches: false });
   readonly #opened: (() => Promise<void>)[] = [];
 
+  constructor(environment: Environment = systemEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Its lease is never over by itself, however long the machine does other things. */
   async start(options: Partial<CoordinatorOptions> = {}): Promise<Coordinator> {
-    const { store } = this;
-    const coordinator = await startCoordinator({ store, environment, leaseMs: 1_000, ...options });
+    const place = { store: this.store, environment: this.#environment };
+    const coordinator = await startCoordinator({ ...place, leaseMs: 3_600_000, ...options });
     this.#opened.push(() => coordinator.stop());
     return coordinator;
   }
@@ -35,7 +50,7 @@ export class Coordinators {
 
   client(options: Partial<ConnectOptions> = {}): CoordinatorClient {
     const place = options.addresses === undefined ? { store: this.store } : {};
-    const client = connectCoordinator({ environment, ...place, ...options });
+    const client = connectCoordinator({ environment: this.#environment, ...place, ...options });
     this.#opened.push(() => client.close());
     return client;
   }

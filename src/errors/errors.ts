@@ -20,6 +20,7 @@ export type ErrorCode =
   | "STORE_FULL"
   | "STORE_DAMAGED"
   | "STORE_VERSION"
+  | "EXPORT_DAMAGED"
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
   | "COORDINATOR"
@@ -146,6 +147,11 @@ export class StoreDamagedError extends StoreError {
 /** Written by a newer version of this package. Upgrade the package. */
 export class StoreVersionError extends StoreError {
   override readonly code = "STORE_VERSION";
+}
+
+/** A file that is no export, or one that is damaged or cut; the message names the place. Nothing from there on was used. */
+export class ExportDamagedError extends PercolatorError {
+  readonly code = "EXPORT_DAMAGED";
 }
 
 /** Who gives out timestamps instead, where that is known. */

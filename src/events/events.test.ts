@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { Emitter, Metrics } from "./index.js";
+import { Sampled } from "./distribution.js";
+import { distributionBounds, Emitter, Metrics } from "./index.js";
 
-const commit = { startTimestamp: 1, commitTimestamp: 2, cells: 3, label: undefined, phases: 1 } as const;
+const commit = {
+  startTimestamp: 1,
+  commitTimestamp: 2,
+  cells: 3,
+  label: undefined,
+  phases: 1,
+  durationMs: 4,
+  commitMs: 1,
+  cause: undefined,
+} as const;
 const run = {
   observer: "o",
   outcome: "committed",
@@ -9,6 +19,11 @@ const run = {
   delayMs: 10,
   attempts: 0,
   error: undefined,
+  cause: {
+    observer: "o",
+    cell: { table: "t", row: Buffer.from("r"), column: Buffer.from("c") },
+    commitTimestamp: 2,
+  },
 } as const;
 
 describe("an emitter", () => {
@@ -68,6 +83,9 @@ describe("metrics", () => {
       row: "r",
       column: "c",
       label: undefined,
+      winnerTimestamp: 9,
+      durationMs: 1,
+      cause: undefined,
     });
     events.emit("run", run);
     events.emit("run", { ...run, outcome: "failed", delayMs: undefined });
@@ -75,6 +93,8 @@ describe("metrics", () => {
     expect(snapshot).toMatchObject({ commits: 3, cellsCommitted: 9, conflicts: 1 });
     expect(snapshot.observers.o?.runs).toMatchObject({ committed: 1, failed: 1, parked: 0 });
     expect(snapshot.observers.o?.delay.count).toBe(1);
+    expect(snapshot.transactionDuration).toMatchObject({ count: 3, sum: 12, maximum: 4 });
+    expect(snapshot.commitDuration).toMatchObject({ count: 3, sum: 3, p50: 1 });
   });
 
   test("count requests by kind and for each commit, and what was fetched ahead by observer", () => {
@@ -113,5 +133,15 @@ describe("metrics", () => {
     expect(duration.sum).toBe((5_000 * 5_001) / 2);
     expect(duration.p50).toBeGreaterThan(3_976);
     expect(duration.p99).toBeGreaterThan(duration.p50);
+  });
+
+  test("distributions count how many of all were up to each bound", () => {
+    const sampled = new Sampled();
+    for (const value of [0, 0.1, 0.11, 1, 999, 1_000, 3_600_000, 3_600_001]) sampled.add(value);
+    const { upTo, count } = sampled.distribution();
+    const at = (bound: number) => upTo[distributionBounds.indexOf(bound)];
+    expect([at(0.1), at(0.25), at(1), at(500), at(1_000), at(3_600_000), count]).toEqual([
+      2, 3, 4, 4, 6, 7, 8,
+    ]);
   });
 });

@@ -1,3 +1,18 @@
+/** A cell by its bytes, as the store has it. */
+export interface EventCell {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+}
+
+/** Why a transaction ran: an observer was due for a change. */
+export interface Cause {
+  readonly observer: string;
+  readonly cell: EventCell;
+  /** Commit timestamp of the newest change that is known of. */
+  readonly commitTimestamp: number;
+}
+
 /**
  * Every event of a database, in one typed map: what metrics, logs and dashboards are made from.
  * All times are milliseconds, all sizes bytes, unless the name says otherwise.
@@ -10,6 +25,12 @@ export interface EventMap {
     readonly cells: number;
     readonly label: string | undefined;
     readonly phases: 1 | 2;
+    /** From its beginning to its commit. */
+    readonly durationMs: number;
+    /** Of that, the commit itself: from the call to the answer. */
+    readonly commitMs: number;
+    /** The change that an observer ran for in it; undefined for what was not an observer's run. */
+    readonly cause: Cause | undefined;
   };
   /** A transaction met another's write or lock and was not committed. */
   conflict: {
@@ -18,9 +39,20 @@ export interface EventMap {
     readonly row: string | undefined;
     readonly column: string | undefined;
     readonly label: string | undefined;
+    /** Start or commit timestamp of the transaction that stood in the way, where it is known. */
+    readonly winnerTimestamp: number | undefined;
+    readonly durationMs: number;
+    readonly cause: Cause | undefined;
   };
   /** A transaction was given up: rolled back by its owner, or failed before its commit point. */
-  rollback: { readonly startTimestamp: number; readonly label: string | undefined };
+  rollback: {
+    readonly startTimestamp: number;
+    readonly label: string | undefined;
+    readonly durationMs: number;
+    readonly cause: Cause | undefined;
+    /** What its commit failed with; undefined where its owner gave it up. */
+    readonly error: unknown;
+  };
   /** A lock of another transaction stood in the way and was dealt with. */
   lockResolved: {
     readonly startTimestamp: number;
@@ -39,6 +71,8 @@ export interface EventMap {
     readonly delayMs: number | undefined;
     readonly attempts: number;
     readonly error: unknown;
+    /** What it ran for. */
+    readonly cause: Cause;
   };
   /**
    * Something was asked of a store that is not in this process, or of the oracle. Such requests as the store gathers count one

@@ -1,9 +1,19 @@
-export { Emitter } from "./emitter.js";
-export type { EventListener, EventMap, EventName, RequestKind } from "./events.js";
 export {
-  type Distribution,
-  Metrics,
-  type MetricsSnapshot,
-  type ObserverMetrics,
-  type RequestMetrics,
-} from "./metrics.js";
+  eventCatalogue,
+  type MetricDescription,
+  type MetricSample,
+  metricCatalogue,
+} from "./catalogue.js";
+export { type Distribution, distributionBounds } from "./distribution.js";
+export { Emitter } from "./emitter.js";
+export type { Cause, EventCell, EventListener, EventMap, EventName, RequestKind } from "./events.js";
+export { Metrics, type MetricsSnapshot, type ObserverMetrics, type RequestMetrics } from "./metrics.js";
+export { type ExposedMetric, metricPrefix, prometheusText } from "./prometheus.js";
+export {
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  type TraceOptions,
+  type Tracer,
+  traceDatabase,
+} from "./trace.js";

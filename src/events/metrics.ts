@@ -1,14 +1,6 @@
+import { type Distribution, Sampled } from "./distribution.js";
 import type { Emitter } from "./emitter.js";
 import type { EventMap, RequestKind } from "./events.js";
-
-/** A distribution: how many, their sum, and percentiles of the newest samples. */
-export interface Distribution {
-  readonly count: number;
-  readonly sum: number;
-  readonly maximum: number;
-  readonly p50: number;
-  readonly p99: number;
-}
 
 /** Requests to a store that is not in this process, and to its oracle; none where both are. */
 export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
@@ -36,6 +28,10 @@ export interface MetricsSnapshot {
   readonly cellsCommitted: number;
   readonly conflicts: number;
   readonly rollbacks: number;
+  /** Milliseconds from the beginning of a transaction to its commit. */
+  readonly transactionDuration: Distribution;
+  /** Milliseconds that the commits took, from the call to the answer. */
+  readonly commitDuration: Distribution;
   readonly hints: number;
   readonly locksResolved: Readonly<Record<EventMap["lockResolved"]["outcome"], number>>;
   readonly backgroundFailures: number;
@@ -44,28 +40,6 @@ export interface MetricsSnapshot {
   readonly safepoint: number;
   readonly requests: RequestMetrics;
   readonly observers: Readonly<Record<string, ObserverMetrics>>;
-}
-
-const samplesKept = 1_024;
-
-class Sampled {
-  readonly #samples = new Float64Array(samplesKept);
-  #count = 0;
-  #sum = 0;
-  #maximum = 0;
-
-  add(value: number): void {
-    this.#samples[this.#count % samplesKept] = value;
-    this.#count++;
-    this.#sum += value;
-    if (value > this.#maximum) this.#maximum = value;
-  }
-
-  distribution(): Distribution {
-    const kept = this.#samples.slice(0, Math.min(this.#count, samplesKept)).sort();
-    const at = (share: number) => kept[Math.min(kept.length - 1, Math.floor(kept.length * share))] ?? 0;
-    return { count: this.#count, sum: this.#sum, maximum: this.#maximum, p50: at(0.5), p99: at(0.99) };
-  }
 }
 
 class ObserverCounts {
@@ -88,6 +62,8 @@ export class Metrics {
     timestamp: 0,
   };
   #joined = 0;
+  readonly #transactionDuration = new Sampled();
+  readonly #commitDuration = new Sampled();
   readonly #observers = new Map<string, ObserverCounts>();
 
   constructor(events: Emitter) {
@@ -96,6 +72,8 @@ export class Metrics {
     events.on("commit", (event) => {
       counts.commits++;
       counts.cellsCommitted += event.cells;
+      this.#transactionDuration.add(event.durationMs);
+      this.#commitDuration.add(event.commitMs);
     });
     events.on("conflict", () => counts.conflicts++);
     events.on("rollback", () => counts.rollbacks++);
@@ -151,7 +129,15 @@ export class Metrics {
       };
     }
     const locksResolved = { ...this.#locks };
-    return { ...this.#counts, ...this.#rare, locksResolved, requests: this.#countedRequests(), observers };
+    return {
+      ...this.#counts,
+      ...this.#rare,
+      transactionDuration: this.#transactionDuration.distribution(),
+      commitDuration: this.#commitDuration.distribution(),
+      locksResolved,
+      requests: this.#countedRequests(),
+      observers,
+    };
   }
 
   #countedRequests(): RequestMetrics {

@@ -3,32 +3,12 @@ import { columnPath, definition } from "../schema/index.js";
 import { check, collect } from "../transaction/index.js";
 import { attempt } from "./attempt.js";
 import { GiveUp } from "./change.js";
-import { hintAddress, hintPrefix } from "./hint.js";
 import { backfill, type Observer, observer, parkedTable } from "./index.js";
-import type { Task } from "./task.js";
 import { countHints, openTest, type TestDatabase } from "./test-context.js";
 import { documents } from "./test-documents.js";
+import { taskFor } from "./test-task.js";
 
 const tables = [documents[definition].name, parkedTable];
-
-function taskFor(of: Observer, row: string, timestamp: number): Task {
-  const cell = { table: "documents", row: Buffer.from(row), column: columnPath("contents") };
-  return {
-    key: row,
-    observer: of,
-    cell,
-    hint: hintAddress(hintPrefix(of.name), cell),
-    takenBy: undefined,
-    timestamp,
-    state: undefined,
-    phase: "running",
-    isClaimed: false,
-    again: 0,
-    setbacks: 0,
-    chain: 0,
-    timer: undefined,
-  };
-}
 
 function attemptOn(db: TestDatabase, of: Observer, row: string) {
   const task = taskFor(of, row, Number.MAX_SAFE_INTEGER);

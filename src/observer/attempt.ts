@@ -58,7 +58,8 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   let tx: CoreTransaction | undefined;
   try {
     const { isolation, name } = observer;
-    tx = await CoreTransaction.begin(registry.context, { isolation, label: name });
+    const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
+    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });
     // After the start is taken: whoever registered a new version, and left a hint since, is seen.
     const registered = (await registry.fresh()).observers.get(name);
     if (registered === undefined || registered.record.version !== observer.version) {

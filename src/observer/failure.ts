@@ -1,8 +1,8 @@
 import { ObserverError, PercolatorError } from "../errors/index.js";
 
 /**
- * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster. `setback`: the store
- * did not do its part. `endless`: the observer feeds itself. `stopped`: the worker gave it up.
+ * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster. `setback`: the store or
+ * the coordinator did not do its part. `endless`: the observer feeds itself. `stopped`: the worker gave it up.
  */
 export type FailureKind = "failed" | "timeout" | "conflict" | "setback" | "endless" | "stopped";
 
@@ -24,9 +24,16 @@ export class EndlessObserverError extends ObserverError {}
 /** Says that a run was given up because its worker stops; nothing is wrong with it. */
 export class StoppedError extends ObserverError {}
 
-const storeCodes: ReadonlySet<unknown> = new Set(["STORE", "STORE_FULL"]);
+/** No fault of the observer, also where they come to it. */
+const serviceCodes: ReadonlySet<unknown> = new Set([
+  "STORE",
+  "STORE_FULL",
+  "ORACLE_UNAVAILABLE",
+  "NOT_LEADER",
+  "COORDINATOR",
+]);
 const setbackCodes: ReadonlySet<unknown> = new Set([
-  ...storeCodes,
+  ...serviceCodes,
   "COMMIT_OUTCOME_UNKNOWN",
   "CLOSED",
   "ABORTED",
@@ -38,8 +45,8 @@ export function classify(thrown: unknown): { readonly kind: FailureKind; readonl
   const kind = (): FailureKind => {
     if (thrown instanceof EndlessObserverError) return "endless";
     if (!(thrown instanceof PercolatorError)) return "failed";
-    if (thrown.retryable) return "conflict";
-    return setbackCodes.has(thrown.code) ? "setback" : "failed";
+    if (setbackCodes.has(thrown.code)) return "setback";
+    return thrown.retryable ? "conflict" : "failed";
   };
   return { kind: kind(), error: thrown };
 }
@@ -49,8 +56,8 @@ function classifyRun({ error, gaveUp }: RunError): { readonly kind: FailureKind;
     return { kind: gaveUp instanceof StoppedError ? "stopped" : "timeout", error: gaveUp };
   }
   if (!(error instanceof PercolatorError)) return { kind: "failed", error };
-  if (error.retryable) return { kind: "conflict", error };
-  return { kind: storeCodes.has(error.code) ? "setback" : "failed", error };
+  if (serviceCodes.has(error.code)) return { kind: "setback", error };
+  return { kind: error.retryable ? "conflict" : "failed", error };
 }
 
 /** A failure as it is kept: bounded, and whatever was thrown. */

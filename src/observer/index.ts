@@ -30,7 +30,6 @@ export { parkedTable } from "./parked-entry.js";
 export { listPending, type PendingChange, type PendingOptions } from "./pending.js";
 export { type PoolOptions, WorkerPool, type WorkOptions } from "./pool.js";
 export type { ObserverRecord, RegisteredObserver } from "./registered.js";
-export { registryLimits } from "./registration.js";
 export { Registry, type RegistryOptions } from "./registry.js";
 export { registryRows } from "./registry-cells.js";
 export { type RegistryCell, type RegistryView, registryOf } from "./registry-view.js";

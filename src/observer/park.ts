@@ -1,6 +1,6 @@
 import { CoreTransaction } from "../transaction/index.js";
-import { encodeAcknowledgment } from "./acknowledgment.js";
-import { readCellState } from "./due.js";
+import { type Acknowledgment, encodeAcknowledgment } from "./acknowledgment.js";
+import { type CellState, readCellState } from "./due.js";
 import { describeFailure } from "./failure.js";
 import { deleteHint } from "./hint.js";
 import { encodeParkedEntry, parkedEntryCell } from "./parked-entry.js";
@@ -39,13 +39,14 @@ async function parkOnce(
     if (registered === undefined) return;
     const state = await readCellState(tx, registered, task.cell);
     const { table, row, column } = task.cell;
-    if ((state.acknowledgment?.start ?? 0) < start) {
+    const { version } = registered.record;
+    const from = parkedFrom(state, version, start);
+    if (from !== undefined) {
       const parked = { table, row, column: registered.parkedColumn(column) };
-      const { version } = registered.record;
-      tx.write({ ...parked, value: encodeAcknowledgment({ start, version, chain: 0 }) });
+      tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: 0 }) });
       tx.setPrimary(parked);
       const entry = {
-        start,
+        start: from,
         attempts,
         parkedAt: context.environment.now(),
         error: describeFailure(error),
@@ -62,4 +63,19 @@ async function parkOnce(
   } finally {
     tx.rollback();
   }
+}
+
+/**
+ * The start under which a change is given up; undefined where this version has dealt with it meanwhile: whoever was slow must not put an
+ * older record over a newer one. The acknowledgment of another version counts for nothing, and must not be the newer of both.
+ */
+function parkedFrom(
+  { acknowledgment, parked }: CellState,
+  version: number,
+  start: number,
+): number | undefined {
+  const isHandled = (record: Acknowledgment | undefined) =>
+    record !== undefined && record.version === version && record.start >= start;
+  if (isHandled(acknowledgment) || isHandled(parked)) return undefined;
+  return Math.max(start, (acknowledgment?.start ?? 0) + 1);
 }

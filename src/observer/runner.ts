@@ -1,4 +1,4 @@
-import { backoffDelay } from "../environment/index.js";
+import { type Backoff, backoffDelay } from "../environment/index.js";
 import { ObserverError } from "../errors/index.js";
 import { showCell } from "../transaction/index.js";
 import { type AttemptResult, attempt } from "./attempt.js";
@@ -12,7 +12,8 @@ import type { Task } from "./task.js";
 import type { TaskBoard } from "./task-board.js";
 
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
-const setbackBackoff = { initialMs: 100, maximumMs: 60_000 };
+/** After a time without the store or the coordinator, work goes on within seconds. */
+const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
 /** Conflicts in a row that count as a failed attempt: something else is wrong then. */
 const mostConflicts = 100;
 /** Attempts that ended with their process from which on a hint is run while no other such hint is. */
@@ -41,8 +42,7 @@ export class Runner {
       else await this.#runCounted(task, giveUp);
     } catch (error) {
       this.#report(`running observer "${task.observer.name}"`, error);
-      task.setbacks++;
-      this.#board.postpone(task, backoffDelay(this.#environment, setbackBackoff, task.setbacks), true);
+      this.#retryLater(task, setbackBackoff, ++task.setbacks);
     }
   }
 
@@ -146,6 +146,7 @@ export class Runner {
     const changedAt = result.changedAt === 0 ? task.timestamp : result.changedAt;
     const delayMs = Math.max(0, result.commitTimestamp - changedAt) / 1_000;
     this.#emit(task, "committed", durationMs, undefined, delayMs);
+    task.conflicts = 0;
     task.setbacks = 0;
     task.chain = result.notifiedItself ? task.chain + 1 : 0;
     this.#board.done(task, result.start, result.settling);
@@ -174,15 +175,15 @@ export class Runner {
         this.#board.postpone(task, 0, true);
         return;
       case "conflict":
-        task.setbacks++;
+        task.conflicts++;
+        task.setbacks = 0;
         this.#emit(task, "conflict", durationMs, error);
-        if (task.setbacks % mostConflicts === 0) await this.#countFailure(task, start, error, durationMs);
-        else this.#retryLater(task, conflictBackoff);
+        if (task.conflicts >= mostConflicts) await this.#countFailure(task, start, error, durationMs);
+        else this.#retryLater(task, conflictBackoff, task.conflicts);
         return;
       case "setback":
-        task.setbacks++;
         this.#emit(task, "failed", durationMs, error);
-        this.#retryLater(task, setbackBackoff);
+        this.#retryLater(task, setbackBackoff, ++task.setbacks);
         return;
       case "endless":
         await this.#park(task, start ?? task.timestamp, task.observer.attempts, error, durationMs);
@@ -194,8 +195,8 @@ export class Runner {
     }
   }
 
-  #retryLater(task: Task, backoff: { initialMs: number; maximumMs: number }): void {
-    this.#board.postpone(task, backoffDelay(this.#environment, backoff, task.setbacks), true);
+  #retryLater(task: Task, backoff: Backoff, attempt: number): void {
+    this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true);
   }
 
   /** Writes the attempt and the wait into the hint, or gives the change up after the last. */
@@ -221,6 +222,7 @@ export class Runner {
       runner: undefined,
     };
     task.state = failed;
+    task.conflicts = 0;
     task.setbacks = 0;
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, failed);
     this.#board.postpone(task, waitMs, false);
@@ -248,7 +250,9 @@ export class Runner {
   ): void {
     const { events } = this.#registry.context;
     if (!events.heard("run")) return;
-    events.emit("run", { observer: task.observer.name, outcome, durationMs, delayMs, attempts, error });
+    const observer = task.observer.name;
+    const cause = { observer, cell: task.cell, commitTimestamp: task.timestamp };
+    events.emit("run", { observer, outcome, durationMs, delayMs, attempts, error, cause });
   }
 
   #report(doing: string, error: unknown): void {

@@ -139,6 +139,7 @@ export class TaskBoard {
       phase: "queued",
       isClaimed: offered.isClaimed ?? false,
       again: 0,
+      conflicts: 0,
       setbacks: 0,
       chain: 0,
       timer: undefined,
@@ -168,6 +169,7 @@ export class TaskBoard {
     }
     task.timestamp = offered.timestamp;
     task.state = offered.state;
+    task.conflicts = 0;
     task.setbacks = 0;
     if (task.phase === "delayed" && this.#waitOf(offered) <= 0) {
       this.#undelay(task);

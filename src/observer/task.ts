@@ -21,7 +21,9 @@ export interface Task {
   isClaimed: boolean;
   /** Commit timestamp of a change that came while it ran; 0 for none. */
   again: number;
-  /** Failures in a row that are nobody's fault: conflicts, and a store that does not answer. */
+  /** How often others were faster, since it last succeeded or failed. */
+  conflicts: number;
+  /** Failures in a row of the store or the coordinator. */
   setbacks: number;
   /** For a signal: runs in a row after each of which it had notified itself again. */
   chain: number;

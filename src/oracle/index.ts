@@ -8,7 +8,7 @@ export {
 } from "./gathered.js";
 export { OracleLeader } from "./leader.js";
 export type { LeaderFailure, LeaderStatus, OracleLeaderOptions } from "./leader-options.js";
-export { decodeLease, type LeaseRecord } from "./lease-record.js";
+export type { LeaseRecord } from "./lease-record.js";
 export { oracleTable, type ReadLeaseOptions, readLease } from "./lease-row.js";
 export type { Oracle } from "./oracle.js";
 export { lastTimestamp, type TimestampRange } from "./range.js";

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { SchemaError } from "../errors/index.js";
-import { compareTables, describeTable, type TableDescription, tableFromDescription } from "./catalog.js";
+import {
+  bytesTable,
+  compareTables,
+  describeTable,
+  type TableDescription,
+  tableFromDescription,
+} from "./catalog.js";
 import type { Column, Family } from "./column.js";
 import { codec } from "./custom.js";
 import { definition } from "./definition.js";
@@ -125,5 +131,21 @@ describe("compareTables", () => {
       1,
     );
     expect(compareTables(described, changed({ name: "other" })).clashes).toHaveLength(1);
+  });
+});
+
+describe("bytesTable", () => {
+  it("is the table that was described, with every value as its bytes", () => {
+    const raw = bytesTable(described);
+    expect(describeTable(raw[definition])).toEqual(described);
+    for (const name of ["contents", "size", "meta", "at"]) {
+      const { codec: stored } = raw[name] as Column<unknown>;
+      expect(stored.decode(stored.encode(Buffer.from([0xff, 0])))).toEqual(new Uint8Array([0xff, 0]));
+      expect(() => stored.encode("text")).toThrow("expected a Uint8Array");
+    }
+    expect((raw.anchors as Family<unknown>).at("q").codec.encode(new Uint8Array(2))).toHaveLength(2);
+    expect(() => (raw.contents as Column<unknown>).codec.encode(new Uint8Array(10_000_001))).toThrow(
+      "too long",
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { SchemaError } from "../errors/index.js";
 import { buildCodec, type Codec } from "./codec.js";
 import type { AnyColumn } from "./column.js";
-import type { ColumnDefinition, ColumnKind, TableDefinition } from "./definition.js";
+import { type ColumnDefinition, type ColumnKind, definition, type TableDefinition } from "./definition.js";
 import { json } from "./json.js";
 import { type KeyCodec, textKey } from "./key.js";
 import { checkName } from "./names.js";
@@ -95,6 +95,27 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
     }
   }
   return { additions, clashes };
+}
+
+/**
+ * The table that a description records, every value as the bytes that the store holds, custom codecs' too: for what carries
+ * values from one database to another. Whoever writes bytes that the column's codec cannot read damages the column.
+ *
+ * @throws SchemaError for a description that this version of the package cannot read.
+ */
+export function bytesTable(description: TableDescription): UntypedTable {
+  const { name, key, columns } = tableFromDescription(description)[definition];
+  const asBytes = [...columns.values()].map(
+    (column) => [column.name, { ...column, codec: column.codec && storedBytes(column.codec.tag) }] as const,
+  );
+  return bindTable({ name, key, columns: new Map(asBytes) }) as UntypedTable;
+}
+
+function storedBytes(tag: string): Codec<unknown> {
+  const encode = (value: unknown) => bytes().encode(value as Uint8Array);
+  return buildCodec<unknown, string>(tag, encode, (buffer, start, end) =>
+    copyBytes(buffer.subarray(start, end)),
+  );
 }
 
 function defineFromDescription(table: string, { name, kind, codec }: ColumnDescription): ColumnDefinition {

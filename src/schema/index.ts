@@ -1,4 +1,5 @@
 export {
+  bytesTable,
   type ColumnDescription,
   codecFromTag,
   compareTables,

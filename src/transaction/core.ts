@@ -1,4 +1,11 @@
-import { abortError, ClosedError, InternalError, LimitExceededError } from "../errors/index.js";
+import {
+  abortError,
+  ClosedError,
+  ConflictError,
+  InternalError,
+  LimitExceededError,
+} from "../errors/index.js";
+import type { Cause } from "../events/index.js";
 import type { MaybePromise, RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
@@ -18,6 +25,8 @@ export interface CoreOptions {
   /** Ends waiting, and with it the transaction, before its commit point. */
   readonly signal?: AbortSignal | undefined;
   readonly label?: string | undefined;
+  /** Why it runs, where an observer is due: for those who listen to events. */
+  readonly cause?: Cause | undefined;
   /** Called once, when the transaction has ended, however. */
   readonly onEnd?: (() => void) | undefined;
   /** Writes the registry itself: is not held to the registry's generation, and writes no hints. */
@@ -38,6 +47,7 @@ export class CoreTransaction {
   readonly #afterCommit: ((commitTimestamp: number) => void)[] = [];
   readonly #extras: RowMutation[] = [];
   readonly #hints: Hint[] = [];
+  readonly #begunAt: number;
   #primary: CellAddress | undefined;
   #state: State = "open";
   #commitTimestamp: number | undefined;
@@ -52,6 +62,7 @@ export class CoreTransaction {
   ) {
     this.context = context;
     this.startTimestamp = start;
+    this.#begunAt = context.environment.monotonic();
     this.#options = options;
     this.#unregister = () => {
       unregister();
@@ -169,11 +180,12 @@ export class CoreTransaction {
       );
     }
     this.#state = "committing";
+    const committingAt = this.context.environment.monotonic();
     try {
       const cells = this.buffer.size;
       const outcome = await this.#commitBuffered();
       this.#state = "committed";
-      this.#finish(outcome, cells);
+      this.#finish(outcome, cells, committingAt);
     } catch (error) {
       this.#state = "failed";
       this.#report(error);
@@ -226,7 +238,7 @@ export class CoreTransaction {
     return { commitTimestamp, hints };
   }
 
-  #finish(outcome: CommitOutcome, cells: number): void {
+  #finish(outcome: CommitOutcome, cells: number, committingAt: number): void {
     const { context, startTimestamp } = this;
     this.#commitTimestamp = outcome.commitTimestamp;
     if (outcome.background !== undefined) {
@@ -241,6 +253,9 @@ export class CoreTransaction {
           cells,
           label: this.label,
           phases: this.#phases,
+          durationMs: this.#lasted(),
+          commitMs: this.#lasted(committingAt),
+          cause: this.#options.cause,
         });
       }
       if (outcome.hints.length > 0) context.notifications.committed(outcome.hints, outcome.commitTimestamp);
@@ -255,19 +270,33 @@ export class CoreTransaction {
   }
 
   #report(error: unknown): void {
-    const { events } = this.context;
-    const conflict = error as { code?: unknown; table?: string; row?: string; column?: string };
-    if (conflict?.code === "CONFLICT") {
-      events.emit("conflict", {
-        startTimestamp: this.startTimestamp,
-        table: conflict.table,
-        row: conflict.row,
-        column: conflict.column,
-        label: this.label,
-      });
-    } else {
-      events.emit("rollback", { startTimestamp: this.startTimestamp, label: this.label });
-    }
+    if (!(error instanceof ConflictError)) return this.#reportRollback(error);
+    const { table, row, column, winnerTimestamp } = error;
+    this.context.events.emit("conflict", {
+      startTimestamp: this.startTimestamp,
+      table,
+      row,
+      column,
+      label: this.label,
+      winnerTimestamp,
+      durationMs: this.#lasted(),
+      cause: this.#options.cause,
+    });
+  }
+
+  #reportRollback(error?: unknown): void {
+    this.context.events.emit("rollback", {
+      startTimestamp: this.startTimestamp,
+      label: this.label,
+      durationMs: this.#lasted(),
+      cause: this.#options.cause,
+      error,
+    });
+  }
+
+  /** Milliseconds since it began, or since another moment of it. */
+  #lasted(since = this.#begunAt): number {
+    return this.context.environment.monotonic() - since;
   }
 
   /** Gives the transaction up; nothing of it was or will be written. Harmless to repeat. */
@@ -276,7 +305,7 @@ export class CoreTransaction {
     this.#state = "rolled back";
     this.#unregister();
     this.buffer.clear();
-    this.context.events.emit("rollback", { startTimestamp: this.startTimestamp, label: this.label });
+    this.#reportRollback();
   }
 
   /** Gives the transaction up from outside: whatever its function still calls throws `error`. */

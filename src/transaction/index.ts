@@ -33,7 +33,7 @@ export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { presentMoment } from "./moment.js";
 export { putHint } from "./one-phase.js";
-export { after, readCells } from "./raw.js";
+export { after } from "./raw.js";
 export { SnapshotReader } from "./reader.js";
 export {
   asBuffer,

@@ -1,7 +1,6 @@
 import { StoreDamagedError } from "../errors/index.js";
 import type {
   CellView,
-  ColumnRange,
   Columns,
   MaybePromise,
   Position,
@@ -14,6 +13,7 @@ import type {
   Version,
 } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
+import { columnsBelow, columnsFrom } from "./column-parts.js";
 import { CommittedCell, type CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import type { Foresight } from "./foresight.js";
@@ -200,15 +200,22 @@ export class SnapshotReader {
   async #settleRange(read: Omit<RangeRead, "at">, page: RangePage): Promise<readonly CommittedRow[]> {
     const rows: CommittedRow[] = [];
     for (const [index, row] of page.rows.entries()) {
-      const cells = this.#decodeAtOnce(row.cells);
-      if (cells !== undefined) {
-        rows.push({ row: row.row, cells });
-        continue;
-      }
-      const columns = this.#columnsOfPage(read, page, index);
-      rows.push({ row: row.row, cells: await this.#readSettled(read.table, row.row, columns, 0) });
+      const cells = this.#decodeAtOnce(row.cells) ?? (await this.#settleOnPage(read, page, index));
+      rows.push({ row: row.row, cells });
     }
     return rows;
+  }
+
+  /** Of a page that may have come long ahead: a lock on it may be gone, and is looked at again before it is resolved. */
+  #settleOnPage(
+    read: Omit<RangeRead, "at">,
+    page: RangePage,
+    index: number,
+  ): Promise<readonly CommittedCell[]> {
+    const { row, cells } = page.rows[index]!;
+    const isLocked = cells.some(({ lock }) => lock !== undefined && !this.#isPassed(lock));
+    if (!isLocked) return this.#fetchElsewhere(read.table, row, cells);
+    return this.#readSettled(read.table, row, this.#columnsOfPage(read, page, index), 0);
   }
 
   /** The columns of a row, in as many pages as the store may divide them into. */
@@ -301,6 +308,15 @@ export class SnapshotReader {
         await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
       return undefined;
     }
+    return await this.#fetchElsewhere(table, row, views);
+  }
+
+  /** The cells of views without locks; values that stand in data cells, and did not come with them, are read. */
+  async #fetchElsewhere(
+    table: string,
+    row: Uint8Array,
+    views: readonly CellView[],
+  ): Promise<readonly CommittedCell[]> {
     const owned = views.flatMap((view) => {
       if (view.write === undefined) return [];
       const bytes = Buffer.from(view.write.value);
@@ -354,25 +370,6 @@ function newResolution(start: number, signal: AbortSignal | undefined): Resoluti
 
 function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {
   return view.data.map((version) => ({ timestamp: version.timestamp, value: Buffer.from(version.value) }));
-}
-
-/** What of a selection of columns stands below one: as much as a page has shown. */
-function columnsBelow(columns: Columns, end: Uint8Array): Columns {
-  return columns.flatMap((column): ColumnRange[] => {
-    if ("exact" in column) return Buffer.compare(column.exact, end) < 0 ? [column] : [];
-    if (Buffer.compare(column.start, end) >= 0) return [];
-    const endsBefore = column.end !== undefined && Buffer.compare(column.end, end) <= 0;
-    return [endsBefore ? column : { start: column.start, end }];
-  });
-}
-
-/** What of a selection of columns stands at or above one. */
-function columnsFrom(columns: Columns, start: Uint8Array): Columns {
-  return columns.flatMap((column): ColumnRange[] => {
-    if ("exact" in column) return Buffer.compare(column.exact, start) < 0 ? [] : [column];
-    if (column.end !== undefined && Buffer.compare(column.end, start) <= 0) return [];
-    return [Buffer.compare(column.start, start) < 0 ? { start, end: column.end } : column];
-  });
 }
 
 /** A copy of what may be lent. */

@@ -13,6 +13,7 @@ import {
   type TableDefinition,
 } from "../schema/index.js";
 import type { CoreTransaction } from "./core.js";
+import { systemCell } from "./system.js";
 import { encodeCellRow, notAColumn, View } from "./view.js";
 
 /**
@@ -95,6 +96,27 @@ export class Transaction extends View {
     const rowBytes = encodeRow(signal.table, row);
     this.#use(signal.table);
     this.#core.notify({ table: signal.table.name, row: rowBytes, column: signal.path });
+  }
+
+  /**
+   * What {@link setNote} has kept under a name; `undefined` where nothing is.
+   *
+   * @internal
+   */
+  async note(name: string): Promise<Uint8Array | undefined> {
+    this.#core.assertOpen();
+    const { table, row, column } = systemCell(`note/${name}`, "note");
+    return (await this.#core.reader.row(table, row, [{ exact: column }], 1)).cells[0]?.value;
+  }
+
+  /**
+   * Keeps a note beside the data, when the transaction commits, as an import does of how far it is; `undefined` removes it.
+   *
+   * @internal
+   */
+  setNote(name: string, value: Uint8Array | undefined): void {
+    this.#core.assertOpen();
+    this.#core.write({ ...systemCell(`note/${name}`, "note"), value });
   }
 
   /**

@@ -68,7 +68,7 @@ export interface Entry<V> {
 /** Every column of a user: the protocol's own stand after them. */
 const firstColumn: Uint8Array = new Uint8Array(0);
 const endOfColumns: Uint8Array = Buffer.from("~");
-const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];
+export const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];
 const firstEntries = 64;
 const entriesPage = 1_000;
 const rowsAtOnce = 256;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pause } from "../crash/process.js";
+import { pause } from "../support/waiting.js";
 import { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 

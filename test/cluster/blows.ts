@@ -1,6 +1,6 @@
-import { pause } from "../crash/process.js";
 import type { Random } from "../crash/random.js";
 import type { NetworkProxy, Way } from "../support/proxy/index.js";
+import { pause } from "../support/waiting.js";
 import type { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 

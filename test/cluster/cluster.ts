@@ -1,9 +1,9 @@
 import type { Database } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { oracleTable } from "../../src/oracle/index.js";
-import { patienceMs, until } from "../crash/process.js";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { patienceMs, until } from "../support/waiting.js";
 import { CoordinatorMember, Member, type MemberOptions } from "./members.js";
 import { openForCheck, verify } from "./verify.js";
 

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { bigtableLocation } from "../support/databases.js";
 import type { NetworkNamespace } from "../support/namespace/index.js";
+import { ProgramProcess } from "../support/program-process.js";
 import { NetworkProxy } from "../support/proxy/index.js";
 import type { ChildOrders } from "./child-orders.js";
-import { ProgramProcess } from "./process.js";
 
 /** Shorter than anything takes by default, so that a test need not wait. */
 export const times = { lockTtlMs: 2_000, deadlineMs: 1_500, leaseMs: 1_500 } as const;

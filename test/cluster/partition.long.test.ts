@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { pause } from "../crash/process.js";
 import { NetworkNamespace, obstacleToNamespaces, untested } from "../support/namespace/index.js";
+import { pause } from "../support/waiting.js";
 import { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 

@@ -11,7 +11,7 @@ import { tables } from "../../examples/webindex/tables.js";
 import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { startEmulator } from "../support/emulator/index.js";
-import { ProgramProcess } from "./process.js";
+import { ProgramProcess } from "../support/program-process.js";
 
 const pages = 36;
 const urlOf = (index: number) => `https://example.org/${index}`;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { type Database, int, open, systemEnvironment, type TransactOptions, table } from "percolatordb";
 import { expect, test } from "vitest";
 import { connectCoordinator } from "../../src/coordinator/index.js";
-import { Candidate, pause } from "./candidate.js";
+import { pause } from "../support/waiting.js";
+import { Candidate } from "./candidate.js";
 import { openSharedStore } from "./shared-store.js";
 
 const accounts = table("accounts", { balance: int() });

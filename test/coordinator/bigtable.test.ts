@@ -3,7 +3,7 @@ import { openBigtableStore } from "percolatordb/bigtable";
 import { expect, test } from "vitest";
 import { type Coordinator, connectCoordinator, startCoordinator } from "../../src/coordinator/index.js";
 import { startEmulator } from "../support/emulator/index.js";
-import { pause, until } from "./candidate.js";
+import { pause, until } from "../support/waiting.js";
 
 const environment = systemEnvironment;
 const leaseMs = 1_000;
@@ -46,7 +46,8 @@ test("on Bigtable: timestamps rise over a change of leaders, and while the store
     expect(isGiven).toBe(false);
     emulator.signal("SIGCONT");
     await taking;
-    expect(coordinators.find((each) => each !== leader)!.status.role).toBe("leading");
+    const other = coordinators.find((each) => each !== leader)!;
+    expect(await until(() => other.status.role === "leading")).toBe(true);
   } finally {
     await client.close();
     for (const coordinator of coordinators) await coordinator.stop();

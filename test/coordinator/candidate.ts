@@ -2,24 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { RowStore } from "percolatordb";
+import { until } from "../support/waiting.js";
 import { lendStore } from "./lent-store.js";
 
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
-
-/** Longer than anything here may take, on a machine however busy. */
-const patienceMs = 60_000;
-
-export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-/** Waits until something is so; false where that takes too long. */
-export async function until(isSo: () => boolean, withinMs = patienceMs): Promise<boolean> {
-  const end = performance.now() + withinMs;
-  while (!isSo()) {
-    if (performance.now() > end) return false;
-    await pause(5);
-  }
-  return true;
-}
 
 /** A coordinator in a process of its own. */
 export class Candidate {

@@ -2,7 +2,8 @@ import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { expect, test } from "vitest";
 import { type CoordinatorClient, connectCoordinator } from "../../src/coordinator/index.js";
-import { Candidate, pause, until } from "./candidate.js";
+import { pause, until } from "../support/waiting.js";
+import { Candidate } from "./candidate.js";
 
 /** Changes of leaders; `PERCOLATOR_RUNS=50` for as many as are claimed. */
 const failovers = Number(process.env.PERCOLATOR_RUNS ?? 4);

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import type { Database } from "percolatordb";
+import { patienceMs, pause, until } from "../support/waiting.js";
 import type { Generation } from "./app.js";
 import type { Failpoint } from "./failpoints.js";
 import { lockHeldBy } from "./lock-file.js";
 import { operation, perform } from "./operations.js";
-import { patienceMs, pause, until, Victim } from "./process.js";
 import type { Random } from "./random.js";
 import { openForCheck, verify } from "./verify.js";
 import type { Role, VictimOrders } from "./victim.js";
+import { Victim } from "./victim-process.js";
 
 /** How the first process of a round ends. */
 export type Blow =

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { open, PercolatorError, table, text } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
-import { pause } from "./process.js";
+import { pause } from "../support/waiting.js";
 
 const log = table("log", { contents: text() });
 /** Of 3 KB each: enough pages for LMDB to wait for the flush inside the transaction. */

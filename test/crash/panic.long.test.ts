@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { open } from "percolatordb";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
-import { patienceMs, pause, root, until } from "./process.js";
+import { root } from "../support/program-process.js";
+import { patienceMs, pause, until } from "../support/waiting.js";
 import { run } from "./run.js";
 
 /** Processes that are killed at most, until one leaves its flush to a transaction that is open. */

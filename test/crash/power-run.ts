@@ -1,8 +1,9 @@
 /** What is recorded: processes on one folder, all of whose writes and syncs a tracer sees. Arguments: folder, scenario, as JSON. */
 import { join } from "node:path";
+import { until } from "../support/waiting.js";
 import { journalOf, type Scenario, writersOf } from "./power-scenario.js";
-import { until, Victim } from "./process.js";
 import type { VictimOrders } from "./victim.js";
+import { Victim } from "./victim-process.js";
 
 function ordersFor(folder: string, writer: string, { commit, durability, most }: Scenario): VictimOrders {
   return {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { root } from "./process.js";
+import { root } from "../support/program-process.js";
 
 /** What a command came to. */
 export interface Ran {

@@ -2,8 +2,8 @@ import { type Database, open } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { allColumns } from "../../src/store/index.js";
 import { hintTable } from "../../src/transaction/index.js";
+import { patienceMs } from "../support/waiting.js";
 import { type Generation, observersOf, tables, versioned } from "./app.js";
-import { patienceMs } from "./process.js";
 import { compare, compareRuns, Difference, doneIn, twinOf } from "./twin.js";
 
 export interface Verification {

@@ -6,7 +6,13 @@ import { blocksOf, type Example, examplesOf, generate, place, root } from "./exa
 
 /** Every complete example of a page under `docs/` is compiled and run, on the code as it is. */
 
-const names = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md")).sort();
+const folders = ["docs", "docs/recipes"];
+const pages = (await Promise.all(folders.map(pagesOf))).flat();
+
+async function pagesOf(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(".md")).sort();
+  return names.map((name) => `${folder}/${name}`);
+}
 
 async function examplesIn(
   page: string,
@@ -15,7 +21,7 @@ async function examplesIn(
   return Promise.all(examples.map(async (example) => ({ example, path: await generate(example) })));
 }
 
-const examples = (await Promise.all(names.map((name) => examplesIn(`docs/${name}`)))).flat();
+const examples = (await Promise.all(pages.map(examplesIn))).flat();
 
 // What is left there is found by the compiler when the page has long changed.
 afterAll(() => rm(place, { recursive: true, force: true }));

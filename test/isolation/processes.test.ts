@@ -2,9 +2,9 @@ import { open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { checkHistory, type History, type RecordedTransaction } from "percolatordb/testing";
 import { expect, test } from "vitest";
-import { ProgramProcess } from "../cluster/process.js";
 import { bigtableLocation } from "../support/databases.js";
 import { startEmulator } from "../support/emulator/index.js";
+import { ProgramProcess } from "../support/program-process.js";
 import { things } from "./workload.js";
 
 const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);

@@ -30,7 +30,7 @@ export class Outcome {
 }
 
 /** Waits until `check` does not throw, for as long as a slow machine may need. */
-export function eventually(check: () => void): Promise<void> {
+export function eventually(check: () => void | Promise<void>): Promise<void> {
   return vi.waitFor(check, { timeout: 60_000, interval: 5 });
 }
 

@@ -13,7 +13,7 @@ export const lengths = observer(
   documents.contents,
   async (tx, { row, value }) => {
     if (value === "ends its process") process.exit(3);
-    await new Promise((resolve) => setTimeout(resolve, value === "takes long" ? 1_500 : 3));
+    await new Promise((resolve) => setTimeout(resolve, value === "takes long" ? 5_000 : 3));
     tx.set(documents.length, row, value?.length ?? 0);
     tx.set(documents.runs, row, ((await tx.get(documents.runs, row)) ?? 0) + 1);
     tx.set(documents.doneBy, row, process.pid);

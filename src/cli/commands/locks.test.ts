@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 
 /** Leaves the locks of a transaction that stops before its commit point. */
-async function leaveLocks(): Promise<void> {
+async function leaveLocks(lockTtlMs = 60_000): Promise<void> {
   const hooks = new StepHooks();
   hooks.once("commit-timestamp", stopsBefore);
   await withLibrary(
@@ -23,7 +23,7 @@ async function leaveLocks(): Promise<void> {
       abandoned.catch(() => undefined);
       await eventually(() => expect(hooks.count("commit-timestamp")).toBe(1));
     },
-    { commit: "two-phase", hooks },
+    { commit: "two-phase", hooks, lockTtlMs },
   );
 }
 
@@ -43,6 +43,41 @@ describe("locks", () => {
     expect(lines[7]).toBe("  primary: documents/a/title");
     expect(stderr).toBe("note: 2 locks\n");
     expect((await cli.run(["locks", "data", "--limit", "1", "--json"])).documents).toHaveLength(1);
+  });
+
+  it("resolves those whose owners are gone", async () => {
+    await leaveLocks(1);
+    const { code, documents: locks } = await cli.run(["locks", "data", "--resolve", "--json"]);
+    expect(code).toBe(0);
+    expect(locks.map(({ cell, resolved }) => ({ cell, resolved }))).toEqual([
+      { cell: "documents/a/title", resolved: true },
+      { cell: "documents/b/title", resolved: true },
+    ]);
+    expect((await cli.run(["locks", "data", "--json"])).documents).toEqual([]);
+    expect((await cli.run(["get", "data", "documents.title", "a"])).stdout).toBe("Alpha\n");
+    expect(await cli.run(["check", "data"])).toMatchObject({ code: 0 });
+  });
+
+  it("leaves those alone whose owners live", async () => {
+    const hooks = new StepHooks();
+    const pause = hooks.pauseBefore("commit-timestamp");
+    await withLibrary(
+      cli,
+      async (db) => {
+        const committed = db.transact((tx) => {
+          tx.set(documents.title, "a", "Alpha 2");
+          tx.set(documents.title, "b", "Beta 2");
+        });
+        await pause.reached;
+        const { lines, stderr } = await cli.run(["locks", "data", "--resolve"]);
+        expect(lines[4]).toBe("  left alone: its owner lives");
+        expect(stderr).toBe("note: 2 locks, 0 resolved\n");
+        pause.resume();
+        await committed;
+      },
+      { commit: "two-phase", hooks, lockTtlMs: 600_000 },
+    );
+    expect((await cli.run(["get", "data", "documents.title", "b"])).stdout).toBe("Beta 2\n");
   });
 
   it("lists nothing where none stands", async () => {

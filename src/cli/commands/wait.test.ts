@@ -46,11 +46,11 @@ describe("wait", () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "x")), {
       observers: [titles],
     });
-    const { code, stdout, stderr } = await cli.run(["wait", "data", "--timeout", "60"]);
+    const { code, stdout, stderr } = await cli.run(["wait", "data", "--timeout", "1"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("note: nobody runs titles (1); start a worker");
     expect(stderr).toMatch(
-      /error: Changes still wait after 60ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
+      /error: Changes still wait after 1ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
     );
   });
 

@@ -55,7 +55,6 @@ async function waitUntilIdle(
   }
   for (let surveyAt = 0; !(await isIdle(db, cli.signal, limit.signal)); ) {
     const { elapsedMs } = progress;
-    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.signal);
     if (elapsedMs >= surveyAt) {
       surveyAt = elapsedMs + surveyMs;
       const waiting = await whatWaits(db, cli.signal);
@@ -66,6 +65,7 @@ async function waitUntilIdle(
         await cli.note(`nobody runs ${orphans.map(describe).join(", ")}; start a worker`);
       }
     }
+    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.signal);
     await pause(cli.environment, Math.min(pollMs, timeoutMs - elapsedMs), cli.signal);
   }
 }

@@ -75,6 +75,22 @@ describe("worker", () => {
     ]);
   });
 
+  it("serves its metrics where it is told to", async () => {
+    const command = await start("--json", "--metrics", "0");
+    const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
+    await set("documents.title", "new", "12345");
+    expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
+    // The change is off the list a moment before its run is counted.
+    await eventually(async () =>
+      expect(await (await fetch(metrics)).text()).toContain(
+        'percolator_runs_total{process="1",observer="sizes",outcome="committed"} 1\n',
+      ),
+    );
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0 });
+    await expect(fetch(metrics)).rejects.toThrow();
+  });
+
   it("after a signal begins nothing new and finishes what runs", async () => {
     const command = await start("--json");
     await set("documents.links", "new", "[]");
@@ -129,7 +145,8 @@ describe("worker", () => {
   it("prints lines with their time for people", async () => {
     const command = await start();
     await set("documents.thumbnail", "new", "AA==");
-    await cli.run(["wait", "data", "--timeout", "1m"]);
+    // The change is off the list a moment before that is told.
+    await eventually(() => expect((command.stdout as Printed).text).toContain("parked after"));
     command.signal("SIGINT");
     const { lines } = await command.outcome;
     expect(lines.map((line) => line.replace(/^\S+Z /, "").replace(/for \d+ runs?/, "for runs"))).toEqual([
@@ -190,6 +207,8 @@ describe("worker", () => {
     [["app.mjs", "--processes", "2000"], "1 to 1024"],
     [["app.mjs", "--processes", "2"], "starts this program again"],
     [["app.mjs", "--coordinator", "nowhere"], "HOST:PORT"],
+    [["app.mjs", "--metrics", "1.2.3.4"], "PORT or HOST:PORT"],
+    [["app.mjs", "--metrics", "70000"], "PORT or HOST:PORT"],
     [["app.mjs", "--coordinator", "auto", "--token-file", "missing"], "--token-file cannot be read"],
     [["app.mjs", "--coordinator", "auto", "--tls-cert", "c.pem"], "--tls-key"],
   ])("refuses %j", async (args, message) => {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { type MetricsServer, serveMetrics } from "../../dashboard/index.js";
 import type { Database, OpenOptions } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import type { Worker } from "../../observer/index.js";
@@ -6,6 +7,7 @@ import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags, coordinatorArguments } from "../coordinator-flags.js";
 import { exitCodes } from "../exit.js";
+import { processVariable } from "../io.js";
 import type { App } from "../module.js";
 import { withDatabase } from "../open-database.js";
 import { Supervisor } from "../supervisor.js";
@@ -21,6 +23,13 @@ interface WorkerOptions extends CoordinatorFlags {
   readonly observer?: readonly string[] | undefined;
   readonly retention?: number | undefined;
   readonly drainDeadline: number;
+  readonly metrics?: ListenAddress | undefined;
+}
+
+/** Where metrics are served: by default on loopback. */
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
@@ -44,7 +53,7 @@ export function addWorker(program: Command, cli: Cli): void {
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
-      'A line for each event, with "event" and "time": started {"observers"}, failed and timeout and parked',
+      'A line for each event, with "event" and "time": started {"observers","metrics"} (its address, with --metrics), failed and timeout and parked',
       '{"observer","attempts","error"}, backgroundFailure {"doing","error"}, stopping {"signal","running"}, abandoned',
       '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
       'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
@@ -70,12 +79,42 @@ export function addWorker(program: Command, cli: Cli): void {
       "how long runs may take to end after a signal, before they are given up",
       parsedBy(parseDuration),
       30_000,
+    )
+    .option(
+      "--metrics <[host:]port>",
+      "serve /metrics to Prometheus there; with --processes each takes the next port (default host: 127.0.0.1)",
+      parsedBy(parseListen),
     );
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
     options.processes === undefined
       ? workHere(cli, location, app, options)
       : supervise(cli, location, app, options.processes, options),
   );
+}
+
+function parseListen(text: string): ListenAddress {
+  const found = /^(?:(?:\[([0-9a-f:.%]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
+  const port = Number(found?.[3]);
+  if (found === null || port > 65_535)
+    throw new UsageError(`--metrics takes PORT or HOST:PORT, such as 9464, not ${JSON.stringify(text)}.`);
+  return { host: found[1] ?? found[2] ?? "127.0.0.1", port };
+}
+
+/** Where this process serves its metrics; of several, each has a port of its own. */
+async function startMetrics(
+  cli: Cli,
+  db: Database,
+  options: WorkerOptions,
+): Promise<MetricsServer | undefined> {
+  if (options.metrics === undefined) return undefined;
+  const { host, port } = options.metrics;
+  const number = Number(cli.io.env?.[processVariable] ?? 1);
+  return serveMetrics(db, {
+    host,
+    port: port === 0 ? 0 : port + number - 1,
+    labels: { process: String(number) },
+    environment: cli.environment,
+  });
 }
 
 function collect(name: string, names: readonly string[] = []): readonly string[] {
@@ -116,13 +155,15 @@ function checkNames(names: readonly string[], observers: readonly { readonly nam
 
 async function work(cli: Cli, db: Database, options: WorkerOptions, abandon: AbortController): Promise<void> {
   const log = new WorkerLog(cli, db);
+  const metrics = await startMetrics(cli, db, options);
   const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
-    await log.started(worker);
+    await log.started(worker, metrics?.url);
     await aborted(cli.signal);
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
     if (!isEnded) abandon.abort();
   } finally {
+    await metrics?.close();
     log.end();
   }
 }
@@ -183,15 +224,18 @@ async function supervise(
   await supervisor.run();
 }
 
+const hostText = (host: string) => (host.includes(":") ? `[${host}]` : host);
+
 /** The command line of one of the processes. */
 function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
-  const { json, concurrency, observer = [], retention, drainDeadline } = options;
+  const { json, concurrency, observer = [], retention, drainDeadline, metrics } = options;
   return [
     "worker",
     ...(json ? ["--json"] : []),
     ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
     ...observer.flatMap((name) => ["--observer", name]),
     ...(retention === undefined ? [] : ["--retention", String(retention)]),
+    ...(metrics === undefined ? [] : ["--metrics", `${hostText(metrics.host)}:${metrics.port}`]),
     "--drain-deadline",
     String(drainDeadline),
     ...coordinatorArguments(options),

@@ -175,7 +175,36 @@ describe("a mutation", () => {
 });
 
 describe("a read", () => {
-  it("is begun anew after what passes, within its deadline", async () => {
+  it.each([false, true])("that is not answered in time is asked again (gathered: %s)", async (gather) => {
+    const handler: Handler = async function* (_, { index }) {
+      if (index === 0) await never();
+      yield { chunks: [rowChunk("r", "v")] };
+    };
+    const { service, store } = await open(
+      { ReadRows: handler },
+      { gather, deadlineMs: 100, retryForMs: 60_000 },
+    );
+    expect(text((await store.readRow(read)).cells[0]?.write?.value)).toBe("v");
+    const page = await store.readRange({ table: "t", columns: [{ exact: column }], at: 9 });
+    expect(page.rows.length).toBe(1);
+    expect(service.count("ReadRows")).toBeGreaterThanOrEqual(3);
+    expect(store.statistics()).toMatchObject({ readsRepeated: service.count("ReadRows") - 2 });
+  });
+
+  it("gets more time each time that it was not answered in time, and fails in the end", async () => {
+    const handler: Handler = async function* () {
+      await never();
+      yield {};
+    };
+    const { service, store } = await open({ ReadRows: handler }, { deadlineMs: 100, retryForMs: 600 });
+    const range = { table: "t", columns: [{ exact: column }], at: 9 };
+    await expect(store.readRange(range)).rejects.toThrow("No answer came in time");
+    // As long each time there would be six.
+    expect(service.count("ReadRows")).toBeGreaterThan(1);
+    expect(service.count("ReadRows")).toBeLessThan(5);
+  });
+
+  it("is begun anew after what passes, within a bound", async () => {
     const passing = [status.UNAVAILABLE, status.ABORTED, status.INTERNAL];
     const handler: Handler = (_, { index }) => {
       const code = passing[index];
@@ -204,9 +233,23 @@ describe("a read", () => {
     const fail = () => {
       throw new Failure(status.UNAVAILABLE);
     };
-    const { service, store } = await open({ ReadRows: fail }, { deadlineMs: 1_500 });
+    const { service, store } = await open({ ReadRows: fail }, { retryForMs: 1_500 });
     await expect(store.readRow(read)).rejects.toThrow("look at the network");
     expect(service.count("ReadRows")).toBeGreaterThan(1);
+  });
+
+  it("is not repeated when the store is closed", async () => {
+    const closed = new AbortController();
+    const fail = () => {
+      closed.abort();
+      throw new Failure(status.UNAVAILABLE);
+    };
+    const { store } = await open({ ReadRows: fail }, { retryForMs: 3_600_000 });
+    const closing = new Promise((resolve) => closed.signal.addEventListener("abort", resolve)).then(() =>
+      store.close(),
+    );
+    await expect(store.readRow(read)).rejects.toThrow("look at the network");
+    await closing;
   });
 
   it("that is not answered in time fails, also when the stream falls silent midway", async () => {

@@ -13,11 +13,16 @@ export interface BigtableStoreOptions {
   /** Makes tables and families that are missing, where the account may. Default: true. */
   readonly create?: boolean | undefined;
   /**
-   * How long a request may take, in milliseconds; a read with all its repetitions. Default: 10,000. A mutation that was not
-   * answered by then is `unknown`: it may have been applied, and the transaction finds out. Let it be shorter than
-   * locks live where their owners should notice first, and a small part of the retention always.
+   * How long a request may take, in milliseconds. Default: 10,000. A mutation that was not answered by then is `unknown`: it
+   * may have been applied, and the transaction finds out. Let it be shorter than locks live where their owners should notice
+   * first, and a small part of the retention always.
    */
   readonly deadlineMs?: number | undefined;
+  /**
+   * How long after its beginning a read is still repeated that was not answered in time, or failed in a way that may pass, in
+   * milliseconds. Each time that one was not answered the next gets twice as long. Default: three times `deadlineMs`.
+   */
+  readonly retryForMs?: number | undefined;
   /**
    * Whether reads of one turn of the event loop that ask for the same columns at the same timestamp are sent as one
    * request, and mutations without guards as another. Default: true.
@@ -51,6 +56,7 @@ export async function openBigtableStore(
 ): Promise<RowStore> {
   const place = parseLocation(location);
   const deadlineMs = positive("deadlineMs", options.deadlineMs ?? 10_000);
+  const retryForMs = positive("retryForMs", options.retryForMs ?? 3 * deadlineMs);
   const endpoint = await findEndpoint(options.emulatorHost, options.auth);
   const connections = positive("connections", options.connections ?? (endpoint.emulator ? 1 : 4));
   const { credentials, emulator } = endpoint;
@@ -68,6 +74,7 @@ export async function openBigtableStore(
     environment,
     gather,
     deadlineMs,
+    retryForMs,
     emulator,
   });
   try {

@@ -6,7 +6,7 @@ import type { RowSet } from "./protos/codec.js";
 import { int64 } from "./protos/int64.js";
 import { type EncodedFilter, readRows } from "./rpc.js";
 import type { Counts } from "./statistics.js";
-import { codeOf, isPassing, storeError } from "./status.js";
+import { codeOf, isRepeatable, storeError } from "./status.js";
 import type { KnownTable } from "./tables.js";
 import type { Transport } from "./transport.js";
 
@@ -38,14 +38,19 @@ export interface RowsOptions {
   readonly transport: Transport;
   readonly profile: string;
   readonly environment: Environment;
+  /** Of the first request; each that repeats one which was not answered in time gets twice as long as that. */
   readonly deadlineMs: number;
+  /** How long after its beginning a read is still repeated. */
+  readonly retryForMs: number;
+  /** Whether nothing is to be repeated any more, since somebody waits for the end of what is under way. */
+  readonly isClosing: () => boolean;
   readonly counts: Counts;
 }
 
 const noCells: readonly ReadCell[] = [];
 const backoff = { initialMs: 20, maximumMs: 1_000 };
 
-/** Reads of rows: a stream each, begun anew as long as nothing has come of it, within one deadline. */
+/** Reads of rows: a stream each, begun anew as long as nothing has come of it, within a bound. */
 export class Rows {
   readonly #options: RowsOptions;
 
@@ -64,7 +69,8 @@ export class Rows {
     signal: AbortSignal | undefined,
     done: (error: unknown, cells: readonly ReadCell[]) => void,
   ): void {
-    const { transport, profile, deadlineMs, counts } = this.#options;
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const began = environment.monotonic();
     let cells = noCells;
     const assembler = new RowAssembler((row) => {
       cells = row.cells;
@@ -84,26 +90,24 @@ export class Rows {
       (error) => {
         if (error === null && assembler.openKey === undefined) done(null, cells);
         else if (signal?.aborted) done(abortError(signal, "A read"), noCells);
-        else if (error !== null && !isPassing(codeOf(error) ?? status.OK))
-          done(failed(error, table), noCells);
-        else this.#readAgain(table, key, filter, signal, done);
+        else if (error !== null && !isRepeatable(codeOf(error))) done(failed(error, table), noCells);
+        else this.#readAgain({ table, rows: { rowKeys: [key] }, filter, signal }, began, done);
       },
     );
   }
 
   #readAgain(
-    table: KnownTable,
-    key: Uint8Array,
-    filter: EncodedFilter,
-    signal: AbortSignal | undefined,
+    request: RowsRequest,
+    began: number,
     done: (error: unknown, cells: readonly ReadCell[]) => void,
   ): void {
     let cells = noCells;
     this.#options.counts.repeated++;
-    const reading = this.read({ table, rows: { rowKeys: [key] }, filter, signal }, (row) => {
+    const take = (row: ReadRow) => {
       cells = row.cells;
       return true;
-    });
+    };
+    const reading = this.#readSince(began, request, take);
     reading.then(
       () => done(null, cells),
       (error: unknown) => done(error, noCells),
@@ -111,23 +115,30 @@ export class Rows {
   }
 
   /** Gives the rows to `take`, as they come, until it says false. */
-  async read(request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
+  read(request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
+    return this.#readSince(this.#options.environment.monotonic(), request, take);
+  }
+
+  async #readSince(began: number, request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
     // Without keys and ranges Bigtable would read the whole table.
     const { rowKeys, rowRanges } = request.rows;
     if ((rowKeys?.length ?? 0) + (rowRanges?.length ?? 0) === 0) {
       return { how: "complete", lastKey: undefined, openKey: undefined };
     }
-    const { environment, deadlineMs, counts } = this.#options;
-    const until = environment.monotonic() + deadlineMs;
+    const { environment, retryForMs, isClosing, counts } = this.#options;
+    const until = began + retryForMs;
+    let { deadlineMs } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const left = Math.max(1, until - environment.monotonic());
       counts.reads++;
-      const end = await this.#attempt(request, take, left);
+      const end = await this.#attempt(request, take, Math.min(deadlineMs, left));
       if ("how" in end) return end;
       const wait = backoffDelay(environment, backoff, attempt);
-      if (!isPassing(end.code) || environment.monotonic() + wait >= until) {
+      if (!isRepeatable(end.code) || isClosing() || environment.monotonic() + wait >= until) {
         throw failed(end.error, request.table);
       }
+      // What was too much for the time that it had is as much the next time.
+      if (end.code === status.DEADLINE_EXCEEDED) deadlineMs *= 2;
       counts.repeated++;
       await this.#pause(wait, request.signal);
     }
@@ -168,8 +179,7 @@ export class Rows {
       if (signal?.aborted) throw abortError(signal, "A read");
       const code = codeOf(error);
       if (code === undefined) throw error;
-      const breaks = isPassing(code) || code === status.DEADLINE_EXCEEDED;
-      if (breaks && assembler.lastKey !== undefined) return end("cut");
+      if (isRepeatable(code) && assembler.lastKey !== undefined) return end("cut");
       return { error, code };
     }
     if (!more) return end("enough");

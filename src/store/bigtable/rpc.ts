@@ -58,21 +58,11 @@ export const checkAndMutateRow = method(
   codec.decodeCheckAndMutateRowResponse,
 );
 export const createTable = method(`${tables}/CreateTable`, codec.encodeCreateTableRequest, codec.decodeTable);
-export const listTables = method(
-  `${tables}/ListTables`,
-  codec.encodeListTablesRequest,
-  codec.decodeListTablesResponse,
-);
 export const getTable = method(`${tables}/GetTable`, codec.encodeGetTableRequest, codec.decodeTable);
 export const modifyColumnFamilies = method(
   `${tables}/ModifyColumnFamilies`,
   codec.encodeModifyColumnFamiliesRequest,
   codec.decodeTable,
-);
-export const dropRowRange = method(
-  `${tables}/DropRowRange`,
-  codec.encodeDropRowRangeRequest,
-  codec.decodeEmpty,
 );
 export const getAppProfile = method(
   `${instances}/GetAppProfile`,

@@ -14,8 +14,9 @@ const refusals: ReadonlySet<number> = new Set([
 ]);
 
 /** Answers after which the same read may succeed. */
-const passing: ReadonlySet<number> = new Set([
+const repeatable: ReadonlySet<number> = new Set([
   status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
   status.ABORTED,
   status.INTERNAL,
   status.UNKNOWN,
@@ -33,8 +34,9 @@ export function isRefusal(code: number): boolean {
   return refusals.has(code);
 }
 
-export function isPassing(code: number): boolean {
-  return passing.has(code);
+/** Whether a read that ended so is worth another try. */
+export function isRepeatable(code: number | undefined): boolean {
+  return code !== undefined && repeatable.has(code);
 }
 
 const advice: Readonly<Record<number, string>> = {

@@ -61,6 +61,7 @@ export interface Setting {
   readonly environment: Environment;
   readonly gather: boolean;
   readonly deadlineMs: number;
+  readonly retryForMs: number;
   readonly emulator: boolean;
 }
 
@@ -80,10 +81,10 @@ export class BigtableStore implements RowStore {
 
   constructor(setting: Setting) {
     this.#setting = setting;
-    const { place, transport, environment, gather, deadlineMs } = setting;
+    const { place, transport, environment, gather, deadlineMs, retryForMs } = setting;
     this.description = showLocation(place);
     const shared = { transport, profile: place.profile, environment, deadlineMs, counts: this.#counts };
-    this.#rows = new Rows(shared);
+    this.#rows = new Rows({ ...shared, retryForMs, isClosing: () => this.#closing !== undefined });
     this.#reads = new GatheredReads(this.#rows, environment, gather);
     this.#writes = new GatheredWrites({ ...shared, gather });
   }

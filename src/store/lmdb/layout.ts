@@ -1,6 +1,6 @@
 import { StoreDamagedError } from "../../errors/index.js";
 import type { Part } from "../cell.js";
-import { readTimestamp, writeTimestamp } from "./key.js";
+import { writeTimestamp } from "./key.js";
 
 /** Version of the layout below; a newer one is refused. See docs/decisions/embedded-layout.md. */
 export const formatVersion = 1;
@@ -72,9 +72,4 @@ export function damagedStore(what: string): StoreDamagedError {
   return new StoreDamagedError(
     `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,
   );
-}
-
-/** The timestamp in a cell's entry. */
-export function entryTimestamp(entry: Uint8Array): number {
-  return readTimestamp(entry, 1);
 }

@@ -7,6 +7,7 @@ import {
 } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { breakOff } from "./break-off.js";
 import { NetworkProxy } from "./index.js";
 
 const open: (() => unknown)[] = [];
@@ -143,6 +144,15 @@ test("a cut breaks both sides, and loses what was held; who connects again is se
   next.socket.write("b");
   await until(() => next.heard === "b");
   expect(echo.heard()).toBe("ab");
+});
+
+test("a connection that is just saying its end is broken off so that it closes", async () => {
+  const { client } = await start();
+  await once(client.socket, "connect");
+  const closed = once(client.socket, "close");
+  client.socket.end();
+  breakOff(client.socket);
+  await closed;
 });
 
 test("refuses, and takes connections again", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { breakOff } from "./break-off.js";
 import { Lane, type Passage, type Way } from "./lane.js";
 
 interface Connection {
@@ -129,7 +130,7 @@ export class NetworkProxy implements AsyncDisposable {
   #accept(client: Socket): void {
     client.on("error", () => undefined);
     if (this.#refuses) {
-      client.resetAndDestroy();
+      breakOff(client);
       return;
     }
     this.#accepted++;
@@ -152,8 +153,8 @@ export class NetworkProxy implements AsyncDisposable {
   #break(connection: Connection): void {
     this.#forget(connection);
     for (const lane of connection.lanes) lane.end();
-    connection.client.resetAndDestroy();
-    connection.server.resetAndDestroy();
+    breakOff(connection.client);
+    breakOff(connection.server);
   }
 
   #forget(connection: Connection): void {

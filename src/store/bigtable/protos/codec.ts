@@ -9,19 +9,6 @@ const { Reader, Writer } = protobuf;
 const none: readonly never[] = [];
 const noBytes = new Uint8Array(0);
 
-/** `google.bigtable.admin.v2.Table.TimestampGranularity` */
-export const TableTimestampGranularity = {
-  TIMESTAMP_GRANULARITY_UNSPECIFIED: 0,
-  MILLIS: 1,
-} as const;
-
-/** `google.bigtable.admin.v2.Table.View` */
-export const TableView = {
-  VIEW_UNSPECIFIED: 0,
-  NAME_ONLY: 1,
-  SCHEMA_VIEW: 2,
-} as const;
-
 /** `google.bigtable.v2.ReadRowsRequest` */
 export interface ReadRowsRequest {
   tableName?: string | undefined;
@@ -200,14 +187,6 @@ export interface GcRuleUnion {
   rules?: readonly GcRule[] | undefined;
 }
 
-/** `google.bigtable.admin.v2.ListTablesRequest` */
-export interface ListTablesRequest {
-  parent?: string | undefined;
-  view?: number | undefined;
-  pageSize?: number | undefined;
-  pageToken?: string | undefined;
-}
-
 /** `google.bigtable.admin.v2.GetTableRequest` */
 export interface GetTableRequest {
   name?: string | undefined;
@@ -226,13 +205,6 @@ export interface ModifyColumnFamiliesRequestModification {
   create?: ColumnFamily | undefined;
   update?: ColumnFamily | undefined;
   drop?: boolean | undefined;
-}
-
-/** `google.bigtable.admin.v2.DropRowRangeRequest` */
-export interface DropRowRangeRequest {
-  name?: string | undefined;
-  rowKeyPrefix?: Uint8Array | undefined;
-  deleteAllDataFromTable?: boolean | undefined;
 }
 
 /** `google.bigtable.admin.v2.GetAppProfileRequest` */
@@ -287,15 +259,6 @@ export interface Status {
 /** `google.bigtable.v2.CheckAndMutateRowResponse` */
 export interface CheckAndMutateRowResponse {
   predicateMatched?: boolean | undefined;
-}
-
-/** `google.bigtable.admin.v2.Empty` */
-export type Empty = Record<string, never>;
-
-/** `google.bigtable.admin.v2.ListTablesResponse` */
-export interface ListTablesResponse {
-  tables?: readonly Table[] | undefined;
-  nextPageToken?: string | undefined;
 }
 
 /** `google.bigtable.admin.v2.AppProfile` */
@@ -358,12 +321,6 @@ export function encodeCreateTableRequest(message: CreateTableRequest): Buffer {
   return w.finish() as Buffer;
 }
 
-export function encodeListTablesRequest(message: ListTablesRequest): Buffer {
-  const w = Writer.create();
-  writeListTablesRequest(w, message);
-  return w.finish() as Buffer;
-}
-
 export function encodeGetTableRequest(message: GetTableRequest): Buffer {
   const w = Writer.create();
   writeGetTableRequest(w, message);
@@ -373,12 +330,6 @@ export function encodeGetTableRequest(message: GetTableRequest): Buffer {
 export function encodeModifyColumnFamiliesRequest(message: ModifyColumnFamiliesRequest): Buffer {
   const w = Writer.create();
   writeModifyColumnFamiliesRequest(w, message);
-  return w.finish() as Buffer;
-}
-
-export function encodeDropRowRangeRequest(message: DropRowRangeRequest): Buffer {
-  const w = Writer.create();
-  writeDropRowRangeRequest(w, message);
   return w.finish() as Buffer;
 }
 
@@ -413,19 +364,9 @@ export function decodeCheckAndMutateRowResponse(bytes: Uint8Array): CheckAndMuta
   return readCheckAndMutateRowResponse(r, r.len);
 }
 
-export function decodeEmpty(bytes: Uint8Array): Empty {
-  const r = Reader.create(bytes);
-  return readEmpty(r, r.len);
-}
-
 export function decodeTable(bytes: Uint8Array): Table {
   const r = Reader.create(bytes);
   return readTable(r, r.len);
-}
-
-export function decodeListTablesResponse(bytes: Uint8Array): ListTablesResponse {
-  const r = Reader.create(bytes);
-  return readListTablesResponse(r, r.len);
 }
 
 export function decodeAppProfile(bytes: Uint8Array): AppProfile {
@@ -799,21 +740,6 @@ function writeGcRuleUnion(w: Writer, m: GcRuleUnion): void {
   }
 }
 
-function writeListTablesRequest(w: Writer, m: ListTablesRequest): void {
-  if (m.parent) {
-    w.uint32(10).string(m.parent);
-  }
-  if (m.view) {
-    w.uint32(16).int32(m.view);
-  }
-  if (m.pageSize) {
-    w.uint32(32).int32(m.pageSize);
-  }
-  if (m.pageToken) {
-    w.uint32(26).string(m.pageToken);
-  }
-}
-
 function writeGetTableRequest(w: Writer, m: GetTableRequest): void {
   if (m.name) {
     w.uint32(10).string(m.name);
@@ -853,18 +779,6 @@ function writeModifyColumnFamiliesRequestModification(
   }
   if (m.drop !== undefined) {
     w.uint32(32).bool(m.drop);
-  }
-}
-
-function writeDropRowRangeRequest(w: Writer, m: DropRowRangeRequest): void {
-  if (m.name) {
-    w.uint32(10).string(m.name);
-  }
-  if (m.rowKeyPrefix !== undefined) {
-    w.uint32(18).bytes(m.rowKeyPrefix);
-  }
-  if (m.deleteAllDataFromTable !== undefined) {
-    w.uint32(24).bool(m.deleteAllDataFromTable);
   }
 }
 
@@ -1051,20 +965,6 @@ function readCheckAndMutateRowResponse(r: Reader, length: number): CheckAndMutat
   return m;
 }
 
-function readEmpty(r: Reader, length: number): Empty {
-  const m: Empty = {};
-
-  for (const end = r.pos + length; r.pos < end; ) {
-    const tag = r.uint32();
-    switch (tag >>> 3) {
-      default:
-        r.skipType(tag & 7);
-    }
-  }
-
-  return m;
-}
-
 function readTable(r: Reader, length: number): Table {
   const m: Table = { name: undefined, columnFamilies: undefined, granularity: undefined };
 
@@ -1192,27 +1092,6 @@ function readGcRuleUnion(r: Reader, length: number): GcRuleUnion {
     }
   }
   m.rules = rules;
-  return m;
-}
-
-function readListTablesResponse(r: Reader, length: number): ListTablesResponse {
-  const m: ListTablesResponse = { tables: undefined, nextPageToken: undefined };
-  let tables: Table[] | undefined;
-  for (const end = r.pos + length; r.pos < end; ) {
-    const tag = r.uint32();
-    switch (tag >>> 3) {
-      case 1:
-        tables ??= [];
-        tables.push(readTable(r, r.uint32()));
-        break;
-      case 2:
-        m.nextPageToken = r.string();
-        break;
-      default:
-        r.skipType(tag & 7);
-    }
-  }
-  m.tables = tables;
   return m;
 }
 

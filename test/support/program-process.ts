@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { patienceMs, root, until } from "../crash/process.js";
-import type { NetworkNamespace } from "../support/namespace/index.js";
+import { fileURLToPath } from "node:url";
+import type { NetworkNamespace } from "./namespace/index.js";
+import { patienceMs, until } from "./waiting.js";
+
+/** The folder of this project. */
+export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -18,10 +22,11 @@ export class ProgramProcess {
   #errors = "";
 
   /** Runs a TypeScript file of this project. */
-  constructor(script: string, args: readonly string[], options: ProcessOptions = {}) {
-    const [program, programArgs] = options.namespace?.command(process.execPath, nodeArgs(script, args)) ?? [
+  constructor(script: string, args: readonly string[] = [], options: ProcessOptions = {}) {
+    const nodeArgs = ["--import", "tsx", script, ...args];
+    const [program, programArgs] = options.namespace?.command(process.execPath, nodeArgs) ?? [
       process.execPath,
-      nodeArgs(script, args),
+      nodeArgs,
     ];
     this.#child = spawn(program, programArgs, {
       cwd: root,
@@ -53,11 +58,12 @@ export class ProgramProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The signal or exit code that it ended with. */
+  /** The signal or the exit code that it ended with. */
   get end(): string {
     return this.#child.signalCode ?? String(this.#child.exitCode);
   }
 
+  /** Whether it is stopped, as the system tells. */
   get isStopped(): boolean {
     try {
       const state = readFileSync(`/proc/${this.pid}/stat`, "latin1");
@@ -84,21 +90,27 @@ export class ProgramProcess {
     if (!this.hasEnded) this.#child.kill(signal);
   }
 
+  /** Resolves when it has ended, by itself or however. Throws, and kills it, where that takes too long. */
+  async ended(): Promise<void> {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.signal("SIGKILL");
+    }, patienceMs);
+    if (!this.hasEnded) await this.#exited;
+    clearTimeout(timer);
+    if (isLate) throw new Error(`Process ${this.pid} did not end. ${this.errors}`);
+  }
+
   /** Ends it in good order. Throws where it does not end so. */
   async terminate(): Promise<void> {
     this.signal("SIGTERM");
-    const timer = setTimeout(() => this.signal("SIGKILL"), patienceMs);
-    if (!this.hasEnded) await this.#exited;
-    clearTimeout(timer);
+    await this.ended();
     if (this.end !== "0") throw new Error(`Process ${this.pid} ended with ${this.end}. ${this.errors}`);
   }
 
   async kill(): Promise<void> {
     this.signal("SIGKILL");
-    if (!this.hasEnded) await this.#exited;
+    await this.ended();
   }
-}
-
-function nodeArgs(script: string, args: readonly string[]): readonly string[] {
-  return ["--import", "tsx", script, ...args];
 }

@@ -1,0 +1,83 @@
+import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
+import type { Bench, BenchCase, Figure } from "../context.js";
+import { rowOf } from "../data.js";
+import { inFlight } from "../harness.js";
+import { summarize } from "../statistics.js";
+import { RawBigtable } from "./bigtable-raw.js";
+import { GoogleBigtable } from "./google-bigtable.js";
+
+const width = 50;
+const value = Buffer.alloc(100, "x");
+const column = Buffer.from("contents");
+const place = "bigtable://project/instance?prefix=client";
+
+/** The same two requests, sent by one client or the other. */
+interface Client {
+  mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean>;
+  read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined>;
+  close(): void;
+}
+
+/**
+ * What a request to Bigtable costs this process: the store's transport beside the client that Google's package generates, with the
+ * same messages. Google's only where it is installed.
+ */
+export const client: BenchCase = {
+  name: "client",
+  about: `processor time of a request to Bigtable's emulator, ${width} in flight, beside Google's client where that is installed`,
+  async run(bench) {
+    const emulator = await startEmulator();
+    try {
+      return { comparisons: [], figures: await measure(bench, emulator) };
+    } finally {
+      await emulator.stop();
+    }
+  },
+};
+
+async function measure(bench: Bench, { host }: Emulator): Promise<readonly Figure[]> {
+  const ours = await RawBigtable.open(host, place);
+  const google = await GoogleBigtable.open(host, ours.path);
+  const clients: [string, Client][] = [["grpc-js, own codecs", ours]];
+  if (google !== undefined) clients.push(["v2.BigtableClient", google]);
+  try {
+    const samples = await sample(bench, clients);
+    return [...samples].map(([name, microseconds]) => {
+      const spread = summarize(microseconds);
+      return { name, value: spread.median, unit: "us of processor time a request", spread };
+    });
+  } finally {
+    for (const [, each] of clients) each.close();
+  }
+}
+
+/** Microseconds of each measurement: all clients in turns, the first ones, in which code is compiled, left out. */
+async function sample(bench: Bench, clients: readonly [string, Client][]): Promise<Map<string, number[]>> {
+  const count = bench.options.quick ? 3_000 : 10_000;
+  const samples = new Map<string, number[]>();
+  let timestamp = 1;
+  for (let round = -1; round < bench.options.rounds; round++) {
+    for (const [name, each] of clients) {
+      bench.say(`client: ${name}`);
+      const at = ++timestamp;
+      const rows = (index: number) => Buffer.from(rowOf(index));
+      const measured: [string, (index: number) => Promise<unknown>][] = [
+        [`conditional mutation, ${name}`, (index) => each.mutate(rows(index), column, at, value)],
+        [`read of a row, ${name}`, (index) => each.read(rows(index), column, at)],
+      ];
+      for (const [what, run] of measured) {
+        const microseconds = await processorTime(count, run);
+        if (round >= 0) samples.set(what, [...(samples.get(what) ?? []), microseconds]);
+      }
+    }
+  }
+  return samples;
+}
+
+/** Microseconds of processor time of all threads of this process, for each. */
+async function processorTime(count: number, run: (index: number) => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await inFlight(count, width, run);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / count;
+}

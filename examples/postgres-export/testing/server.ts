@@ -1,0 +1,74 @@
+import { execFile, spawn } from "node:child_process";
+import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const installations = "/usr/lib/postgresql";
+
+export interface PostgresServer {
+  /** The folder of its socket: the `host` of a client. */
+  readonly host: string;
+  readonly user: string;
+  /** Ends it at once, as a crash does, and starts it again on what it left. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL server of its own in a temporary folder, reached by a socket in it. Throws where none is installed. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = await findPrograms();
+  const account = await serverAccount();
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-postgres-"));
+  await chmod(folder, 0o700);
+  if (account !== undefined) await chown(folder, account.uid, account.gid);
+  const data = join(folder, "data");
+  const options = { ...account, cwd: folder };
+  await run(join(programs, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
+  const start = async () => {
+    // Its output goes nowhere: a pipe that it inherits would never end.
+    const settings = `-k ${folder} -c listen_addresses=`;
+    await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", settings], options);
+  };
+  const end = (mode: string) =>
+    run(join(programs, "pg_ctl"), ["stop", "-w", "-s", "-m", mode, "-D", data], options);
+  await start();
+  return {
+    host: folder,
+    user: "postgres",
+    async crash() {
+      await end("immediate");
+      await start();
+    },
+    async stop() {
+      await end("fast");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findPrograms(): Promise<string> {
+  const versions = (await readdir(installations).catch(() => [])).sort((a, b) => Number(b) - Number(a));
+  if (versions[0] === undefined) {
+    throw new Error(`No PostgreSQL server is installed in ${installations}: apt-get install postgresql.`);
+  }
+  return join(installations, versions[0], "bin");
+}
+
+/** PostgreSQL does not run as root: then the account that its package made is used. */
+async function serverAccount(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const number = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout);
+  return { uid: await number("-u"), gid: await number("-g") };
+}
+
+function waitFor(program: string, given: readonly string[], options: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, given, { ...options, stdio: "ignore" });
+    child.on("error", reject);
+    child.on("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`${program} ended with ${code}.`)),
+    );
+  });
+}

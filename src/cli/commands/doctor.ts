@@ -1,0 +1,129 @@
+import type { Command } from "commander";
+import type { Database } from "../../database/index.js";
+import { PercolatorError } from "../../errors/index.js";
+import type { Cli } from "../cli.js";
+import { databaseCommand } from "../command.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
+import { type Finding, ok, problem } from "../doctor/finding.js";
+import { examineFolder } from "../doctor/folder.js";
+import { examineLocks } from "../doctor/locks.js";
+import { examineMachine } from "../doctor/machine.js";
+import { examineCatalog } from "../doctor/observers.js";
+import { examineStore } from "../doctor/store.js";
+import { exitCodes } from "../exit.js";
+import { counted, layOutPairs, oneLine } from "../layout.js";
+import { type OpenedDatabase, placeOf, withDatabase } from "../open-database.js";
+import { UsageError } from "../usage-error.js";
+
+interface DoctorOptions extends CoordinatorFlags {
+  readonly write?: boolean | undefined;
+}
+
+export function addDoctor(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "doctor", {
+    summary: "look for what is wrong, and say what to do",
+    description:
+      "Looks at versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, locks, the " +
+      "safepoint and what is parked; of each it says what is wrong and what to do. With the module of an application also how " +
+      "that agrees with what is recorded. Changes nothing, but for --write. `check` looks at the data itself.",
+    examples: [
+      "doctor ./data",
+      "doctor ./data ./app.ts",
+      "doctor bigtable://my-project/my-instance --write --json",
+    ],
+    json: [
+      '{"healthy","findings"}; each finding {"check","state":"ok"|"warning"|"problem","what","advice"}.',
+    ],
+    exit: ["1 where there is a problem; warnings alone answer 0."],
+  });
+  addCoordinatorFlags(command)
+    .argument("[app]", "JavaScript or TypeScript module that default-exports { tables, observers }")
+    .option(
+      "--write",
+      "also commit a transaction, which leaves nothing behind: whether this account may write",
+    )
+    .action(async (location: string, app: string | undefined, options: DoctorOptions) => {
+      const findings = await examine(cli, location, app, options);
+      const problems = findings.filter(({ state }) => state === "problem").length;
+      if (problems > 0) cli.exitCode = exitCodes.data;
+      const document = {
+        healthy: problems === 0,
+        findings: findings.map((finding) => ({ ...finding, advice: finding.advice ?? null })),
+      };
+      await cli.print(document, () => findingLines(findings, problems));
+    });
+}
+
+async function examine(
+  cli: Cli,
+  location: string,
+  app: string | undefined,
+  options: DoctorOptions,
+): Promise<readonly Finding[]> {
+  const place = placeOf(location, cli.io.cwd);
+  const isFolder = !place.startsWith("bigtable:");
+  const findings: Finding[] = [...(await examineMachine(isFolder))];
+  if (isFolder) findings.push(...(await examineFolder(place)));
+  try {
+    const request = { location, app, coordinator: options };
+    await withDatabase(cli, request, async (opened) => {
+      for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
+    });
+  } catch (error) {
+    // A module that cannot be loaded is no finding on the database; neither is a signal.
+    if (error instanceof UsageError || cli.signal.aborted || !(error instanceof PercolatorError)) throw error;
+    findings.push(problem("store", `${error.message} (${error.code})`, "Nothing else could be looked at."));
+  }
+  return findings;
+}
+
+async function* examineDatabase(
+  cli: Cli,
+  { db, app }: OpenedDatabase,
+  isFolder: boolean,
+  { write }: DoctorOptions,
+): AsyncGenerator<Finding> {
+  const { signal, environment } = cli;
+  const status = await db.status();
+  const timestamp = await presentTimestamp(db, signal);
+  const nowMs = environment.now();
+  yield* examineStore({ status, isFolder, timestamp, nowMs });
+  if (write) yield await examineWriting(db, signal);
+  yield await examineLocks(db, nowMs, signal);
+  yield* await examineCatalog({ db, status, app, nowMs, signal });
+}
+
+async function presentTimestamp(db: Database, signal: AbortSignal): Promise<number> {
+  await using snapshot = await db.snapshot({ signal });
+  return snapshot.timestamp;
+}
+
+async function examineWriting(db: Database, signal: AbortSignal): Promise<Finding> {
+  try {
+    const label = "percolator doctor";
+    await db.transact((tx) => tx.setNote("doctor", new Uint8Array(0)), { label, signal });
+    await db.transact((tx) => tx.setNote("doctor", undefined), { label, signal });
+    return ok("writing", "two transactions were committed");
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    return problem(
+      "writing",
+      message,
+      "Does this account have the right to write (docs/operations.md, Permissions)?",
+    );
+  }
+}
+
+function findingLines(findings: readonly Finding[], problems: number): readonly string[] {
+  const rows = layOutPairs(
+    findings.map(({ check, state }) => [state === "ok" ? "ok" : state.toUpperCase(), check]),
+  );
+  const width = Math.max(...rows.map((row) => row.length));
+  const lines = findings.flatMap(({ what, advice }, index) => [
+    `${rows[index]!.padEnd(width)}  ${oneLine(what)}`,
+    ...(advice === undefined ? [] : [`    ${advice}`]),
+  ]);
+  const warnings = findings.filter(({ state }) => state === "warning").length;
+  return [...lines, "", `${counted(problems, "problem")}, ${counted(warnings, "warning")}`];
+}

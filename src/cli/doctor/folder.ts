@@ -1,0 +1,70 @@
+import { constants } from "node:fs";
+import { access, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { showBytes } from "../layout.js";
+import { type Finding, ok, problem, warning } from "./finding.js";
+
+/** File systems over a network, by the number that Linux gives them. */
+const networkSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x01021997, "9P"],
+  [0x65735546, "FUSE"],
+]);
+const leastFree = 256 * 1024 * 1024;
+const files = ["data.mdb", "lock.mdb"];
+
+/** What can be said of a folder before it is opened. */
+export async function examineFolder(place: string): Promise<readonly Finding[]> {
+  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    const what = found === undefined ? `${path} is not there` : `${path} is no folder`;
+    return [problem("folder", what, "Look at the location; `percolator init` makes a new database.")];
+  }
+  return [await permissions(path), ...(await disk(path))];
+}
+
+async function permissions(path: string): Promise<Finding> {
+  const denied: string[] = [];
+  for (const each of [path, ...files.map((file) => join(path, file))]) {
+    const isThere = (await stat(each).catch(() => undefined)) !== undefined;
+    const mayWrite = await access(each, constants.R_OK | constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere && !mayWrite) denied.push(each);
+  }
+  if (denied.length === 0) return ok("permissions", `${path} may be read and written`);
+  return problem(
+    "permissions",
+    `this user may not read and write ${denied.join(", ")}`,
+    "Run as the user that owns the database, or change the owner: all its processes write to it, readers too.",
+  );
+}
+
+async function disk(path: string): Promise<readonly Finding[]> {
+  const { bavail, bsize, type } = await statfs(path);
+  const free = bavail * bsize;
+  const size = (await stat(join(path, files[0]!)).catch(() => undefined))?.size ?? 0;
+  const network = networkSystems.get(type);
+  const what = `${showBytes(free)} free, the database has ${showBytes(size)}`;
+  const advice = "Free space on the disk: a database that finds none refuses to commit.";
+  return [
+    network === undefined
+      ? ok("file system", "no network file system that is known")
+      : warning(
+          "file system",
+          network,
+          "Put the folder on a disk of the machine: locks and memory maps need one.",
+        ),
+    free < leastFree
+      ? problem("disk", what, advice)
+      : free < size
+        ? warning("disk", what, advice)
+        : ok("disk", what),
+  ];
+}

@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { packageManifest } from "../manifest.js";
+import { type Finding, ok, problem, warning } from "./finding.js";
+
+const leastDescriptors = 1_024;
+
+/** Its types leave it out. */
+interface LmdbVersion {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+}
+
+/** What can be said of this process and its machine. */
+export async function examineMachine(isFolder: boolean): Promise<readonly Finding[]> {
+  return [
+    nodeFinding(process.versions.node),
+    await packageFinding(isFolder),
+    ...(await descriptorFindings()),
+  ];
+}
+
+/** Whether a version of Node is one that the package supports. */
+export function nodeFinding(version: string): Finding {
+  const { engines } = packageManifest();
+  const least = /\d+(\.\d+)*/.exec(engines.node)?.[0] ?? "0";
+  if (compareVersions(version, least) >= 0)
+    return ok("node", `${version} (${process.platform} ${process.arch})`);
+  return problem("node", `${version} is older than ${least}`, `Install Node ${engines.node}.`);
+}
+
+function compareVersions(one: string, other: string): number {
+  const [left, right] = [one, other].map((text) => text.split(".").map(Number)) as [number[], number[]];
+  for (let index = 0; index < 3; index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+async function packageFinding(isFolder: boolean): Promise<Finding> {
+  const { version } = packageManifest();
+  if (!isFolder) return ok("package", `percolatordb ${version}`);
+  const lmdb = (await import("lmdb")) as { readonly version?: LmdbVersion };
+  const { major, minor, patch } = lmdb.version ?? {};
+  return ok("package", `percolatordb ${version}, LMDB ${major}.${minor}.${patch}`);
+}
+
+/** The most files that this process may open, where the system tells. */
+async function descriptorFindings(): Promise<readonly Finding[]> {
+  const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  if (soft === undefined) return [];
+  const count = Number(soft);
+  if (count >= leastDescriptors) return [ok("file descriptors", `${count} at most`)];
+  return [
+    warning(
+      "file descriptors",
+      `only ${count}`,
+      `Raise the limit to ${leastDescriptors} or more: ulimit -n, LimitNOFILE= of systemd.`,
+    ),
+  ];
+}

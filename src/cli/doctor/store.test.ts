@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import type { DatabaseStatus } from "../../database/index.js";
+import { examineStore, type StoreFacts } from "./store.js";
+
+const nowMs = 1_700_000_000_000;
+const status: DatabaseStatus = {
+  store: "a store",
+  statistics: { bytes: 10, mapBytes: 1_000, readers: 1, maxReaders: 100 },
+  commit: "one-phase",
+  retentionMs: 3_600_000,
+  latestTimestamp: nowMs * 1_000,
+  safepoint: 0,
+  safepointAgeMs: undefined,
+  sessions: new Map(),
+  coordinator: undefined,
+};
+const facts: StoreFacts = { status, isFolder: true, nowMs, timestamp: nowMs * 1_000 };
+
+const bad = (changed: Partial<StoreFacts>, changedStatus: Partial<DatabaseStatus> = {}) =>
+  examineStore({ ...facts, ...changed, status: { ...status, ...changedStatus } })
+    .filter(({ state }) => state !== "ok")
+    .map(({ check, state }) => `${check}: ${state}`);
+
+describe("findings on a store", () => {
+  it("are none where all is well", () => {
+    expect(bad({})).toEqual([]);
+    expect(bad({ timestamp: (nowMs - 1e9) * 1_000 })).toEqual([]);
+  });
+
+  it("tell of limits that are near", () => {
+    expect(bad({}, { statistics: { bytes: 900, mapBytes: 1_000, readers: 99, maxReaders: 100 } })).toEqual([
+      "map size: warning",
+      "readers: problem",
+    ]);
+    expect(bad({}, { statistics: { timesMended: 1 } })).toEqual(["mending: warning"]);
+  });
+
+  it("tell of clocks that differ", () => {
+    expect(bad({ timestamp: (nowMs + 10_000) * 1_000 })).toEqual(["clock: warning"]);
+    expect(bad({ timestamp: (nowMs + 3_600_000) * 1_000 })).toEqual(["clock: problem"]);
+    const led = {
+      coordinator: {
+        leader: "h:1",
+        epoch: 1,
+        answers: true,
+        sessions: new Set<string>(),
+        busy: new Set<string>(),
+      },
+    };
+    expect(bad({ timestamp: (nowMs - 3_600_000) * 1_000, isFolder: false }, led)).toEqual(["clock: problem"]);
+    const ahead = new Map([["s", { observers: {}, expires: nowMs + 3_600_000, process: "p" }]]);
+    expect(bad({}, { sessions: ahead })).toEqual(["clock: problem"]);
+  });
+
+  it("tell of a coordinator that is needed and not there", () => {
+    const led = { leader: "h:1", epoch: 1, answers: false, sessions: undefined, busy: undefined };
+    expect(bad({ isFolder: false })).toEqual(["coordinator: problem"]);
+    expect(bad({ isFolder: false }, { coordinator: led })).toEqual(["coordinator: problem"]);
+    expect(bad({}, { coordinator: led })).toEqual(["coordinator: warning"]);
+  });
+
+  it("tell of a safepoint that nobody moves", () => {
+    expect(bad({}, { safepointAgeMs: 3_600_000 })).toEqual([]);
+    expect(bad({}, { safepointAgeMs: 86_400_000 })).toEqual(["safepoint: warning"]);
+  });
+});

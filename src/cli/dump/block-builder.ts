@@ -1,0 +1,61 @@
+import { type BlockLine, blockCells, blockCharacters, blockSum, type EndLine } from "./format.js";
+
+/** Gathers lines into blocks, and chains the blocks' checksums. */
+export class BlockBuilder {
+  #block: number;
+  #sha256: string;
+  #total: number;
+  #lines: Buffer[] = [];
+  #bytes = 0;
+  #cells = 0;
+
+  /** `after`: the block to go on behind, and the cells up to it. */
+  constructor(after?: { readonly block: number; readonly sha256: string; readonly cells: number }) {
+    this.#block = after === undefined ? 0 : after.block + 1;
+    this.#sha256 = after?.sha256 ?? "";
+    this.#total = after?.cells ?? 0;
+  }
+
+  /** Cells in whole blocks. */
+  get cells(): number {
+    return this.#total;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= blockCharacters || this.#cells >= blockCells;
+  }
+
+  add(document: object, cells: number): void {
+    const line = Buffer.from(`${JSON.stringify(document)}\n`);
+    this.#lines.push(line);
+    this.#bytes += line.length;
+    this.#cells += cells;
+  }
+
+  /** The block's bytes, its checksum's line included; the next block is begun. */
+  take(): Buffer {
+    this.#sha256 = blockSum(this.#sha256, this.#lines);
+    const end: BlockLine = {
+      block: this.#block++,
+      lines: this.#lines.length,
+      cells: this.#cells,
+      sha256: this.#sha256,
+    };
+    const taken = Buffer.concat([...this.#lines, Buffer.from(`${JSON.stringify(end)}\n`)]);
+    this.#total += this.#cells;
+    this.#lines = [];
+    this.#bytes = 0;
+    this.#cells = 0;
+    return taken;
+  }
+
+  /** The export's last line. */
+  end(): Buffer {
+    const end: EndLine = { end: true, blocks: this.#block, cells: this.#total, sha256: this.#sha256 };
+    return Buffer.from(`${JSON.stringify(end)}\n`);
+  }
+}

@@ -1,0 +1,152 @@
+import { ExportDamagedError } from "../../errors/index.js";
+import {
+  type BlockLine,
+  blockSum,
+  type EndLine,
+  type ExportHeader,
+  formatName,
+  mostBlockBytes,
+  parseHeader,
+  parseLine,
+} from "./format.js";
+
+/** A block whose checksum was right. */
+export interface ReadBlock {
+  readonly block: number;
+  /** Without their ends; of block 0 the header. */
+  readonly lines: readonly string[];
+  /** Number of the first, from 1. */
+  readonly firstLine: number;
+  readonly sha256: string;
+  /** Cells up to its end. */
+  readonly cells: number;
+  /** Bytes of text up to its end. */
+  readonly textBytes: number;
+}
+
+const lineEnd = 0x0a;
+const headerStart = `{"format":${JSON.stringify(formatName)}`;
+
+/** Reads an export block by block, and gives none whose checksum is wrong. */
+export class BlockReader {
+  header: ExportHeader | undefined;
+  /** Whether the last line was met, and agrees with what was before it. */
+  isWhole = false;
+  readonly #input: AsyncIterable<Uint8Array>;
+  readonly #name: string;
+  #block = 0;
+  #line = 1;
+  #sha256 = "";
+  #cells = 0;
+  #textBytes = 0;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+
+  /** `input`: the text. `name`: of the file, for messages. */
+  constructor(input: AsyncIterable<Uint8Array>, name: string) {
+    this.#input = input;
+    this.#name = name;
+  }
+
+  /**
+   * The blocks in order; the first has the header alone.
+   *
+   * @throws ExportDamagedError at the first place that is not as it was written, and where the end is missing.
+   */
+  async *blocks(): AsyncGenerator<ReadBlock> {
+    for await (const line of this.#lines()) {
+      if (this.isWhole) throw this.#damaged("something follows the last line");
+      this.#held.push(line);
+      this.#heldBytes += line.length;
+      if (this.#heldBytes > mostBlockBytes) throw this.#damaged("the block does not end");
+      const ends = endOf(line);
+      if (ends === undefined) continue;
+      if ("end" in ends) this.#finish(ends);
+      else yield this.#take(ends);
+    }
+    if (!this.isWhole) throw this.#damaged("the file ends here, and is cut");
+  }
+
+  async *#lines(): AsyncGenerator<Buffer> {
+    let rest: Buffer[] = [];
+    let restBytes = 0;
+    for await (const chunk of this.#read()) {
+      let from = 0;
+      for (let at = chunk.indexOf(lineEnd); at >= 0; at = chunk.indexOf(lineEnd, from)) {
+        rest.push(chunk.subarray(from, at + 1));
+        yield rest.length === 1 ? rest[0]! : Buffer.concat(rest);
+        rest = [];
+        restBytes = 0;
+        from = at + 1;
+      }
+      if (from < chunk.length) rest.push(chunk.subarray(from));
+      restBytes += chunk.length - from;
+      if (restBytes > mostBlockBytes) throw this.#damaged("the line does not end");
+    }
+    if (rest.length > 0) throw this.#damaged("the file ends within a line, and is cut");
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of this.#input) {
+        yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code?.startsWith("Z_") !== true) throw error;
+      throw this.#damaged(`it cannot be decompressed (${(error as Error).message})`);
+    }
+  }
+
+  #take({ block, lines, cells, sha256 }: BlockLine): ReadBlock {
+    const held = this.#held.slice(0, -1);
+    if (block !== this.#block) throw this.#damaged(`block ${block} stands in its place`);
+    if (lines !== held.length || blockSum(this.#sha256, held) !== sha256) {
+      throw this.#damaged("its checksum is wrong");
+    }
+    const texts = held.map((line) => line.toString("utf8", 0, line.length - 1));
+    if (block === 0) this.header = parseHeader(texts[0] ?? "");
+    const firstLine = this.#line;
+    this.#cells += cells;
+    this.#advance();
+    this.#block++;
+    this.#sha256 = sha256;
+    return { block, lines: texts, firstLine, sha256, cells: this.#cells, textBytes: this.#textBytes };
+  }
+
+  #finish({ blocks, cells, sha256 }: EndLine): void {
+    if (this.#held.length > 1 || blocks !== this.#block || cells !== this.#cells || sha256 !== this.#sha256) {
+      throw this.#damaged("the last line does not agree with what is before it");
+    }
+    this.#advance();
+    this.isWhole = true;
+  }
+
+  #advance(): void {
+    this.#line += this.#held.length;
+    this.#textBytes += this.#heldBytes;
+    this.#held = [];
+    this.#heldBytes = 0;
+  }
+
+  #damaged(what: string): ExportDamagedError {
+    if (this.header === undefined) {
+      // Whatever file it is: its first block would have told.
+      const first = this.#held[0]?.toString("utf8");
+      if (first === undefined || !first.startsWith(headerStart)) {
+        return new ExportDamagedError(`${this.#name} is no export of percolatordb.`);
+      }
+      // A later version of the format may not even have blocks.
+      if (parseLine(first) !== undefined) parseHeader(first);
+    }
+    return new ExportDamagedError(
+      `${this.#name} is damaged in block ${this.#block}, which begins in line ${this.#line}: ${what}.`,
+    );
+  }
+}
+
+/** What a line ends, if it ends something. Rows begin with their table. */
+function endOf(line: Buffer): BlockLine | EndLine | undefined {
+  const text = line.subarray(0, 9).toString("latin1");
+  if (!text.startsWith('{"block":') && !text.startsWith('{"end":')) return undefined;
+  return parseLine(line.toString("utf8")) as BlockLine | EndLine | undefined;
+}

@@ -1,0 +1,104 @@
+import { InvalidValueError } from "../../errors/index.js";
+import {
+  type Codec,
+  type Column,
+  describeColumn,
+  isColumn,
+  isFamily,
+  type Json,
+  parsePath,
+  parseValue,
+  type TableDefinition,
+  type UntypedTable,
+} from "../../schema/index.js";
+import type { CellLine } from "./format.js";
+
+/** A cell as an export has it. */
+export function cellToLine(table: TableDefinition, path: Uint8Array, value: Uint8Array): CellLine {
+  const { name, qualifier } = parsePath(path);
+  const codec = table.columns.get(name)?.codec;
+  const readable = codec === undefined ? undefined : toJson(codec, value);
+  if (readable === undefined) return { column: name, qualifier, raw: base64(value) };
+  return qualifier === undefined ? [name, readable] : [name, qualifier, readable];
+}
+
+/** A cell to be written: its column in `table`, whose values are bytes, and the bytes. */
+export interface DumpedCell {
+  readonly column: Column<unknown, unknown>;
+  readonly value: Uint8Array;
+}
+
+/** The cell of a line; `typed` has the columns' codecs. Throws where the line cannot be one of the table's. */
+export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: CellLine): DumpedCell {
+  const { name, qualifier, json, raw } = partsOf(line);
+  const bound = Object.hasOwn(table, name) ? table[name] : undefined;
+  const column =
+    qualifier === undefined
+      ? isColumn(bound) && bound
+      : isFamily(bound) && (bound.at(qualifier) as Column<unknown, unknown>);
+  if (!column) {
+    throw new InvalidValueError(
+      `${describeColumn({ table: typed, name, qualifier })} is no column of the header`,
+    );
+  }
+  const value = raw === undefined ? fromJson(typed.columns.get(name)!.codec!, json) : fromBase64(raw);
+  return { column, value };
+}
+
+/** A cell of an export taken apart. */
+interface LineParts {
+  readonly name: string;
+  readonly qualifier?: string | undefined;
+  readonly json?: Json | undefined;
+  readonly raw?: string | undefined;
+}
+
+/** Takes a cell of an export apart; throws where it is none. */
+export function partsOf(line: CellLine): LineParts {
+  if (isList(line)) {
+    const [name, second, third] = line;
+    if (typeof name === "string" && line.length === 2) return { name, json: second };
+    if (typeof name === "string" && line.length === 3 && typeof second === "string") {
+      return { name, qualifier: second, json: third };
+    }
+  } else if (typeof line === "object" && typeof line?.column === "string" && typeof line.raw === "string") {
+    return { name: line.column, qualifier: line.qualifier, raw: line.raw };
+  }
+  throw new InvalidValueError("it is no cell: [column, value], [family, qualifier, value] or {column, raw}");
+}
+
+function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
+  return Array.isArray(line);
+}
+
+/** Undefined where the codec would not give the same bytes back: then they travel themselves. */
+function toJson(codec: Codec<unknown>, bytes: Uint8Array): Json | undefined {
+  if (codec.tag === "bytes" || codec.tag === "custom") return base64(bytes);
+  try {
+    const value = codec.decode(bytes);
+    if (Buffer.compare(codec.encode(value), bytes) !== 0) return undefined;
+    return codec.tag === "float" ? floatToJson(value as number) : (value as Json);
+  } catch {
+    return undefined;
+  }
+}
+
+function floatToJson(value: number): Json {
+  if (Object.is(value, -0)) return "-0";
+  return Number.isFinite(value) ? value : String(value);
+}
+
+function fromJson(codec: Codec<unknown>, json: Json | undefined): Uint8Array {
+  const { tag } = codec;
+  if (tag === "bytes" || tag === "custom") return fromBase64(json);
+  return codec.encode(tag === "float" && typeof json === "string" ? parseValue("float", json) : json);
+}
+
+function fromBase64(text: Json | undefined): Uint8Array {
+  if (typeof text !== "string") throw new InvalidValueError("base64 is needed");
+  return parseValue("bytes", text) as Uint8Array;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}

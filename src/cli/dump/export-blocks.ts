@@ -1,0 +1,91 @@
+import {
+  columnPath,
+  decodeRow,
+  definition,
+  encodeRow,
+  type TableDefinition,
+  tableFromDescription,
+} from "../../schema/index.js";
+import type { Position } from "../../store/index.js";
+import { after, type CommittedRow, type Snapshot } from "../../transaction/index.js";
+import type { BlockBuilder } from "./block-builder.js";
+import { cellToLine, partsOf } from "./cell-text.js";
+import type { CellLine, ExportHeader, RowLine } from "./format.js";
+
+/** A row goes on in another line after so many bytes of values, or cells. */
+const lineBytes = 262_144;
+const lineCells = 1_000;
+
+/**
+ * The blocks of an export as they become full; behind `last`, the last line of one that was cut. Where lines and blocks end depends
+ * on the cells alone, so that one that was continued is the same file.
+ */
+export async function* exportBlocks(
+  snapshot: Snapshot,
+  header: ExportHeader,
+  builder: BlockBuilder,
+  last?: RowLine,
+): AsyncGenerator<Buffer> {
+  const first = last === undefined ? 0 : header.tables.findIndex(({ name }) => name === last.table);
+  for (const description of header.tables.slice(first)) {
+    const table = tableFromDescription(description)[definition];
+    const from = last?.table === table.name ? positionAfter(table, last) : undefined;
+    const lines = new Lines(table);
+    for await (const rows of snapshot.cells(table.name, from)) {
+      for (const row of rows) {
+        for (const line of lines.add(row)) {
+          builder.add(line, line.cells.length);
+          if (builder.isFull) yield builder.take();
+        }
+      }
+    }
+    const rest = lines.take();
+    if (rest !== undefined) builder.add(rest, rest.cells.length);
+  }
+  if (!builder.isEmpty) yield builder.take();
+}
+
+/** Makes lines of rows, which may come in pieces. */
+class Lines {
+  readonly #table: TableDefinition;
+  #row: Buffer = Buffer.alloc(0);
+  #cells: CellLine[] = [];
+  #bytes = 0;
+
+  constructor(table: TableDefinition) {
+    this.#table = table;
+  }
+
+  /** The lines that are complete. */
+  *add({ row, cells }: CommittedRow): Generator<RowLine> {
+    if (Buffer.compare(row, this.#row) !== 0) {
+      const before = this.take();
+      if (before !== undefined) yield before;
+      this.#row = Buffer.from(row);
+    }
+    for (const { column, value } of cells) {
+      if (value === undefined) continue;
+      if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + value.length > lineBytes)) {
+        yield this.take()!;
+      }
+      this.#cells.push(cellToLine(this.#table, column, value));
+      this.#bytes += value.length;
+    }
+  }
+
+  /** What is held of a row; undefined where that is nothing. */
+  take(): RowLine | undefined {
+    if (this.#cells.length === 0) return undefined;
+    const { name, key } = this.#table;
+    const line = { table: name, row: key.format(decodeRow(this.#table, this.#row)), cells: this.#cells };
+    this.#cells = [];
+    this.#bytes = 0;
+    return line;
+  }
+}
+
+/** The place behind a line's last cell. */
+function positionAfter(table: TableDefinition, { row, cells }: RowLine): Position {
+  const { name, qualifier } = partsOf(cells.at(-1)!);
+  return { row: encodeRow(table, table.key.parse(row)), column: after(columnPath(name, qualifier)) };
+}

@@ -1,0 +1,141 @@
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { ExportDamagedError, StoreError } from "../../errors/index.js";
+import { UsageError } from "../usage-error.js";
+import { BlockReader, type ReadBlock } from "./block-reader.js";
+import type { ExportHeader, RowLine } from "./format.js";
+import { gzipMember, readMembers } from "./gzip-member.js";
+
+/** What stands in a file of an export that was cut. */
+export interface CutExport {
+  readonly header: ExportHeader;
+  /** The last whole block. */
+  readonly block: ReadBlock;
+  /** Its last line; undefined where only the header stands. */
+  readonly lastLine: RowLine | undefined;
+}
+
+/** The file that an export goes into. */
+export class ExportFile {
+  /** What stands in it already; undefined for a new one. */
+  readonly cut: CutExport | undefined;
+  readonly #path: string;
+  readonly #file: FileHandle;
+  readonly #compress: boolean;
+  #end: number;
+
+  private constructor(path: string, file: FileHandle, cut: CutExport | undefined, end: number) {
+    this.#path = path;
+    this.#file = file;
+    this.cut = cut;
+    this.#end = end;
+    this.#compress = isCompressed(path);
+  }
+
+  /**
+   * Opens a file to export into: a new one, or one that was cut, which is continued.
+   *
+   * @throws UsageError where something else stands there, unless it is to be replaced; nothing was changed then.
+   */
+  static async open(path: string, replace: boolean): Promise<ExportFile> {
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT).catch((error: Error) => {
+      throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
+    });
+    try {
+      const isNew = replace || (await file.stat()).size === 0;
+      const found = isNew ? undefined : await findCut(path, file);
+      return new ExportFile(path, file, found?.cut, found?.end ?? 0);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Bytes written, earlier ones included. */
+  get bytes(): number {
+    return this.#end;
+  }
+
+  /** Drops what stands behind the last whole block, or all that is to be replaced. To be called before the first write. */
+  begin(): Promise<void> {
+    return this.#attempt(() => this.#file.truncate(this.#end));
+  }
+
+  /** Appends a block, or the last line. */
+  async write(text: Uint8Array): Promise<void> {
+    const bytes = this.#compress ? gzipMember(text) : text;
+    await this.#attempt(async () => {
+      for (let at = 0; at < bytes.length; ) {
+        at += (await this.#file.write(bytes, at, bytes.length - at, this.#end + at)).bytesWritten;
+      }
+    });
+    this.#end += bytes.length;
+  }
+
+  /** Resolves when all that was written is on the disk. */
+  flush(): Promise<void> {
+    return this.#attempt(() => this.#file.sync());
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  async #attempt(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (cause) {
+      throw new StoreError(
+        `The file ${this.#path} could not be written: ${(cause as Error).message}. The same command goes on behind what stands there.`,
+        { cause },
+      );
+    }
+  }
+}
+
+/** Whether a file of this name is compressed. */
+function isCompressed(path: string): boolean {
+  return path.endsWith(".gz");
+}
+
+async function findCut(
+  path: string,
+  file: FileHandle,
+): Promise<{ readonly cut: CutExport; readonly end: number }> {
+  const ends = new Map<number, number>();
+  const reader = new BlockReader(isCompressed(path) ? textOfMembers(file, ends) : textOf(file), path);
+  let last: ReadBlock | undefined;
+  try {
+    for await (const block of reader.blocks()) last = block;
+  } catch (error) {
+    if (!(error instanceof ExportDamagedError)) throw error;
+  }
+  const { header } = reader;
+  const end = last === undefined || !isCompressed(path) ? last?.textBytes : ends.get(last.textBytes);
+  if (header === undefined || last === undefined || end === undefined) {
+    throw new UsageError(`${path} stands there already, and is not the beginning of an export: see --force.`);
+  }
+  if (reader.isWhole) {
+    throw new UsageError(`${path} is a whole export already, as of ${header.time}: see --force.`);
+  }
+  const line = last.block === 0 ? undefined : (JSON.parse(last.lines.at(-1)!) as RowLine);
+  return { cut: { header, block: last, lastLine: line }, end };
+}
+
+async function* textOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(65_536), 0, 65_536, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The text, and for each length of text that ends a member where that is in the file. */
+async function* textOfMembers(file: FileHandle, ends: Map<number, number>): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const { text, end } of readMembers(file)) {
+    length += text.length;
+    ends.set(length, end);
+    yield text;
+  }
+}

@@ -1,0 +1,98 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { PassThrough, pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { throwIfAborted } from "../../errors/index.js";
+import { UsageError } from "../usage-error.js";
+
+/** An export to be read: a file, which can be read again, or a stream, which cannot. */
+export interface ExportInput {
+  readonly name: string;
+  readonly isFile: boolean;
+  /** Bytes of the file; undefined for a stream. */
+  readonly size: number | undefined;
+  /** Bytes read since `text` was last called. */
+  readonly bytesRead: number;
+  /** The text from the beginning, decompressed where it is compressed. */
+  text(signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** The export in a file. Throws a {@link UsageError} where there is none. */
+export async function fileInput(path: string, name: string): Promise<ExportInput> {
+  const found = await stat(path).catch((error: Error) => {
+    throw new UsageError(`The file ${name} cannot be read: ${error.message}`);
+  });
+  if (!found.isFile()) throw new UsageError(`${name} is no file.`);
+  return new Input(name, true, found.size, () => createReadStream(path));
+}
+
+/** The export that comes from a stream. */
+export function streamInput(stream: Readable): ExportInput {
+  return new Input("The standard input", false, undefined, () => stream);
+}
+
+class Input implements ExportInput {
+  readonly name: string;
+  readonly isFile: boolean;
+  readonly size: number | undefined;
+  readonly #open: () => Readable;
+  #bytesRead = 0;
+
+  constructor(name: string, isFile: boolean, size: number | undefined, open: () => Readable) {
+    this.name = name;
+    this.isFile = isFile;
+    this.size = size;
+    this.#open = open;
+  }
+
+  get bytesRead(): number {
+    return this.#bytesRead;
+  }
+
+  async *text(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    this.#bytesRead = 0;
+    const source = this.#open();
+    const end = () => source.destroy();
+    signal.addEventListener("abort", end, { once: true });
+    try {
+      yield* this.#decompressed(source);
+      throwIfAborted(signal, "The import");
+    } catch (error) {
+      throwIfAborted(signal, "The import");
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", end);
+      source.destroy();
+    }
+  }
+
+  async *#decompressed(source: Readable): AsyncGenerator<Uint8Array> {
+    const chunks = this.#counted(source);
+    const first = await chunks.next();
+    if (first.done) return;
+    const whole = rejoined(first.value, chunks);
+    if (first.value[0] !== 0x1f) {
+      yield* whole;
+      return;
+    }
+    const text = createGunzip();
+    // What fails is met by whoever reads the end of it.
+    pipeline(Readable.from(whole), text, () => {});
+    const out = new PassThrough();
+    pipeline(text, out, (error) => error && out.destroy(error));
+    yield* out as AsyncIterable<Uint8Array>;
+  }
+
+  async *#counted(source: Readable): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Uint8Array);
+      this.#bytesRead += bytes.length;
+      if (bytes.length > 0) yield bytes;
+    }
+  }
+}
+
+async function* rejoined(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,2 @@
+export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
+export { type MetricsServer, type MetricsServerOptions, serveMetrics } from "./metrics-server.js";

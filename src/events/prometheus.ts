@@ -1,0 +1,60 @@
+import { type MetricDescription, type MetricSample, metricCatalogue } from "./catalogue.js";
+import { type Distribution, distributionBounds } from "./distribution.js";
+import type { MetricsSnapshot } from "./metrics.js";
+
+/** What stands before each name. */
+export const metricPrefix = "percolator_";
+
+/** Something to expose: a description, and its samples of this moment. */
+export interface ExposedMetric extends Pick<MetricDescription, "name" | "kind" | "about"> {
+  readonly samples: readonly MetricSample[];
+}
+
+/** The metrics of a process as text that Prometheus scrapes (version 0.0.4); `labels` are added to every sample. */
+export function prometheusText(
+  metrics: MetricsSnapshot,
+  more: readonly ExposedMetric[] = [],
+  labels: Readonly<Record<string, string>> = {},
+): string {
+  const own = metricCatalogue.map((description) => ({ ...description, samples: description.read(metrics) }));
+  return [...own, ...more].map((metric) => exposed(metric, labels)).join("");
+}
+
+function exposed(
+  { name, kind, about, samples }: ExposedMetric,
+  labels: Readonly<Record<string, string>>,
+): string {
+  if (samples.length === 0) return "";
+  const full = metricPrefix + name;
+  const head = `# HELP ${full} ${about.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${full} ${kind}\n`;
+  const lines = samples.flatMap((sample) => linesOf(full, { ...labels, ...sample.labels }, sample.value));
+  return `${head}${lines.join("\n")}\n`;
+}
+
+function linesOf(
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  value: number | Distribution,
+): readonly string[] {
+  if (typeof value === "number") return [`${name}${labelText(labels)} ${value}`];
+  const upTo = value.upTo.map(
+    (count, index) =>
+      `${name}_bucket${labelText({ ...labels, le: `${distributionBounds[index]! / 1_000}` })} ${count}`,
+  );
+  return [
+    ...upTo,
+    `${name}_bucket${labelText({ ...labels, le: "+Inf" })} ${value.count}`,
+    `${name}_sum${labelText(labels)} ${value.sum / 1_000}`,
+    `${name}_count${labelText(labels)} ${value.count}`,
+  ];
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return "";
+  return `{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

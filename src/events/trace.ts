@@ -1,0 +1,133 @@
+import { systemEnvironment } from "../environment/index.js";
+import type { Cause, EventListener, EventMap, EventName } from "./events.js";
+
+/** The part of OpenTelemetry's tracer that is used: any of its versions fits, and none needs to be installed. */
+export interface Tracer {
+  startSpan(name: string, options: SpanOptions): Span;
+}
+
+export interface SpanOptions {
+  readonly kind: number;
+  /** Milliseconds since 1970. */
+  readonly startTime: number;
+  readonly attributes: Record<string, string | number>;
+  readonly links: { context: SpanContext; attributes?: Record<string, string | number> }[];
+}
+
+export interface SpanContext {
+  traceId: string;
+  spanId: string;
+  traceFlags: number;
+}
+
+export interface Span {
+  spanContext(): SpanContext;
+  setStatus(status: { code: number; message?: string }): unknown;
+  recordException(exception: Error): void;
+  end(endTime?: number): void;
+}
+
+/** What has events: a `Database`. */
+export interface EventSource {
+  on<N extends EventName>(name: N, listener: EventListener<N>): () => void;
+}
+
+export interface TraceOptions {
+  /** Milliseconds since 1970, by which spans end. Default: the system's clock. */
+  readonly now?: (() => number) | undefined;
+}
+
+const internal = 0;
+const failed = 2;
+/** Commits that may still be the cause of a run in this process, and are linked to. */
+const mostCauses = 10_000;
+
+/**
+ * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned function is called. A run of an observer
+ * is a transaction: its span is `percolator.run NAME`, and is linked to that of the transaction that made the change, where both were
+ * in this process; across processes the attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say
+ * which belong together. A span is the child of what is active where the commit is awaited.
+ *
+ * @example
+ * const stop = traceDatabase(db, trace.getTracer("my-app"));
+ */
+export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOptions = {}): () => void {
+  const now = options.now ?? (() => systemEnvironment.now());
+  const causes = new Map<number, SpanContext>();
+  const remember = (commitTimestamp: number, context: SpanContext) => {
+    causes.set(commitTimestamp, context);
+    if (causes.size > mostCauses) causes.delete(causes.keys().next().value!);
+  };
+  const span = (event: Ended, attributes: Record<string, string | number>) => {
+    const { cause, label, startTimestamp, durationMs } = event;
+    const endTime = now();
+    const context = cause && causes.get(cause.commitTimestamp);
+    const started = tracer.startSpan(
+      cause === undefined ? "percolator.transaction" : `percolator.run ${cause.observer}`,
+      {
+        kind: internal,
+        startTime: endTime - durationMs,
+        attributes: {
+          "percolator.start_timestamp": startTimestamp,
+          ...(label === undefined ? {} : { "percolator.label": label }),
+          ...(cause === undefined ? {} : causeAttributes(cause)),
+          ...attributes,
+        },
+        links: context === undefined ? [] : [{ context }],
+      },
+    );
+    return { started, endTime };
+  };
+  const stops = [
+    db.on("commit", (event) => {
+      const { commitTimestamp, cells, phases, commitMs } = event;
+      const { started, endTime } = span(event, {
+        "percolator.outcome": "committed",
+        "percolator.commit_timestamp": commitTimestamp,
+        "percolator.cells": cells,
+        "percolator.phases": phases,
+        "percolator.commit_ms": commitMs,
+      });
+      remember(commitTimestamp, started.spanContext());
+      started.end(endTime);
+    }),
+    db.on("conflict", (event) => {
+      const { table, row, column, winnerTimestamp } = event;
+      const { started, endTime } = span(event, {
+        "percolator.outcome": "conflict",
+        ...(table === undefined ? {} : { "percolator.table": table }),
+        ...(row === undefined ? {} : { "percolator.row": row }),
+        ...(column === undefined ? {} : { "percolator.column": column }),
+        ...(winnerTimestamp === undefined ? {} : { "percolator.winner_timestamp": winnerTimestamp }),
+      });
+      started.setStatus({ code: failed, message: "conflict" });
+      started.end(endTime);
+    }),
+    db.on("rollback", (event) => {
+      const { error } = event;
+      const { started, endTime } = span(event, { "percolator.outcome": "rolled back" });
+      if (error !== undefined) {
+        const exception = error instanceof Error ? error : new Error(String(error));
+        started.recordException(exception);
+        started.setStatus({ code: failed, message: exception.message });
+      }
+      started.end(endTime);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+type Ended = Pick<
+  EventMap["commit"] | EventMap["conflict"] | EventMap["rollback"],
+  "cause" | "label" | "startTimestamp" | "durationMs"
+>;
+
+function causeAttributes({ cell, commitTimestamp }: Cause): Record<string, string | number> {
+  return {
+    "percolator.cause.table": cell.table,
+    "percolator.cause.row": Buffer.from(cell.row).toString("utf8"),
+    "percolator.cause.commit_timestamp": commitTimestamp,
+  };
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { definition } from "../schema/index.js";
+import { check } from "../transaction/index.js";
+import { attempt } from "./attempt.js";
+import { GiveUp } from "./change.js";
+import { readHints } from "./hint.js";
+import { backfill, listParked, observer, parkedTable } from "./index.js";
+import { park } from "./park.js";
+import { countHints, openTest, type TestDatabase } from "./test-context.js";
+import { documents } from "./test-documents.js";
+import { taskFor } from "./test-task.js";
+
+const modes = ["one-phase", "two-phase"] as const;
+const error = new Error("Its process ended.");
+
+async function parkedIn({ registry }: TestDatabase): Promise<readonly { readonly attempts: number }[]> {
+  const found: { attempts: number }[] = [];
+  for await (const { attempts } of listParked(registry)) found.push({ attempts });
+  return found;
+}
+
+/** What is due has a hint, or was given up on. */
+async function expectWhole({ context }: TestDatabase): Promise<void> {
+  expect(await check(context, [documents[definition].name, parkedTable])).toEqual([]);
+}
+
+test.each(modes)("who gives up an older change late leaves a newer one given up (%s)", async (commit) => {
+  const failing = observer(
+    "failing",
+    documents.contents,
+    () => {
+      throw new Error("bad");
+    },
+    { attempts: 1 },
+  );
+  const db = await openTest({ commit, observers: [failing] });
+  const write = (value: string) => db.transact((tx) => tx.set(documents.contents, "a", value));
+  await write("one");
+  const [old] = await hintsOf(db);
+  await write("two");
+  await db.pool.drain();
+  expect(await parkedIn(db)).toEqual([{ attempts: 1 }]);
+  await park(db.registry, taskFor(failing, "a", old!), old!, 7, error);
+  expect(await parkedIn(db)).toEqual([{ attempts: 1 }]);
+  expect(await countHints(db.store)).toEqual({});
+  // The newer change still counts as given up: nobody runs for it.
+  const task = taskFor(failing, "a", Number.MAX_SAFE_INTEGER);
+  const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+  expect(result.outcome).toBe("clean");
+  await expectWhole(db);
+  await db.close();
+});
+
+test.each(modes)("a new version is given up on what the old one had handled later (%s)", async (commit) => {
+  const make = (version: number) => observer("versioned", documents.contents, () => {}, { version });
+  const old = await openTest({ commit, observers: [make(1)] });
+  await old.transact((tx) => tx.set(documents.contents, "a", "one"));
+  const [change] = await hintsOf(old);
+  await old.pool.drain();
+  const db = await openTest({ commit, store: old.store, observers: [make(2)] });
+  await backfill(db.registry, "versioned");
+  expect(await countHints(db.store)).toEqual({ versioned: 1 });
+  // As where its process ended again and again, before any run had a start.
+  await park(db.registry, taskFor(make(2), "a", change!), change!, 3, error);
+  expect(await parkedIn(db)).toEqual([{ attempts: 3 }]);
+  const task = taskFor(make(2), "a", Number.MAX_SAFE_INTEGER);
+  const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+  expect(result.outcome).toBe("clean");
+  await expectWhole(db);
+  await old.close();
+  await db.close();
+});
+
+/** When what there are hints of was committed. */
+async function hintsOf({ store }: TestDatabase): Promise<readonly number[]> {
+  const page = await readHints(store, { start: undefined, end: undefined }, 10);
+  return page.hints.map(({ timestamp }) => timestamp);
+}

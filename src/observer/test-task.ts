@@ -1,0 +1,25 @@
+import { columnPath } from "../schema/index.js";
+import { hintAddress, hintPrefix } from "./hint.js";
+import type { Observer } from "./index.js";
+import type { Task } from "./task.js";
+
+/** The task of an observer of `documents.contents` on a row, as a worker has it that found a hint of that timestamp. */
+export function taskFor(of: Observer, row: string, timestamp: number): Task {
+  const cell = { table: "documents", row: Buffer.from(row), column: columnPath("contents") };
+  return {
+    key: row,
+    observer: of,
+    cell,
+    hint: hintAddress(hintPrefix(of.name), cell),
+    takenBy: undefined,
+    timestamp,
+    state: undefined,
+    phase: "running",
+    isClaimed: false,
+    again: 0,
+    conflicts: 0,
+    setbacks: 0,
+    chain: 0,
+    timer: undefined,
+  };
+}

@@ -1,0 +1,55 @@
+import { AbortedError, family, int, open, table, text, tuple } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { variants, withDatabase } from "../../test/support/databases.js";
+import { clearRange } from "./index.js";
+import { gather } from "./test-gather.js";
+
+const visits = table("visits", { seconds: int(), notes: family(text()) }, { key: tuple(text(), int()) });
+
+describe.each(variants)("on $store, $commit", (variant) => {
+  test("the rows of a range are deleted in bounded transactions, and no others", async () => {
+    await withDatabase(variant, { tables: [visits], retentionMs: 0 }, async (db) => {
+      await db.transact((tx) => {
+        for (let n = 0; n < 25; n++) {
+          for (const day of ["monday", "tuesday"]) {
+            tx.set(visits.seconds, [day, n], n);
+            tx.set(visits.notes.at("x"), [day, n], "note");
+          }
+        }
+      });
+      const progress: number[] = [];
+      const options = { batch: 10, collect: true, onProgress: (rows: number) => progress.push(rows) };
+      expect(await clearRange(db, visits, { prefix: ["monday"], start: ["monday", 3] }, options)).toBe(22);
+      expect(progress).toEqual([10, 20, 22]);
+      await using snapshot = await db.snapshot();
+      const left = (await gather(snapshot.scan(visits))).map(({ row: [day, n] }) => `${day} ${n}`);
+      expect(left).toHaveLength(3 + 25);
+      expect(left.slice(0, 4)).toEqual(["monday 0", "monday 1", "monday 2", "tuesday 0"]);
+      expect(await clearRange(db, visits, { prefix: ["monday"], end: ["monday", 3] })).toBe(3);
+      expect(await db.check()).toEqual([]);
+    });
+  });
+});
+
+test("what is collected leaves nothing in the store", async () => {
+  await using db = await open("memory:", { retentionMs: 0 });
+  await db.transact((tx) => tx.set(visits.seconds, ["monday", 1], 1));
+  await clearRange(db, visits, {}, { collect: true });
+  expect(await db.inspect(visits, ["monday", 1])).toEqual([]);
+});
+
+test("it can be given up, and goes on from there", async () => {
+  await using db = await open("memory:");
+  await db.transact((tx) => {
+    for (let n = 0; n < 10; n++) tx.set(visits.seconds, ["monday", n], n);
+  });
+  const controller = new AbortController();
+  const clearing = clearRange(
+    db,
+    visits,
+    {},
+    { batch: 4, signal: controller.signal, onProgress: () => controller.abort() },
+  );
+  await expect(clearing).rejects.toThrow(AbortedError);
+  expect(await clearRange(db, visits, {}, { batch: 4 })).toBe(6);
+});

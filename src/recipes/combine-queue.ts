@@ -1,0 +1,246 @@
+import {
+  type AnyTable,
+  type Codec,
+  type Column,
+  type Environment,
+  int,
+  json,
+  type KeyCodec,
+  type Observer,
+  observer,
+  signal,
+  systemEnvironment,
+  type Transaction,
+  table,
+  text,
+  tuple,
+} from "../index.js";
+import { hashText } from "./hash.js";
+import { type KeyText, keyText } from "./key-text.js";
+import { wholeOption } from "./options.js";
+import { nextTurn } from "./turns.js";
+import { columnOf, type View } from "./view.js";
+
+/** A value that a run of a combine queue changed. */
+export interface CombinedChange<V, K = string> {
+  readonly key: K;
+  /** Before the run; `undefined` where there was none. */
+  readonly previous: V | undefined;
+  /** After it; `undefined` where it was deleted. */
+  readonly value: V | undefined;
+}
+
+export interface CombineOptions<V, U, K = string> {
+  /** The keys of the values. Default: strings. */
+  readonly key?: KeyCodec<K> | undefined;
+  /** What is kept of a key. */
+  readonly value: Codec<V>;
+  /** What is added to it. */
+  readonly update: Codec<U>;
+  /**
+   * The new value of a key, of the one it has and some updates; `undefined` deletes it. Updates come in no order that means
+   * anything, and in groups of any size: the result must not depend on either. Must not throw.
+   */
+  readonly combine: (value: V | undefined, updates: readonly U[], key: K) => V | undefined;
+  /** Called in the transaction that combines, with every value that it changes. Default: none. */
+  readonly onChange?: ((tx: Transaction, changes: readonly CombinedChange<V, K>[]) => unknown) | undefined;
+  /** How many runs may combine at the same time. From 1 to 65,536; default: 64. Change it when the queue is empty. */
+  readonly buckets?: number | undefined;
+  /** The most updates that one run combines. From 1 to 100,000; default: 1,000. */
+  readonly batch?: number | undefined;
+  /** Names what this process adds. Default: the system's. */
+  readonly environment?: Environment | undefined;
+}
+
+type UpdateKey = readonly [bucket: number, key: string, id: string];
+type BucketKey = readonly [bucket: number, turn: number];
+
+/** Where the next run of a bucket begins, and how many runs before it have left work. */
+interface Resumption {
+  readonly from?: string;
+  readonly runs: number;
+}
+
+/** Updates of one key, and the rows that they stand in. */
+interface Group<U> {
+  readonly key: string;
+  readonly updates: U[];
+  readonly rows: UpdateKey[];
+}
+
+/** Values that are changed by adding updates to them, without contention. Made by {@link combineQueue}. */
+export class CombineQueue<V, U, K = string> {
+  readonly name: string;
+  /** The combined values: an ordinary column, for reading, scanning and other observers. To be written by the queue only. */
+  readonly values: Column<V, K>;
+  /** Combines. Goes into `observers` of `open`. */
+  readonly observer: Observer;
+  /** The queue's tables. */
+  readonly tables: readonly AnyTable[];
+  readonly #options: CombineOptions<V, U, K>;
+  readonly #keys: KeyText<K>;
+  readonly #buckets: number;
+  readonly #batch: number;
+  readonly #updates: Column<U, UpdateKey>;
+  readonly #state;
+  #writer: string | undefined;
+  #added = 0;
+
+  /** @internal */
+  constructor(name: string, options: CombineOptions<V, U, K>) {
+    this.name = name;
+    this.#options = options;
+    this.#keys = keyText(options.key);
+    this.#buckets = wholeOption("buckets", options.buckets ?? 64, 1, 65_536);
+    this.#batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
+    const values = table(name, { value: options.value }, { key: options.key });
+    const updates = table(
+      `${name}_updates`,
+      { update: options.update },
+      { key: tuple(int(), text(), text()) },
+    );
+    this.#state = table(
+      `${name}_buckets`,
+      { resume: json<Resumption>(), due: signal() },
+      { key: tuple(int(), int()) },
+    );
+    this.values = columnOf(values, "value");
+    this.#updates = columnOf(updates, "update");
+    this.tables = [values, updates, this.#state];
+    this.observer = observer(name, this.#state.due, (tx, { row }) => this.#combineBucket(tx, row));
+  }
+
+  /** Adds an update to a key's value, with the transaction's commit. Conflicts with nothing. */
+  add(tx: Transaction, key: NoInfer<K>, update: NoInfer<U>): void {
+    const keyAsText = this.#keys.format(key);
+    const bucket = hashText(keyAsText) % this.#buckets;
+    tx.set(this.#updates, [bucket, keyAsText, this.#nextId()], update);
+    tx.notify(this.#state.due, [bucket, 0]);
+  }
+
+  /** A key's value with all updates that the view sees, combined or not. Costs more than reading {@link values}. */
+  async get(view: View, key: NoInfer<K>): Promise<V | undefined> {
+    const keyAsText = this.#keys.format(key);
+    const bucket = hashText(keyAsText) % this.#buckets;
+    const updates: U[] = [];
+    const scan = view.scan(this.#updates, { prefix: [bucket, keyAsText] });
+    for await (const { value } of scan) updates.push(value);
+    const combined = await view.get(this.values, key);
+    return updates.length === 0 ? combined : this.#options.combine(combined, updates, key);
+  }
+
+  /** Differs from every other that any process draws, so that no two transactions write the same row. */
+  #nextId(): string {
+    this.#writer ??= (this.#options.environment ?? systemEnvironment).uniqueId();
+    return `${this.#writer}-${(this.#added++).toString(36)}`;
+  }
+
+  async #combineBucket(tx: Transaction, [bucket, turn]: BucketKey): Promise<void> {
+    const resumption = await tx.get(this.#state.resume, [bucket, 0]);
+    const { groups, from } = await this.#take(tx, bucket, resumption?.from);
+    const changes: CombinedChange<V, K>[] = [];
+    for (const group of groups) {
+      const change = await this.#combineGroup(tx, group);
+      if (change !== undefined) changes.push(change);
+    }
+    if (changes.length > 0) await this.#options.onChange?.(tx, changes);
+    const runs = (resumption?.runs ?? 0) + 1;
+    if (from !== undefined || resumption?.from !== undefined) {
+      tx.set(this.#state.resume, [bucket, 0], from === undefined ? { runs } : { from, runs });
+      tx.notify(this.#state.due, [bucket, nextTurn(turn, runs)]);
+    } else if (resumption !== undefined) tx.delete(this.#state.resume, [bucket, 0]);
+  }
+
+  /**
+   * The bucket's next updates by key, and where to go on if more are left: behind the last key, whose further updates wait until the
+   * others had their turn.
+   */
+  async #take(
+    tx: Transaction,
+    bucket: number,
+    start: string | undefined,
+  ): Promise<{ readonly groups: readonly Group<U>[]; readonly from: string | undefined }> {
+    const groups: Group<U>[] = [];
+    const range = { prefix: [bucket] as const, limit: this.#batch + 1 };
+    const scan = tx.scan(
+      this.#updates,
+      start === undefined ? range : { ...range, start: [bucket, start, ""] },
+    );
+    let taken = 0;
+    for await (const { row, value } of scan) {
+      const [, key] = row;
+      let group = groups.at(-1);
+      if (taken++ === this.#batch) return { groups, from: `${group!.key}\0` };
+      if (group?.key !== key) {
+        group = { key, updates: [], rows: [] };
+        groups.push(group);
+      }
+      group.updates.push(value);
+      group.rows.push(row);
+    }
+    return { groups, from: undefined };
+  }
+
+  async #combineGroup(tx: Transaction, group: Group<U>): Promise<CombinedChange<V, K> | undefined> {
+    const key = this.#keys.parse(group.key);
+    const previous = await tx.get(this.values, key);
+    const value = this.#options.combine(previous, group.updates, key);
+    for (const row of group.rows) tx.delete(this.#updates, row);
+    if (this.#same(previous, value)) return undefined;
+    if (value === undefined) tx.delete(this.values, key);
+    else tx.set(this.values, key, value);
+    return { key, previous, value };
+  }
+
+  #same(a: V | undefined, b: V | undefined): boolean {
+    if (a === undefined || b === undefined) return a === b;
+    const { encode } = this.#options.value;
+    return Buffer.compare(encode(a), encode(b)) === 0;
+  }
+}
+
+/**
+ * Values to which many transactions add at the same time. An update is a row of its own, so that no two conflict; an observer
+ * takes each bucket of keys in turn and combines its updates into the values, each update exactly once.
+ *
+ * Declares the tables `NAME`, `NAME_updates` and `NAME_buckets`, and the observer `NAME`.
+ *
+ * @example
+ * const longest = combineQueue("longest", {
+ *   value: int(),
+ *   update: int(),
+ *   combine: (value = 0, updates) => updates.reduce((a, b) => Math.max(a, b), value),
+ * });
+ * await using db = await open("./data", { tables: longest.tables, observers: [longest.observer] });
+ * await db.transact((tx) => longest.add(tx, "word", 4));
+ */
+export function combineQueue<V, U, K = string>(
+  name: string,
+  options: CombineOptions<V, U, K>,
+): CombineQueue<V, U, K> {
+  return new CombineQueue(name, options);
+}
+
+/** What {@link combiningCounter} takes. */
+export type CounterOptions<K = string> = Omit<
+  CombineOptions<number, number, K>,
+  "value" | "update" | "combine"
+>;
+
+/**
+ * Counters that any number of transactions add to at the same time, up or down: whole numbers, 0 where there is none. A
+ * counter that comes to 0 is deleted.
+ *
+ * @example
+ * const hits = combiningCounter("hits");
+ * await using db = await open("./data", { tables: hits.tables, observers: [hits.observer] });
+ * await db.transact((tx) => hits.add(tx, "/index.html", 1));
+ */
+export function combiningCounter<K = string>(
+  name: string,
+  options: CounterOptions<K> = {},
+): CombineQueue<number, number, K> {
+  const combine = (value = 0, updates: readonly number[]) =>
+    updates.reduce((a, b) => a + b, value) || undefined;
+  return combineQueue(name, { ...options, value: int(), update: int(), combine });
+}

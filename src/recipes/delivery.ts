@@ -1,0 +1,110 @@
+/** What is delivered together: the entries of one key, in their order. */
+interface Parcel<E> {
+  readonly entries: readonly E[];
+  readonly signal: AbortSignal;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Sends entries to where they belong; resolves when they are safe there. */
+export type Send<E> = (
+  entries: readonly E[],
+  options: { readonly signal: AbortSignal },
+) => Promise<void> | void;
+
+/**
+ * Deliveries of one process: one at a time. What comes while one is under way is sent together afterwards. Where several keys' entries
+ * were sent together and that failed, each key's are sent alone, so that only what is at fault fails.
+ */
+export class Delivery<E> {
+  readonly #send: Send<E>;
+  readonly #mostTogether: number;
+  #waiting: Parcel<E>[] = [];
+  #isSending = false;
+
+  constructor(send: Send<E>, mostTogether: number) {
+    this.#send = send;
+    this.#mostTogether = mostTogether;
+  }
+
+  /** Resolves when the entries, all of one key, were delivered. */
+  deliver(entries: readonly E[], signal: AbortSignal): Promise<void> {
+    const delivered = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ entries, signal, resolve, reject });
+    });
+    if (!this.#isSending) void this.#sendAll();
+    return delivered;
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    while (this.#waiting.length > 0) await this.#sendTogether(this.#takeTogether());
+    this.#isSending = false;
+  }
+
+  /** The next parcels; those that were given up meanwhile are left out. */
+  #takeTogether(): readonly Parcel<E>[] {
+    const together: Parcel<E>[] = [];
+    let count = 0;
+    for (const parcel of this.#waiting) {
+      if (together.length > 0 && count + parcel.entries.length > this.#mostTogether) break;
+      together.push(parcel);
+      count += parcel.entries.length;
+    }
+    this.#waiting = this.#waiting.slice(together.length);
+    return together.filter(({ signal, reject }) => {
+      if (signal.aborted) reject(signal.reason);
+      return !signal.aborted;
+    });
+  }
+
+  async #sendTogether(parcels: readonly Parcel<E>[]): Promise<void> {
+    if (parcels.length === 0) return;
+    const [first] = parcels;
+    try {
+      await this.#sendAs(parcels);
+      for (const { resolve } of parcels) resolve();
+    } catch (error) {
+      if (parcels.length === 1) first!.reject(error);
+      else for (const parcel of parcels) await this.#sendTogether([parcel]);
+    }
+  }
+
+  /** Sends all entries; given up when nobody waits for them any more. */
+  async #sendAs(parcels: readonly Parcel<E>[]): Promise<void> {
+    const controller = new AbortController();
+    let wanted = parcels.length;
+    const giveUp = () => {
+      if (--wanted === 0) controller.abort(parcels[0]!.signal.reason);
+    };
+    for (const { signal } of parcels) {
+      if (signal.aborted) giveUp();
+      else signal.addEventListener("abort", giveUp, { once: true });
+    }
+    try {
+      await orAborted(
+        async () =>
+          this.#send(
+            parcels.flatMap(({ entries }) => entries),
+            { signal: controller.signal },
+          ),
+        controller.signal,
+      );
+    } finally {
+      for (const { signal } of parcels) signal.removeEventListener("abort", giveUp);
+    }
+  }
+}
+
+/** Waits no longer than until it is given up, whatever `run` makes of the signal. */
+function orAborted(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
+    run().then(resolve, reject);
+  });
+}

@@ -1,0 +1,153 @@
+import {
+  type AnyTable,
+  type Column,
+  type Database,
+  type Environment,
+  float,
+  type KeyCodec,
+  LimitExceededError,
+  systemEnvironment,
+  type Transaction,
+  table,
+} from "../index.js";
+import { keyText } from "./key-text.js";
+import { numberOption } from "./options.js";
+import { sleepUnlessAborted } from "./sleep.js";
+import { columnOf } from "./view.js";
+
+export interface RateLimitOptions<K = string> {
+  /** What is limited, each key by itself. Default: strings. */
+  readonly key?: KeyCodec<K> | undefined;
+  /** Tokens that come back in a second. */
+  readonly perSecond: number;
+  /** The most tokens that a key saves up: how many may be taken at once. Default: `perSecond`, at least 1. */
+  readonly burst?: number | undefined;
+  /** Whose time it is. Processes that share a limit should agree on the time. Default: the system's. */
+  readonly environment?: Environment | undefined;
+}
+
+export interface TakeOptions {
+  /** How many tokens. Default: 1. */
+  readonly tokens?: number | undefined;
+  /** How long the taker would wait, in milliseconds, at the most. Default: 0. */
+  readonly longestWaitMs?: number | undefined;
+}
+
+export interface AcquireOptions extends TakeOptions {
+  /** Gives the waiting up; tokens that were taken by then stay taken. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What became of a wish for tokens. */
+export interface Taken {
+  /** Whether they were taken; if not, nothing was. */
+  readonly isGranted: boolean;
+  /** Granted: how long to wait before they may be used. Else: how long to wait before it is worth asking again. Milliseconds. */
+  readonly waitMs: number;
+}
+
+/** The tokens would come later than the taker would wait. None were taken. */
+export class RateLimitError extends LimitExceededError {
+  readonly limit: string;
+  /** When it is worth asking again, in milliseconds from now. */
+  readonly waitMs: number;
+
+  constructor(limit: string, key: string, waitMs: number) {
+    super(
+      `Rate limit "${limit}", key ${JSON.stringify(key)}: no tokens are left. Ask again in ${Math.ceil(waitMs)} ms, or allow to wait ` +
+        "with `longestWaitMs`.",
+    );
+    this.limit = limit;
+    this.waitMs = waitMs;
+  }
+}
+
+/** Buckets of tokens that fill with time. Made by {@link rateLimit}. */
+export class RateLimit<K = string> {
+  readonly name: string;
+  /** The buckets. */
+  readonly table: AnyTable;
+  readonly #environment: Environment;
+  readonly #perMs: number;
+  readonly #burst: number;
+  readonly #format: (key: K) => string;
+  /** The time at which a bucket is, or was, full: in milliseconds since 1970. None: it is full. */
+  readonly #fullAt: Column<number, K>;
+  /** Who is taking for a key in this process: one after the other, in the order of asking. */
+  readonly #lines = new Map<string, Promise<unknown>>();
+
+  /** @internal */
+  constructor(name: string, options: RateLimitOptions<K>) {
+    this.name = name;
+    this.#environment = options.environment ?? systemEnvironment;
+    this.#perMs = numberOption("perSecond", options.perSecond, 1e-6, 1e9) / 1_000;
+    this.#burst = numberOption("burst", options.burst ?? Math.max(1, options.perSecond), 1e-6, 1e12);
+    this.#format = keyText(options.key).format;
+    const buckets = table(name, { fullAt: float() }, { key: options.key });
+    this.table = buckets;
+    this.#fullAt = columnOf(buckets, "fullAt");
+  }
+
+  /**
+   * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `longestWaitMs`: whoever comes
+   * later then waits longer, so that takers are served in the order in which they commit.
+   */
+  async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+    const tokens = numberOption("tokens", options.tokens ?? 1, 0, this.#burst);
+    const longestWaitMs = numberOption("longestWaitMs", options.longestWaitMs ?? 0, 0, 8.64e15);
+    const now = this.#environment.now();
+    const from = Math.max(now, (await tx.get(this.#fullAt, key)) ?? now);
+    const fullAt = from + tokens / this.#perMs;
+    // A bucket that is full again `burst` tokens from now is empty now; one that is full later owes the rest.
+    const waitMs = Math.max(0, fullAt - now - this.#burst / this.#perMs);
+    if (!isAtMost(waitMs, longestWaitMs)) return { isGranted: false, waitMs: waitMs - longestWaitMs };
+    tx.set(this.#fullAt, key, fullAt);
+    return { isGranted: true, waitMs };
+  }
+
+  /**
+   * Takes tokens in a transaction of its own, and waits until they may be used. Callers of one process are served in the order
+   * in which they called, and do not conflict with each other.
+   *
+   * @throws RateLimitError where that would take longer than `longestWaitMs`; what the signal was aborted with.
+   */
+  async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const { isGranted, waitMs } = await this.#inLine(this.#format(key), () =>
+      db.transact((tx) => this.take(tx, key, options), { signal, label: this.name }),
+    );
+    if (!isGranted) throw new RateLimitError(this.name, this.#format(key), waitMs);
+    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal);
+    signal?.throwIfAborted();
+  }
+
+  async #inLine<T>(key: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#lines.get(key) ?? Promise.resolve();
+    const running = before.then(run, run);
+    this.#lines.set(key, running);
+    try {
+      return await running;
+    } finally {
+      if (this.#lines.get(key) === running) this.#lines.delete(key);
+    }
+  }
+}
+
+/** Times of today, in milliseconds, are known to a few ten-thousandths of one. */
+function isAtMost(a: number, b: number): boolean {
+  return a <= b + 0.001;
+}
+
+/**
+ * Limits how often something happens, over all processes: a bucket of tokens for each key, in a row, that fills with time.
+ *
+ * Declares the table `NAME`.
+ *
+ * @example
+ * const fetches = rateLimit("fetches", { perSecond: 2, burst: 5 });
+ * await fetches.acquire(db, host, { longestWaitMs: 60_000, signal });
+ */
+export function rateLimit<K = string>(name: string, options: RateLimitOptions<K>): RateLimit<K> {
+  return new RateLimit(name, options);
+}

@@ -1,0 +1,146 @@
+import { int, json, observer, open, signal, table, text } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import { diesAfter, diesBefore, ProcessStore, requestLost, StepHooks, TestClock } from "percolatordb/testing";
+import { describe, expect, test } from "vitest";
+import { variants, withDatabase } from "../../test/support/databases.js";
+import { schedule } from "./index.js";
+
+const fired = table("fired", { times: int(), value: text() });
+
+function reminders(environment: ReturnType<TestClock["process"]>) {
+  return schedule("reminders", {
+    value: text(),
+    environment,
+    spreads: 4,
+    fire: async (tx, { key, value }) => {
+      tx.set(fired.times, key, ((await tx.get(fired.times, key)) ?? 0) + 1);
+      tx.set(fired.value, key, value);
+    },
+  });
+}
+
+describe.each(variants)("on $store, $commit", (variant) => {
+  test("what is due fires once, though several look for it at the same time", async () => {
+    const clock = new TestClock();
+    const due = reminders(clock.process());
+    await withDatabase(variant, { tables: [fired, ...due.tables] }, async (db) => {
+      await db.transact(async (tx) => {
+        for (let n = 0; n < 8; n++) await due.after(tx, `key ${n}`, n < 6 ? 1_000 * n : 60_000, `value ${n}`);
+      });
+      await clock.advance(10_000);
+      const counts = await Promise.all([due.fireDue(db), due.fireDue(db), due.fireDue(db)]);
+      expect(counts.reduce((a, b) => a + b)).toBe(6);
+      expect(await due.fireDue(db)).toBe(0);
+      await using snapshot = await db.snapshot();
+      const keys = Array.from({ length: 8 }, (_, n) => `key ${n}`);
+      expect(await snapshot.getMany(fired.times, keys)).toEqual([1, 1, 1, 1, 1, 1, undefined, undefined]);
+      expect(await due.get(snapshot, "key 0")).toBeUndefined();
+      expect(await due.get(snapshot, "key 6")).toEqual({
+        key: "key 6",
+        dueAt: clock.now() + 50_000,
+        value: "value 6",
+      });
+    });
+  });
+});
+
+test("a change is replaced, and cancelled", async () => {
+  const clock = new TestClock();
+  const due = reminders(clock.process());
+  await using db = await open("memory:");
+  await db.transact((tx) => due.at(tx, "a", clock.now() + 1_000, "first"));
+  await db.transact((tx) => due.at(tx, "a", new Date(clock.now() + 5_000), "second"));
+  await db.transact((tx) => due.at(tx, "b", -0, "long ago"));
+  await db.transact((tx) => due.at(tx, "c", clock.now(), "never"));
+  expect(await db.transact((tx) => due.cancel(tx, "c"))).toBe(true);
+  expect(await db.transact((tx) => due.cancel(tx, "c"))).toBe(false);
+  await clock.advance(2_000);
+  expect(await due.fireDue(db)).toBe(1);
+  await clock.advance(3_000);
+  expect(await due.fireDue(db)).toBe(1);
+  const values = await db.transact((tx) => tx.getMany(fired.value, ["a", "b", "c"]));
+  expect(values).toEqual(["second", "long ago", undefined]);
+});
+
+test("more than one look takes is fired, in bounded looks", async () => {
+  const clock = new TestClock();
+  const due = reminders(clock.process());
+  await using db = await open("memory:");
+  await db.transact(async (tx) => {
+    for (let n = 0; n < 450; n++) await due.at(tx, `key ${n}`, n, "");
+  });
+  expect(await due.fireDue(db)).toBe(450);
+});
+
+test("one that throws is put off, longer each time, and holds nobody up", async () => {
+  const clock = new TestClock();
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment: clock.process(),
+    spreads: 1,
+    fire: (_, { value }) => {
+      if (value === "bad") throw new Error("no");
+    },
+    onError: (error, { key }) => told.push([key, String(error), clock.passedMs]),
+  });
+  await using db = await open("memory:");
+  await db.transact(async (tx) => {
+    await due.at(tx, "a", 1, "bad");
+    await due.at(tx, "b", 2, "good");
+  });
+  expect(await due.fireDue(db)).toBe(1);
+  for (let n = 0; n < 8; n++) {
+    await clock.advance(1_000);
+    expect(await due.fireDue(db)).toBe(0);
+  }
+  expect(told).toEqual([0, 1_000, 3_000, 7_000].map((at) => ["a", "Error: no", at]));
+});
+
+test("the worker fires what becomes due, and what observers do with it is theirs", async () => {
+  const documents = table("documents", { recheck: signal(), checked: int() });
+  const clock = new TestClock();
+  const process = clock.process();
+  const rechecks = schedule("rechecks", {
+    value: json<null>(),
+    environment: process,
+    fire: (tx, { key }) => tx.notify(documents.recheck, key),
+  });
+  const check = observer("check", documents.recheck, async (tx, { row }) => {
+    tx.set(documents.checked, row, ((await tx.get(documents.checked, row)) ?? 0) + 1);
+    await rechecks.after(tx, row, 60_000, null);
+  });
+  const tables = [documents, ...rechecks.tables];
+  await using db = await open("memory:", { environment: process, tables, observers: [check] });
+  const stop = new AbortController();
+  const working = rechecks.work(db, { signal: stop.signal });
+  const worker = db.work();
+  await db.transact((tx) => rechecks.after(tx, "a", 0, null));
+  await clock.advance(310_000);
+  stop.abort();
+  await working;
+  await clock.until(worker.stop());
+  const checked = await clock.until(db.transact((tx) => tx.get(documents.checked, "a")));
+  expect(checked).toBe(6);
+});
+
+test.each([
+  { name: "the request is lost", fault: () => requestLost },
+  { name: "the process dies before", fault: diesBefore },
+  { name: "the process dies after", fault: diesAfter },
+])("it fires once, though at its commit $name", async ({ fault }) => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process() });
+  const [first, second] = [clock.process(), clock.process()];
+  const [due, dueThere] = [reminders(first), reminders(second)];
+  const hooks = new StepHooks();
+  const options = { tables: [fired, ...due.tables], commit: "two-phase" } as const;
+  const dying = await open(new ProcessStore(store, first), { ...options, environment: first, hooks });
+  await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
+  await dying.transact((tx) => due.after(tx, "a", 0, "x"));
+  hooks.once("commit-primary", fault(first), ({ label }) => label === "reminders");
+  void due.fireDue(dying).catch(() => {});
+  await clock.advance(20_000);
+  await clock.until(dueThere.fireDue(db));
+  expect(await clock.until(db.transact((tx) => tx.get(fired.times, "a")))).toBe(1);
+});

@@ -1,0 +1,6 @@
+/** Everything that an iterable gives. */
+export async function gather<T>(iterable: AsyncIterable<T>): Promise<readonly T[]> {
+  const items: T[] = [];
+  for await (const item of iterable) items.push(item);
+  return items;
+}

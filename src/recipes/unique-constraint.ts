@@ -1,0 +1,100 @@
+import {
+  type AnyTable,
+  type Column,
+  InvalidValueError,
+  type KeyCodec,
+  type Transaction,
+  table,
+  text,
+} from "../index.js";
+import { type KeyText, keyText } from "./key-text.js";
+import type { View } from "./view.js";
+
+/** Another row has the value. Nothing was written. `owner` is that row, as text. */
+export class UniqueConstraintError extends InvalidValueError {
+  readonly constraint: string;
+  readonly row: string;
+  readonly owner: string;
+
+  constructor(constraint: string, value: string, row: string, owner: string) {
+    super(
+      `Unique constraint "${constraint}": ${JSON.stringify(value)} is taken by row ${JSON.stringify(owner)}, so row ` +
+        `${JSON.stringify(row)} cannot have it. Choose another value, or take it from that row first.`,
+    );
+    this.constraint = constraint;
+    this.row = row;
+    this.owner = owner;
+  }
+}
+
+/** A column in which no two rows have the same value. Made by {@link uniqueConstraint}. */
+export class UniqueConstraint<V, K = string> {
+  readonly name: string;
+  readonly column: Column<V, K>;
+  /** Who has each value. */
+  readonly table: AnyTable;
+  readonly #by: (value: V) => string;
+  readonly #keys: KeyText<K>;
+  readonly #owner: Column<string>;
+
+  /** @internal */
+  constructor(name: string, column: Column<V, K>, by: (value: V) => string) {
+    this.name = name;
+    this.column = column;
+    this.#by = by;
+    this.#keys = keyText(column.table.key as KeyCodec<K>);
+    const owners = table(name, { owner: text() });
+    this.table = owners;
+    this.#owner = owners.owner;
+  }
+
+  /**
+   * Sets the column of a row, and takes the value for it; what the row had is free again.
+   *
+   * @throws UniqueConstraintError where another row has the value.
+   */
+  async set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
+    const [taken, rowText] = [this.#by(value), this.#keys.format(row)];
+    const owner = await tx.get(this.#owner, taken);
+    if (owner !== undefined && owner !== rowText) {
+      throw new UniqueConstraintError(this.name, taken, rowText, owner);
+    }
+    const previous = await tx.get(this.column, row);
+    if (previous !== undefined && this.#by(previous) !== taken) tx.delete(this.#owner, this.#by(previous));
+    tx.set(this.#owner, taken, rowText);
+    tx.set(this.column, row, value);
+  }
+
+  /** Deletes the column of a row; its value is free again. */
+  async delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
+    const previous = await tx.get(this.column, row);
+    if (previous === undefined) return;
+    tx.delete(this.#owner, this.#by(previous));
+    tx.delete(this.column, row);
+  }
+
+  /** The row that has a value. */
+  async find(view: View, value: NoInfer<V>): Promise<K | undefined> {
+    const owner = await view.get(this.#owner, this.#by(value));
+    return owner === undefined ? undefined : this.#keys.parse(owner);
+  }
+}
+
+/**
+ * Keeps values unique over all rows of a column. Each value that is taken has a row of its own, which names its owner: two transactions
+ * that take the same value write the same cell, so one of them conflicts, is run again, and then finds the owner. The
+ * column is to be written by `set` and `delete` of the constraint only. `by` says which values count as the same.
+ *
+ * Declares the table `NAME`.
+ *
+ * @example
+ * const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
+ * await db.transact((tx) => emails.set(tx, "user 1", "Ann@example.org"));
+ */
+export function uniqueConstraint<V, K>(
+  name: string,
+  column: Column<V, K>,
+  options: { readonly by: (value: V) => string },
+): UniqueConstraint<V, K> {
+  return new UniqueConstraint(name, column, options.by);
+}

@@ -1,0 +1,14 @@
+import type { AnyTable, Column, Family, Snapshot, Transaction } from "../index.js";
+
+/** What reads: a transaction, which sees its own writes too, or a snapshot. */
+export type View = Transaction | Snapshot;
+
+/** A column of a table whose types are a recipe's parameters: TypeScript finds them only once they are known. */
+export function columnOf<V, K>(table: AnyTable, name: string): Column<V, K> {
+  return (table as unknown as Readonly<Record<string, Column<V, K>>>)[name]!;
+}
+
+/** As {@link columnOf}, of a family. */
+export function familyOf<V, K>(table: AnyTable, name: string): Family<V, K> {
+  return (table as unknown as Readonly<Record<string, Family<V, K>>>)[name]!;
+}

@@ -1,0 +1,12 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "./examples.js";
+import { tables, withTables } from "./observability.js";
+
+test("docs/observability.md has every metric and event as the code has it", async () => {
+  const page = await readFile(join(root, "docs/observability.md"), "utf8");
+  const named = [...page.matchAll(/<!-- table: (\w+) -->/g)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual(Object.keys(tables).sort());
+  expect(page).toBe(withTables(page));
+});

@@ -1,0 +1,36 @@
+import { gaugeCatalogue } from "../../src/dashboard/index.js";
+import { eventCatalogue, metricCatalogue, metricPrefix } from "../../src/events/index.js";
+
+interface Row {
+  readonly name: string;
+  readonly kind: string;
+  readonly about: string;
+  readonly labels: readonly string[];
+}
+
+function table(rows: readonly Row[]): string {
+  const lines = rows.map(({ name, kind, labels, about }) => {
+    const shown = labels.map((label) => `\`${label}\``).join(", ");
+    return `| \`${metricPrefix}${name}\` | ${kind} | ${shown} | ${about} |`;
+  });
+  return ["| metric | kind | labels | what it says |", "| --- | --- | --- | --- |", ...lines].join("\n");
+}
+
+/** The tables of docs/observability.md, by the comment that stands before each, as the code has them. */
+export const tables: Readonly<Record<string, string>> = {
+  metrics: table(metricCatalogue),
+  gauges: table(gaugeCatalogue),
+  events: [
+    "| event | when |",
+    "| --- | --- |",
+    ...Object.entries(eventCatalogue).map(([name, about]) => `| \`${name}\` | ${about} |`),
+  ].join("\n"),
+};
+
+/** The page with its tables as the code has them. */
+export function withTables(page: string): string {
+  return page.replace(
+    /<!-- table: (\w+) -->\n[\s\S]*?<!-- end -->/g,
+    (_, name: string) => `<!-- table: ${name} -->\n${tables[name] ?? "unknown"}\n<!-- end -->`,
+  );
+}

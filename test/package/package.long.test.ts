@@ -1,0 +1,116 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Packed, root } from "./packed.js";
+
+/** The package as others get it: packed, installed in a fresh folder, and used from a strict TypeScript project. */
+
+const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+const entries = Object.keys(manifest.exports).filter((path) => path !== "./package.json");
+const specifier = (entry: string) => `percolatordb${entry.slice(1)}`;
+
+let packed: Packed;
+beforeAll(async () => {
+  packed = await Packed.create();
+  await packed.write("package.json", JSON.stringify({ name: "project", private: true, type: "module" }));
+  const { code, stderr } = await packed.run("npm", "install", "--no-audit", "--no-fund", packed.tarball);
+  expect(code, stderr).toBe(0);
+  // It builds, packs and installs.
+}, 600_000);
+afterAll(() => packed?.remove());
+
+describe("the packed package", () => {
+  test("has what it names and nothing that points nowhere (publint)", async () => {
+    const { messages, pkg } = await publint({ pack: { tarball: await readTarball() }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  test("has types that resolve as its modules do (attw)", async () => {
+    const result = await checkPackage(createPackageFromTarballData(new Uint8Array(await readTarball())));
+    if (result.types === false) throw new Error("It has no types.");
+    // Modules of ES only, as `engines` and `type` say: whoever requires them needs a Node that can.
+    const wrong = result.problems.filter(({ kind }) => kind !== "CJSResolvesToESM");
+    const ofNode10 = (problem: (typeof wrong)[number]) =>
+      "resolutionKind" in problem && problem.resolutionKind === "node10";
+    expect(wrong.filter((problem) => !ofNode10(problem))).toEqual([]);
+  });
+
+  test("is installed without compiling anything, or running a script that is not the registry's", async () => {
+    const { stdout } = await packed.run("npm", "ls", "--all", "--json");
+    expect(JSON.parse(stdout).problems ?? []).toEqual([]);
+    expect(manifest.scripts.install ?? manifest.scripts.postinstall).toBe(undefined);
+  });
+
+  test("has a command line that runs", async () => {
+    const { code, stdout } = await packed.run("npx", "--no-install", "percolator", "--help");
+    expect(code).toBe(0);
+    expect(stdout).toContain("percolator [options] [command]");
+  });
+
+  test("runs a transaction and an observer from a module of the project", async () => {
+    await packed.write(
+      "app.js",
+      `import { observer, open, table, text } from "percolatordb";
+const pages = table("pages", { body: text(), title: text() });
+const titles = observer("titles", pages.body, (tx, { row, value }) => tx.set(pages.title, row, value.slice(0, 5)));
+const db = await open("./data", { observers: [titles] });
+await db.transact((tx) => tx.set(pages.body, "a", "Hello world"));
+await db.drain();
+console.log(await db.transact((tx) => tx.get(pages.title, "a")));
+`
+        .replace("await using db", "const db")
+        .concat("await db.close();\n"),
+    );
+    expect(await packed.run("node", "app.js")).toEqual({ code: 0, stdout: "Hello\n", stderr: "" });
+    const { stdout } = await packed.run(
+      "npx",
+      "--no-install",
+      "percolator",
+      "get",
+      "data",
+      "pages.title",
+      "a",
+    );
+    expect(stdout).toBe("Hello\n");
+  });
+
+  test("is imported by a strict TypeScript project, every entry of it", async () => {
+    const imports = entries.map((entry, index) => `import * as entry${index} from "${specifier(entry)}";`);
+    const uses = entries.map((_, index) => `entry${index}`).join(", ");
+    await packed.write(
+      "index.ts",
+      `${imports.join("\n")}\nexport const entries: readonly object[] = [${uses}];\n`,
+    );
+    await packed.write(
+      "tsconfig.json",
+      JSON.stringify({
+        compilerOptions: {
+          module: "NodeNext",
+          target: "ES2022",
+          lib: ["ES2023", "ESNext.Disposable"],
+          types: ["node"],
+          typeRoots: [join(root, "node_modules/@types")],
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          noUncheckedIndexedAccess: true,
+          skipLibCheck: false,
+          noEmit: true,
+        },
+        files: ["index.ts"],
+      }),
+    );
+    const { code, stdout } = await packed.run(
+      process.execPath,
+      join(root, "node_modules/typescript/bin/tsc"),
+    );
+    expect([code, stdout]).toEqual([0, ""]);
+  });
+
+  async function readTarball(): Promise<ArrayBuffer> {
+    const bytes = await readFile(packed.tarball);
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  }
+});

@@ -1,0 +1,14 @@
+/** Longer than anything in a test may take, on a machine however busy. */
+export const patienceMs = 60_000;
+
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Waits until `isTrue`, which is asked again and again; false where that takes longer than `withinMs`. */
+export async function until(isTrue: () => boolean, withinMs = patienceMs): Promise<boolean> {
+  const end = performance.now() + withinMs;
+  while (!isTrue()) {
+    if (performance.now() > end) return false;
+    await pause(2);
+  }
+  return true;
+}
