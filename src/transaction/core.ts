@@ -270,8 +270,11 @@ export class CoreTransaction {
   }
 
   #report(error: unknown): void {
-    if (!(error instanceof ConflictError)) return this.#reportRollback(error);
-    const { table, row, column, winnerTimestamp } = error;
+    if (error instanceof ConflictError) this.#reportConflict(error);
+    else this.#reportRollback(error);
+  }
+
+  #reportConflict({ table, row, column, winnerTimestamp }: ConflictError): void {
     this.context.events.emit("conflict", {
       startTimestamp: this.startTimestamp,
       table,
