@@ -1,4 +1,4 @@
-import type { Database, RowStore } from "percolatordb";
+import type { Database } from "percolatordb";
 
 export const kinds = ["reads", "conditional mutations", "plain mutations", "timestamps"] as const;
 
@@ -11,7 +11,7 @@ export interface Counted {
    * the store may need several for it.
    */
   readonly before: Requests;
-  /** As they were sent, repetitions included; each timestamp that was asked for counts as one. */
+  /** As they were sent, repetitions included. */
   readonly sent: Requests;
   readonly runs: number;
 }
@@ -19,14 +19,14 @@ export interface Counted {
 export const none: Counted = { before: requestsOf(() => 0), sent: requestsOf(() => 0), runs: 0 };
 
 /** What a database of this process has asked its store for, and what the store has sent. */
-export async function countRequests(db: Database, store: RowStore): Promise<Counted> {
+export async function countRequests(db: Database): Promise<Counted> {
   const { requests, observers } = db.metrics;
   let [hits, runs] = [0, 0];
   for (const observer of Object.values(observers)) {
     hits += observer.prefetch.hits;
     runs += observer.runs.committed;
   }
-  const sent = await store.statistics();
+  const { statistics: sent } = await db.status();
   const of = (name: string) => sent[name] ?? 0;
   return {
     before: {
@@ -39,7 +39,7 @@ export async function countRequests(db: Database, store: RowStore): Promise<Coun
       reads: of("readRequests"),
       "conditional mutations": of("conditionalMutations"),
       "plain mutations": of("singleMutations") + of("bulkRequests"),
-      timestamps: requests.timestamp,
+      timestamps: of("timestampRequests"),
     },
     runs,
   };

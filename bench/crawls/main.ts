@@ -107,8 +107,8 @@ async function isDue(db: Database): Promise<boolean> {
 }
 
 /** Of this process, which loads, and of each worker. */
-function countAll({ db, store, workers }: Cluster): Promise<Counted[]> {
-  return Promise.all([countRequests(db, store), ...workers.map((worker) => worker.counted())]);
+function countAll({ db, workers }: Cluster): Promise<Counted[]> {
+  return Promise.all([countRequests(db), ...workers.map((worker) => worker.counted())]);
 }
 
 /** What should not be there when nothing is due any more. */

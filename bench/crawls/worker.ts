@@ -9,7 +9,7 @@ const [location, concurrency] = [process.argv[2]!, Number(process.argv[3])];
 const store = await openBigtableStore(location);
 const db = await open(store, { tables, observers });
 const worker = db.work({ concurrency });
-const tell = async () => process.send?.(await countRequests(db, store));
+const tell = async () => process.send?.(await countRequests(db));
 process.on("message", () => void tell());
 process.once("SIGTERM", async () => {
   await worker.stop();

@@ -40,6 +40,9 @@ export function remoteOracle(link: Link, attemptMs: number, options: ConnectOpti
   return {
     next: (asked) => oracle.next(asked),
     latest: () => oracle.latest(),
+    get requests() {
+      return oracle.requests;
+    },
     close() {
       oracle.close();
       stream?.cancel();

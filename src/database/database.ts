@@ -74,7 +74,7 @@ export interface DatabaseParts {
 export interface DatabaseStatus {
   /** Kind and place of the store. */
   readonly store: string;
-  /** What the store counts of itself: bytes, entries and the like. */
+  /** What the store counts of itself: bytes, entries and the like; and the requests for timestamps, where they are sent. */
   readonly statistics: Readonly<Record<string, number>>;
   readonly commit: "one-phase" | "two-phase";
   readonly retentionMs: number;
@@ -296,7 +296,10 @@ export class Database {
     const at = await safepoint.current();
     return {
       store: store.description,
-      statistics: await store.statistics(),
+      statistics: {
+        ...(await store.statistics()),
+        ...(oracle.requests === undefined ? {} : { timestampRequests: oracle.requests }),
+      },
       commit: this.#context.settings.commit,
       retentionMs: this.#context.settings.retentionMs,
       latestTimestamp: await oracle.latest(),

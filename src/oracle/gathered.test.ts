@@ -58,6 +58,7 @@ describe("gathering", () => {
     expect(await last).toBe(300);
     await world.settle();
     expect(sent).toHaveLength(3);
+    expect(oracle.requests).toBe(3);
   });
 
   test("those who ask again as soon as they are answered share a request", async () => {

@@ -77,6 +77,7 @@ class Gatherer implements GatheredOracle {
   readonly #timeoutMs: number;
   readonly #retryForMs: number;
   readonly #closing = new AbortController();
+  #requests = 0;
   /** Whether that was aborted: asking the signal costs more. */
   #isClosed = false;
   /** Those who are not served yet, in their order; the last one takes new callers. */
@@ -213,11 +214,16 @@ class Gatherer implements GatheredOracle {
     if (count > 0) this.#ask(groups, count);
   }
 
+  get requests(): number {
+    return this.#requests;
+  }
+
   #ask(groups: readonly CallerGroup[], count: number): void {
     const abort = new AbortController();
     // What is learned while the request is under way may be greater than its answer.
     const floor = this.#greatest;
     this.#sent = { groups, abort };
+    this.#requests++;
     this.#within(abort.signal, (signal) => this.#request(count, signal)).then(
       (range) => {
         this.#sent = undefined;

@@ -7,4 +7,6 @@ export interface Oracle {
   next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number>;
   /** A timestamp that the oracle has issued already, and no later than now: a snapshot may be taken at it. */
   latest(): number | Promise<number>;
+  /** Requests that were sent for timestamps so far, where they cost some: fewer than timestamps, since callers are gathered. */
+  readonly requests?: number | undefined;
 }

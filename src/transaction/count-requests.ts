@@ -29,6 +29,9 @@ export function countTimestamps(oracle: Oracle, events: Emitter): Oracle {
       return oracle.next(options);
     },
     latest: () => oracle.latest(),
+    get requests() {
+      return oracle.requests;
+    },
   };
 }
 
