@@ -123,7 +123,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name });",
+        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });",
         replace: `const real = registry.context.oracle;
     let taken = false;
     const next = async (options) => {
@@ -134,7 +134,7 @@ export const observerMutants: readonly Mutant[] = [
       return shared ?? registry.sharedStart;
     };
     const shared = { ...registry.context, oracle: { next, latest: () => real.latest() } };
-    tx = await CoreTransaction.begin(shared, { isolation, label: name });`,
+    tx = await CoreTransaction.begin(shared, { isolation, label: name, cause });`,
       },
     ],
     killedBy: "twoObserversOneCell",
