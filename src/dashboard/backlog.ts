@@ -1,7 +1,5 @@
-/** Changes that are counted one by one, at most so many. */
-const mostCounted = 10_000;
-
-export interface BacklogCount {
+/** What waits, of one kind. */
+export interface Backlog {
   readonly count: number;
   /** Whether there are more than `count`. */
   readonly more: boolean;
@@ -9,15 +7,16 @@ export interface BacklogCount {
   readonly oldest: Date | undefined;
 }
 
-/** Counts what waits, up to a bound. */
+/** Counts what waits one by one, up to `most`. */
 export async function countBacklog<T>(
   changes: AsyncIterable<T>,
   waitsSince: (change: T) => Date,
-): Promise<BacklogCount> {
+  most: number,
+): Promise<Backlog> {
   let count = 0;
   let oldest: Date | undefined;
   for await (const change of changes) {
-    if (count === mostCounted) return { count, more: true, oldest };
+    if (count === most) return { count, more: true, oldest };
     count++;
     const since = waitsSince(change);
     if (oldest === undefined || since < oldest) oldest = since;

@@ -1,14 +1,16 @@
 import type { Database } from "../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../events/index.js";
-import type { BacklogCount } from "./backlog.js";
-import { countBacklog } from "./backlog.js";
+import { type Backlog, countBacklog } from "./backlog.js";
+
+/** Changes of an observer that are counted one by one, at most so many: it is done every few seconds. */
+const mostCounted = 10_000;
 
 /** What stands in the store and its cluster at a moment, whoever looks. */
 export interface Standing {
   readonly status: Awaited<ReturnType<Database["status"]>>;
   /** By observer. */
-  readonly pending: ReadonlyMap<string, BacklogCount>;
-  readonly parked: ReadonlyMap<string, BacklogCount>;
+  readonly pending: ReadonlyMap<string, Backlog>;
+  readonly parked: ReadonlyMap<string, Backlog>;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -20,8 +22,8 @@ export interface GaugeDescription extends Omit<MetricDescription, "read"> {
 }
 
 function ofObservers(
-  standing: ReadonlyMap<string, BacklogCount>,
-  read: (backlog: BacklogCount) => number,
+  standing: ReadonlyMap<string, Backlog>,
+  read: (backlog: Backlog) => number,
 ): readonly MetricSample[] {
   return [...standing].map(([observer, backlog]) => ({ labels: { observer }, value: read(backlog) }));
 }
@@ -96,12 +98,12 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
 /** Looks at the store. Reads at most 10,000 hints and parked records of each observer. */
 export async function readStanding(db: Database, now: number, signal?: AbortSignal): Promise<Standing> {
   const status = await db.status();
-  const pending = new Map<string, BacklogCount>();
-  const parked = new Map<string, BacklogCount>();
+  const pending = new Map<string, Backlog>();
+  const parked = new Map<string, Backlog>();
   for (const observer of (await db.observers()).keys()) {
     const options = { observer, signal };
-    pending.set(observer, await countBacklog(db.pending(options), ({ since }) => since));
-    parked.set(observer, await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt));
+    pending.set(observer, await countBacklog(db.pending(options), ({ since }) => since, mostCounted));
+    parked.set(observer, await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, mostCounted));
   }
   return { status, pending, parked, now };
 }

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import type { Backlog } from "../../dashboard/index.js";
 import type { CoordinatorStatus, Database, DatabaseStatus } from "../../database/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import { definition, describeTable, type TableDescription } from "../../schema/index.js";
-import { type Backlog, countParked, countPending, showCount } from "../backlog.js";
+import { countParked, countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import type { Backlog } from "../../dashboard/index.js";
 import type { Database } from "../../database/index.js";
 import { type Environment, sleep } from "../../environment/index.js";
 import { abortError, TimeoutError, throwIfAborted } from "../../errors/index.js";
-import { type Backlog, countPending, showCount } from "../backlog.js";
+import { countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { counted } from "../layout.js";
