@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   AbortedError,
   ClosedError,
@@ -20,7 +22,7 @@ import {
   text,
   tuple,
 } from "percolatordb";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { temporaryFolder, variants, withDatabase } from "../support/databases.js";
 
@@ -408,6 +410,9 @@ describe("bad input", () => {
     ["memory:", { retentionMs: -1 }],
     ["memory:", { lockTtlMs: Number.NaN }],
   ])("open(%j, %j) is refused", async (location, options) => {
+    vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
+    vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", join(tmpdir(), "no-key-of-a-service-account.json"));
+    onTestFinished(() => void vi.unstubAllEnvs());
     await expect(open(location, options as never)).rejects.toBeInstanceOf(PercolatorError);
   });
 
