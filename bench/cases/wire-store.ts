@@ -59,6 +59,7 @@ export class WireStore implements RowStore {
       atomicBatches: false,
       inlineBytes: 4_096,
       mutationCells: 10_000,
+      bulkMutations: true,
       environment: this.#environment,
     });
     this.capabilities = this.#store.capabilities;

@@ -50,10 +50,11 @@ export interface RowView {
 /** Every stored version of a row's columns, decoded no further. */
 export interface RawCell {
   readonly column: Uint8Array;
-  /** By part in the order of {@link parts}, newest first within one. */
+  /** By part in the order of `parts`, newest first within one. */
   readonly versions: readonly PartVersion[];
 }
 
+/** A row with its versions, as a raw read gives it. */
 export interface RawRow {
   readonly row: Uint8Array;
   readonly cells: readonly RawCell[];

@@ -30,6 +30,7 @@ export interface PresentGuard {
 /** A condition on the row that is mutated; the paper's conditional mutation, section 2.5. */
 export type Guard = AbsentGuard | PresentGuard;
 
+/** Sets a version of a part of a cell. */
 export interface PutMutation {
   readonly type: "put";
   readonly column: Uint8Array;
@@ -47,6 +48,7 @@ export interface DeleteMutation {
   readonly to: number;
 }
 
+/** One change of a version of a cell. */
 export type Mutation = PutMutation | DeleteMutation;
 
 /**

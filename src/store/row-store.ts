@@ -19,6 +19,11 @@ export interface StoreCapabilities {
    * all present ones' of the same part. Default: true.
    */
   readonly mixedGuards?: boolean | undefined;
+  /**
+   * Mutations without guards, of any rows, that are handed over together go in one request: it is worth sending them without
+   * guards where these can be done without. Default: false.
+   */
+  readonly bulkMutations?: boolean | undefined;
   /** Values of at most so many bytes go into lock and write records; longer ones into data cells. */
   readonly inlineBytes: number;
   /** What is answered `applied` survives the end of the process. */
@@ -27,11 +32,13 @@ export interface StoreCapabilities {
   readonly shared: boolean;
 }
 
+/** What every request to a store takes. */
 export interface StoreRequestOptions {
   /** Gives up waiting when aborted. A mutation already sent then answers `unknown`. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Which cells of a row are read, and as of when. */
 export interface RowRead {
   readonly table: string;
   readonly row: Uint8Array;
@@ -47,6 +54,7 @@ export interface RowPage extends RowView {
   readonly next: Uint8Array | undefined;
 }
 
+/** Which rows of a table are read, and as of when. */
 export interface RangeRead {
   readonly table: string;
   /** First place, inclusive (in ascending order, also when reversed). Default: the table's first. */
@@ -70,6 +78,7 @@ export interface RangePage {
   readonly next: Position | undefined;
 }
 
+/** Which versions are read, of whatever part: for checks, collection and `inspect`. */
 export interface RawRead {
   readonly table: string;
   readonly start?: Position | undefined;

@@ -59,6 +59,11 @@ export class BackgroundWork {
     return new Promise((resolve) => this.#roomless.push(resolve));
   }
 
+  /** Resolves when what is running now has ended. */
+  async begun(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
   /** Resolves when nothing is running, work begun meanwhile included. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);

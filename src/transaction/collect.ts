@@ -2,6 +2,7 @@ import { backoffDelay, sleep } from "../environment/index.js";
 import { StoreError, throwIfAborted } from "../errors/index.js";
 import type { Mutation, PartVersion } from "../store/index.js";
 import { showCell } from "./address.js";
+import { graceMs } from "./bulk.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { dropGuards } from "./guards.js";
 import { rollbackPrimary } from "./primary.js";
@@ -10,9 +11,14 @@ import { ofPart, type WalkedCell, walkCells } from "./raw-walk.js";
 import { decodeLock, decodeWrite, writeForm } from "./records.js";
 import { metLock, pushesPerTransaction } from "./resolve.js";
 
+/** What `db.collect` takes. Everything has a default. */
 export interface CollectOptions {
+  /** Ends the pass when aborted; what was dropped by then is. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds of versions to keep. Default: the database's `retentionMs`. */
+  /**
+   * Milliseconds of versions to keep. Default: the database's `retentionMs`. Less than that is safe where no request can be on
+   * its way for longer: on a store beyond this machine, where nobody else works on it.
+   */
   readonly retentionMs?: number | undefined;
   /** Told now and then how far it is. */
   readonly onProgress?: ((progress: CollectReport) => void) | undefined;
@@ -93,16 +99,18 @@ class Collection {
 
   /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads. */
   async #publish(oldestActive: number): Promise<number> {
-    const { environment, settings, oracle, active, safepoint } = this.#context;
+    const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
+    const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
     const latest = await oracle.latest();
-    const wanted = Math.min((environment.now() - retentionMs) * 1_000, latest, oldestActive, active.oldest());
+    const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, active.oldest());
     return safepoint.publish(Math.max(0, Math.floor(wanted)));
   }
 
-  /** Step 2. Whoever has cached an older safepoint has forgotten it after this. */
+  /** Step 2. Whoever has cached an older safepoint has forgotten it after this, and what this process still rolls forward is done. */
   async #quiesce(): Promise<void> {
-    const { safepoint, environment } = this.#context;
+    const { safepoint, environment, background, store } = this.#context;
+    if (store.capabilities.bulkMutations === true) await background.begun();
     if (safepoint.cacheMs > 0) await sleep(environment, safepoint.cacheMs * 2, this.#options.signal);
   }
 

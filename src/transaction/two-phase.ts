@@ -1,8 +1,9 @@
 import { backoffDelay, sleep } from "../environment/index.js";
 import { CommitOutcomeUnknownError, StoreError } from "../errors/index.js";
-import type { Mutation, MutationAnswer, RowMutation } from "../store/index.js";
+import type { Guard, Mutation, MutationAnswer, RowMutation } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
 import type { BufferedWrite } from "./buffer.js";
+import { mayGoInBulk } from "./bulk.js";
 import { type Chunk, divideIntoChunks } from "./chunks.js";
 import { conflict, explainConflict } from "./conflict.js";
 import type { Hint, TransactionContext } from "./context.js";
@@ -37,6 +38,8 @@ class TwoPhaseCommit {
   readonly #primary: CellAddress;
   /** Chunks whose prewrite was applied, or may have been. */
   readonly #locked = new Set<Chunk>();
+  /** When the first commit timestamp was asked for, by the monotonic clock. */
+  #askedAt: number | undefined;
 
   constructor(context: TransactionContext, request: CommitRequest) {
     this.#context = context;
@@ -190,6 +193,7 @@ class TwoPhaseCommit {
   #takeTimestamp(): Promise<number> {
     const { signal } = this.#request;
     const info = { startTimestamp: this.#request.start, label: this.#request.label };
+    this.#askedAt ??= this.#context.environment.monotonic();
     return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
   }
 
@@ -352,11 +356,19 @@ class TwoPhaseCommit {
         this.#context.store.mutate({
           table: chunk.table,
           row: chunk.row,
-          guards: [lockedGuard(first.column, this.#request.start)],
+          guards: this.#secondaryGuards(first),
           mutations: writes.flatMap((write) => this.#commitMutations(write, commit)),
         }),
       commit,
     );
+  }
+
+  /** None where many secondaries go in one request, and collection allows for it. */
+  #secondaryGuards(first: BufferedWrite): readonly Guard[] {
+    const { store, settings, environment } = this.#context;
+    const sinceAskedMs = environment.monotonic() - this.#askedAt!;
+    if (mayGoInBulk(store.capabilities, settings.retentionMs, sinceAskedMs)) return [];
+    return [lockedGuard(first.column, this.#request.start)];
   }
 
   /** Nobody depends on these: whoever meets a lock that is left finds the primary's word. */
@@ -375,7 +387,13 @@ class TwoPhaseCommit {
 
   #step<T>(name: StepName, cell: CellAddress, run: () => Promise<T>, commit?: number): Promise<T> {
     const { start, label } = this.#request;
-    const info = { startTimestamp: start, commitTimestamp: commit, cell: showCell(cell), label };
+    const info = {
+      startTimestamp: start,
+      commitTimestamp: commit,
+      cell: showCell(cell),
+      address: cell,
+      label,
+    };
     return this.#context.hooks.step(name, info, run);
   }
 

@@ -146,7 +146,7 @@ describe("a mutation", () => {
     expect(await Promise.all(answered)).toEqual(["unknown", "unknown"]);
   });
 
-  it("of a row goes after the others of that row, and those of one turn together", async () => {
+  it("of one turn go together, several of a row as one", async () => {
     const handler: Handler = ({ entries }) =>
       answers({ entries: (entries as unknown[]).map((_, index) => ({ index, status: {} })) });
     const { service, store } = await open({ MutateRows: handler, MutateRow: () => ({}) }, { gather: true });
@@ -154,12 +154,32 @@ describe("a mutation", () => {
     expect(new Set(await Promise.all(answered))).toEqual(new Set(["applied"]));
     const rows = service.calls.flatMap(({ method, request }) =>
       method === "MutateRows"
-        ? [(request.entries as { rowKey: Uint8Array }[]).map(({ rowKey }) => text(rowKey)).join("")]
+        ? (request.entries as { rowKey: Uint8Array; mutations: unknown[] }[]).map(
+            ({ rowKey, mutations }) => `${text(rowKey)}${mutations.length}`,
+          )
         : method === "MutateRow"
           ? [text(request.rowKey as Uint8Array)]
           : [],
     );
-    expect(rows).toEqual(["ab", "ac", "a"]);
+    expect(rows).toEqual(["a3", "b1", "c1"]);
+  });
+
+  it("of a row that is refused with others goes once more by itself", async () => {
+    const handler: Handler = ({ entries }) =>
+      answers({
+        entries: (entries as { mutations: unknown[] }[]).map(({ mutations }, index) => ({
+          index,
+          status: { code: mutations.length > 1 ? status.INVALID_ARGUMENT : status.OK },
+        })),
+      });
+    const alone: Handler = (_, { index }) => {
+      if (index === 1) throw new Failure(status.INVALID_ARGUMENT);
+      return {};
+    };
+    const { service, store } = await open({ MutateRows: handler, MutateRow: alone }, { gather: true });
+    const sent = ["a", "b", "a", "a"].map((row) => outcome(store.mutate(mutation(row, false))));
+    expect(await Promise.all(sent)).toEqual(["applied", "applied", "STORE", "applied"]);
+    expect(service.count("MutateRow")).toBe(3);
   });
 
   it("on a connection that answers nothing ends with the connection, and the next has a new one", async () => {

@@ -21,6 +21,9 @@ export interface PlainMutation {
   readonly signal: AbortSignal | undefined;
 }
 
+/** What waits for one row: one entry of a request, and so one atomic step. */
+type Entry = readonly [Waiting, ...Waiting[]];
+
 interface Waiting extends PlainMutation {
   readonly bytes: number;
   sent: boolean;
@@ -39,7 +42,7 @@ export interface WritesOptions {
 
 /**
  * Mutations without guards. Those of one turn of the event loop go together, each row still by itself: atomic, and with an
- * answer of its own. Two of the same row go one after the other.
+ * answer of its own. Several of the same row are done as one, in their order.
  */
 export class GatheredWrites {
   readonly #options: WritesOptions;
@@ -76,39 +79,42 @@ export class GatheredWrites {
   }
 
   #sendQueue(queue: readonly Waiting[]): void {
-    let batch: Waiting[] = [];
-    let rows = new Set<string>();
+    let batch = new Map<string, [Waiting, ...Waiting[]]>();
     let mutations = 0;
     let bytes = 0;
-    const batches: Waiting[][] = [];
+    const batches = [batch];
     for (const each of queue) {
-      const row = Buffer.from(each.row).toString("latin1");
       const full =
-        batch.length >= most.rows ||
+        batch.size >= most.rows ||
         mutations + each.mutations.length > most.mutations ||
-        bytes + each.bytes > most.bytes ||
-        rows.has(row);
-      if (full && batch.length > 0) {
+        bytes + each.bytes > most.bytes;
+      if (full && batch.size > 0) {
+        [batch, mutations, bytes] = [new Map(), 0, 0];
         batches.push(batch);
-        [batch, rows, mutations, bytes] = [[], new Set(), 0, 0];
       }
-      batch.push(each);
-      rows.add(row);
+      const row = Buffer.from(each.row).toString("latin1");
+      const entry = batch.get(row);
+      if (entry === undefined) batch.set(row, [each]);
+      else entry.push(each);
       mutations += each.mutations.length;
       bytes += each.bytes;
     }
-    if (batch.length > 0) batches.push(batch);
-    this.#sendAll(batches).catch((error: unknown) => {
+    this.#sendAll(batches.map((each) => [...each.values()])).catch((error: unknown) => {
       for (const each of queue) each.reject(error);
     });
   }
 
-  async #sendAll(batches: readonly (readonly Waiting[])[]): Promise<void> {
+  async #sendAll(batches: readonly (readonly Entry[])[]): Promise<void> {
     for (const batch of batches) {
-      for (const each of batch) each.sent = true;
-      if (batch.length > 1) await this.#bulk(batch);
-      else await this.#single(batch[0]!).then(batch[0]!.resolve, batch[0]!.reject);
+      for (const entry of batch) for (const each of entry) each.sent = true;
+      const [first] = batch;
+      if (batch.length > 1 || first!.length > 1) await this.#bulk(batch);
+      else await this.#alone(first![0]);
     }
+  }
+
+  async #alone(waiting: Waiting): Promise<void> {
+    await this.#single(waiting).then(waiting.resolve, waiting.reject);
   }
 
   async #single({ table, row, mutations, signal }: PlainMutation): Promise<MutationAnswer> {
@@ -127,13 +133,17 @@ export class GatheredWrites {
     }
   }
 
-  async #bulk(batch: readonly Waiting[]): Promise<void> {
+  async #bulk(batch: readonly Entry[]): Promise<void> {
     const { transport, profile, deadlineMs, counts } = this.#options;
-    const { table } = batch[0]!;
+    const { table } = batch[0]![0];
     counts.bulk++;
     counts.bulkRows += batch.length;
     const answered = new Set<number>();
-    const entries = batch.map(({ row, mutations }) => ({ rowKey: encodeRow(row), mutations }));
+    const settling: Promise<void>[] = [];
+    const entries = batch.map((entry) => ({
+      rowKey: encodeRow(entry[0].row),
+      mutations: entry.flatMap(({ mutations }) => mutations),
+    }));
     let failure: unknown;
     try {
       const request = { tableName: table.path, appProfileId: profile, entries };
@@ -141,7 +151,9 @@ export class GatheredWrites {
         for (const entry of response.entries ?? []) {
           const index = entry.index === undefined ? 0 : fromInt64(entry.index);
           answered.add(index);
-          this.#answer(batch[index], entry.status?.code ?? status.OK, entry.status?.message ?? "");
+          settling.push(
+            this.#answer(batch[index] ?? [], entry.status?.code ?? status.OK, entry.status?.message ?? ""),
+          );
         }
         return true;
       });
@@ -150,15 +162,25 @@ export class GatheredWrites {
     }
     const code = codeOf(failure) ?? status.UNKNOWN;
     const said = failure instanceof Error ? failure.message : "";
-    for (const [index, each] of batch.entries()) if (!answered.has(index)) this.#answer(each, code, said);
+    for (const [index, entry] of batch.entries()) {
+      if (!answered.has(index)) settling.push(this.#answer(entry, code, said));
+    }
+    await Promise.all(settling);
   }
 
-  #answer(waiting: Waiting | undefined, code: number, said: string): void {
-    if (code === status.OK) waiting?.resolve("applied");
-    else if (isRefusal(code)) waiting?.reject(statusError(code, said, doing(waiting.table)));
-    else {
-      this.#options.counts.unknown++;
-      waiting?.resolve("unknown");
+  async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
+    // Who was refused for another one's sake goes once more by itself.
+    if (isRefusal(code) && entry.length > 1) {
+      for (const each of entry) await this.#alone(each);
+      return;
+    }
+    for (const each of entry) {
+      if (code === status.OK) each.resolve("applied");
+      else if (isRefusal(code)) each.reject(statusError(code, said, doing(each.table)));
+      else {
+        this.#options.counts.unknown++;
+        each.resolve("unknown");
+      }
     }
   }
 }

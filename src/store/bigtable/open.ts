@@ -7,6 +7,7 @@ import { BigtableStore } from "./store.js";
 import { Tables } from "./tables.js";
 import { Transport } from "./transport.js";
 
+/** What {@link openBigtableStore} takes. Everything has a default. */
 export interface BigtableStoreOptions {
   /** Time, randomness and timers. Default: the system's. */
   readonly environment?: Environment | undefined;

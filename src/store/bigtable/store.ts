@@ -68,7 +68,7 @@ export interface Setting {
 /** See `openBigtableStore`. */
 export class BigtableStore implements RowStore {
   readonly description: string;
-  readonly capabilities = capabilities;
+  readonly capabilities: StoreCapabilities;
   readonly atomic = undefined;
   readonly #setting: Setting;
   readonly #counts = noCounts();
@@ -82,6 +82,7 @@ export class BigtableStore implements RowStore {
   constructor(setting: Setting) {
     this.#setting = setting;
     const { place, transport, environment, gather, deadlineMs, retryForMs } = setting;
+    this.capabilities = Object.freeze({ ...capabilities, bulkMutations: gather });
     this.description = showLocation(place);
     const shared = { transport, profile: place.profile, environment, deadlineMs, counts: this.#counts };
     this.#rows = new Rows({ ...shared, retryForMs, isClosing: () => this.#closing !== undefined });

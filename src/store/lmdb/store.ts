@@ -26,6 +26,7 @@ import { splitPoints } from "./split.js";
 import { readCounter } from "./state.js";
 import { folderStatistics } from "./statistics.js";
 
+/** What {@link openLmdbStore} takes. Everything has a default. */
 export interface LmdbStoreOptions {
   /** Where time comes from. Of several stores on one folder in one process, the first one's holds. Default: the system's. */
   readonly environment?: Environment | undefined;

@@ -25,6 +25,7 @@ import type {
 import { apply, failedGuard, rejection, type Tables } from "./mutate.js";
 import { type PageLimits, readRange, readRaw, readRow } from "./read.js";
 
+/** What {@link memoryStore} takes. Everything has a default. */
 export interface MemoryStoreOptions {
   /** Where the time of the counter comes from. Default: the system's clock. */
   readonly environment?: Environment | undefined;
@@ -36,6 +37,8 @@ export interface MemoryStoreOptions {
   readonly inlineBytes?: number | undefined;
   /** The most guards and mutations of one row mutation. Default: 1,000. */
   readonly mutationCells?: number | undefined;
+  /** Whether to declare that mutations without guards go in bulk; they are applied at once all the same. Default: false. */
+  readonly bulkMutations?: boolean | undefined;
   /** The most cells of a page. Default: 1,000. */
   readonly pageCells?: number | undefined;
 }
@@ -76,6 +79,7 @@ class MemoryStore implements RowStore {
       reverseScans: options.reverseScans ?? true,
       mutationCells: options.mutationCells ?? 1_000,
       inlineBytes: options.inlineBytes ?? 64,
+      bulkMutations: options.bulkMutations ?? false,
       durable: false,
       shared: false,
     });

@@ -4,6 +4,7 @@ import type { Observer } from "../../observer/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { SeededRandom } from "../world/index.js";
 
+/** How another database of a simulated client is opened. */
 export interface OpenAnotherOptions {
   /** What it hosts. Default: the workload's. */
   readonly observers?: readonly Observer[] | undefined;

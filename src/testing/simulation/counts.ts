@@ -39,6 +39,7 @@ export interface SimulationCounts {
   readonly faults: Record<FaultKind, number>;
 }
 
+/** Counts of nothing, to add to. */
 export function noCounts(): SimulationCounts {
   return {
     runs: 0,

@@ -7,9 +7,13 @@ export const oracleFaults = ["oracleStop", "oraclePause", "oracleCut", "oracleCl
 /** What may be wrong from the beginning. */
 export const clockFaults = ["clockOffset", "clockDrift"] as const;
 
+/** What goes wrong between a process and its store. */
 export type NetworkFault = (typeof networkFaults)[number];
+/** What goes wrong with a process itself. */
 export type ProcessFault = (typeof processFaults)[number];
+/** What goes wrong with the oracle. */
 export type OracleFault = (typeof oracleFaults)[number];
+/** What goes wrong with the clock of a process. */
 export type ClockFault = (typeof clockFaults)[number];
 
 /**
@@ -28,6 +32,7 @@ export type ClockFault = (typeof clockFaults)[number];
  */
 export type FaultKind = NetworkFault | ProcessFault | OracleFault | ClockFault;
 
+/** Every fault that a simulation knows. */
 export const faultKinds: readonly FaultKind[] = [
   ...networkFaults,
   ...processFaults,

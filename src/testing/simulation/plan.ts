@@ -18,6 +18,7 @@ import { type Clocks, trueClocks } from "./machine.js";
  */
 export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected";
 
+/** Every kind of store that a simulation knows. */
 export const simulatedStores: readonly SimulatedStore[] = [
   "one-phase",
   "two-phase",
@@ -52,6 +53,8 @@ export interface Plan {
   readonly inlineBytes: number;
   readonly mutationCells: number;
   readonly pageCells: number;
+  /** Whether the store declares bulk mutations, so that secondaries go without guards. */
+  readonly bulkMutations: boolean;
   readonly leaseMs: number;
   readonly knowsProcesses: boolean;
   /** Whether every read is compared; else the quickest way of reading is taken. */
@@ -98,6 +101,7 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   // A store of rows rests on it that nothing arrives later than the retention; clocks that differ shorten it.
   const leastRetentionMs = store === "one-phase" ? 0 : mostDelayMs + errors.worstMs;
   const collects = settings.chance(0.5);
+  const bulkMutations = isOfRows && random.fork("bulk").chance(0.7);
   const plan = {
     store,
     commits: draws(options.clients, () => commitOf(settings, store)),
@@ -110,6 +114,7 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
     inlineBytes: settings.pick([4, 64]),
     mutationCells: settings.pick([1_000, 1_000, 12]),
     pageCells: settings.pick([1_000, 1_000, 3]),
+    bulkMutations,
     leaseMs: logUniform(settings, 1_000, 4_000),
     knowsProcesses: settings.chance(0.3),
     watchesReads: settings.chance(0.7),

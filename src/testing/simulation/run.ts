@@ -118,13 +118,14 @@ export class Run {
   }
 
   #memory(): RowStore {
-    const { store, inlineBytes, mutationCells, pageCells } = this.#plan;
+    const { store, inlineBytes, mutationCells, pageCells, bulkMutations } = this.#plan;
     return memoryStore({
       environment: new Machine(this.#world, "store"),
       atomicBatches: store !== "rows" && store !== "elected",
       inlineBytes,
       mutationCells,
       pageCells,
+      bulkMutations,
     });
   }
 

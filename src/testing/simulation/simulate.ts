@@ -9,6 +9,7 @@ import { Run } from "./run.js";
 import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 
+/** How much is simulated, and with what. Everything has a default. */
 export interface SimulationSettings {
   /** Decides everything that is drawn. Default: `"1"`. */
   readonly seed?: string | undefined;
@@ -48,6 +49,7 @@ export interface SimulationFailure {
   readonly shortened: ShortenedRun | undefined;
 }
 
+/** What a simulation came to. */
 export interface SimulationReport {
   readonly counts: SimulationCounts;
   /** The first failure, at which the simulation ended. */

@@ -103,8 +103,8 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: twoPhase,
-        find: "guards: [lockedGuard(first.column, this.#request.start)],",
-        replace: "guards: [],",
+        find: "return [lockedGuard(first.column, this.#request.start)];",
+        replace: "return [];",
       },
     ],
     killedBy: "collectionOfDeleted",
