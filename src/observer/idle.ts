@@ -21,6 +21,7 @@ export interface IdleOptions {
   readonly onProgress?: ((progress: DrainProgress) => void) | undefined;
 }
 
+/** What `db.drain` and `db.idle` take. Everything has a default. */
 export type DrainOptions = IdleOptions;
 
 interface UntilIdleOptions extends IdleOptions {
@@ -95,7 +96,7 @@ async function areOrphans(
 ): Promise<boolean> {
   await pool.sessions.refresh();
   const again = await surveyHints(pool, signal, stillness);
-  if (again.busy) return false;
+  if (again.busy || again.mayBeRun) return false;
   if (again.orphans.size > 0 && refuseOrphans) throw orphansError(again);
   return again.isSnapshot && pool.board.isQuiet;
 }

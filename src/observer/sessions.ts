@@ -24,6 +24,8 @@ const refreshMsForEach = 10;
 const stillMs = 1.2 * beatMs;
 /** Nobody is cleared away whose record did not stand still for so long, by the clock of who clears it away. */
 const certainMs = 1.5 * beatMs;
+/** One that looks dead, and whose end nobody knows of, may be back: for so long since its last sign of life. */
+const patienceMs = 3 * timeToLiveMs;
 /** How long the cluster is waited for between signs of life, and by a worker that begins. */
 const askMs = 500;
 const joinMs = 2_000;
@@ -111,6 +113,21 @@ export class Sessions implements Liveness {
       .map(([session]) => session);
     if (this.#hosted[observer] === version) hosting.push(this.session);
     return hosting;
+  }
+
+  /**
+   * Whether a session that shows no signs of life runs this version of an observer, and may be back: its machine may be too busy for them, or have stood still.
+   * Not one whose process has ended, or that the cluster has seen end.
+   */
+  mayHost(observer: string, version: number): boolean {
+    const now = this.#environment.monotonic();
+    return [...this.#others].some(([session, record]) => {
+      if (record.observers[observer] !== version || this.#said.get(session) === false) return false;
+      if (this.#environment.isRunning(record.process) === false) return false;
+      if (this.#sightings.hasChanged(session))
+        return this.#sightings.unchangedMs(session, now) < patienceMs;
+      return record.expires + patienceMs - timeToLiveMs > this.#environment.now();
+    });
   }
 
   /** How many are recorded, by what was last read, this one among them. */

@@ -9,6 +9,8 @@ export interface Survey {
   readonly busy: boolean;
   /** Hints of registered observers that nobody runs, by observer. */
   readonly orphans: ReadonlyMap<string, number>;
+  /** Some of them were run by one who shows no signs of life, and may be back. */
+  readonly mayBeRun: boolean;
   /** Whether it was as good as one look at one moment: nothing ran between its beginning and its end. */
   readonly isSnapshot: boolean;
 }
@@ -20,7 +22,12 @@ interface Counted {
 }
 
 const pageHints = 1_000;
-const busy: Survey = Object.freeze({ busy: true, orphans: new Map<string, number>(), isSnapshot: false });
+const busy: Survey = Object.freeze({
+  busy: true,
+  orphans: new Map<string, number>(),
+  mayBeRun: false,
+  isSnapshot: false,
+});
 
 /** Looks at the hints of all observers. */
 export async function surveyHints(
@@ -37,13 +44,16 @@ export async function surveyHints(
   // Read after the hints: their observers were registered before them.
   const { observers } = await freshView(pool, counts.keys());
   const orphans = new Map<string, number>();
+  let mayBeRun = false;
   for (const [observer, count] of counts) {
     const registered = observers.get(observer);
     if (registered === undefined) continue;
-    if (isRun(pool, observer, registered.record.version)) return busy;
+    const { version } = registered.record;
+    if (isRun(pool, observer, version)) return busy;
     orphans.set(observer, count);
+    mayBeRun ||= pool.sessions.mayHost(observer, version);
   }
-  return { busy: false, orphans, isSnapshot };
+  return { busy: false, orphans, mayBeRun, isSnapshot };
 }
 
 /** Undefined where one is of an observer that, by what is known of the registry, is run. */
