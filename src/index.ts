@@ -20,6 +20,9 @@ export {
   CommitOutcomeUnknownError,
   type ConflictDetails,
   ConflictError,
+  type CoordinatorDetails,
+  CoordinatorError,
+  type CoordinatorFault,
   type ErrorCode,
   type ErrorDetails,
   ExportDamagedError,
@@ -43,6 +46,9 @@ export {
 } from "./errors/index.js";
 export {
   type Cause,
+  type CommitIdGenerator,
+  type CommitSpanIds,
+  commitIdGenerator,
   type Distribution,
   distributionBounds,
   type EventCell,
@@ -50,6 +56,7 @@ export {
   type EventMap,
   type EventName,
   eventCatalogue,
+  type IdGenerator,
   type MetricDescription,
   type MetricSample,
   type MetricsSnapshot,
@@ -58,8 +65,12 @@ export {
   prometheusText,
   type RequestKind,
   type RequestMetrics,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
   type TraceOptions,
   type Tracer,
+  type TransactionSpan,
   traceDatabase,
 } from "./events/index.js";
 export {

@@ -1,4 +1,5 @@
 /** The command: loads sources, keeps the index, and serves search. See `options.ts`. */
+import { readFile } from "node:fs/promises";
 import { CommanderError } from "commander";
 import { InvalidArgumentError, PercolatorError } from "percolatordb";
 import { MemoryWatch } from "./load/memory.js";
@@ -66,7 +67,7 @@ async function main(args: readonly string[]): Promise<ExitCode> {
     return interruption.happened ? interruption.exitCode : code;
   }
   const server = await session.serve();
-  console.log(`Search at ${server.url}`);
+  console.log(`Search at ${server.url}\nDashboard at ${server.dashboardUrl}`);
   // What went wrong with loading is no reason to end the search.
   const loading = session.loadAll(sources).catch(explain);
   await interruption.wait();
@@ -153,10 +154,15 @@ class Session {
   }
 
   async serve(): Promise<SearchServer> {
-    const { host, port } = this.#options;
+    const { host, port, data, dashboardTokenFile, dashboardWritable } = this.#options;
     return SearchServer.start(this.#index.db, {
       host,
       port,
+      dashboard: {
+        location: data,
+        token: dashboardTokenFile && (await readFile(dashboardTokenFile, "utf8")).trim(),
+        writable: dashboardWritable,
+      },
       activity: async () => ({
         loading: this.#progress.text,
         waiting: await this.#index.waiting(1_000),

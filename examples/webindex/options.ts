@@ -11,12 +11,16 @@ export interface Options {
   readonly host: string;
   readonly port: number;
   readonly concurrency: number;
+  readonly dashboardTokenFile: string | undefined;
+  readonly dashboardWritable: boolean;
 }
 
 /** Reads the command line; throws commander's error for what cannot be meant, after saying so. */
 export function readOptions(args: readonly string[]): Options {
   const command = new Command("webindex")
-    .description("Keeps a search index of web pages up to date, and serves it.")
+    .description(
+      "Keeps a search index of web pages up to date, and serves it, with the dashboard at /dashboard/.",
+    )
     .argument(
       "[source...]",
       "web archives (.warc, .warc.gz) and folders of HTML or Markdown, loaded in order; without any, the documentation of the packages under node_modules",
@@ -36,6 +40,11 @@ export function readOptions(args: readonly string[]): Options {
         .default(64)
         .argParser(concurrency),
     )
+    .option(
+      "--dashboard-token-file <file>",
+      "holds the token of the dashboard, which answers others than this machine by it alone",
+    )
+    .option("--dashboard-writable", "let the dashboard retry and discard what failed", false)
     .addHelpText("after", helpText)
     .exitOverride();
   command.parse(args, { from: "user" });

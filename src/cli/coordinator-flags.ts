@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { OpenOptions } from "../database/index.js";
 import type { Cli } from "./cli.js";
+import { readGiven, readToken } from "./token-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** What a command was told of the cluster's coordinator. */
@@ -57,7 +56,10 @@ export async function coordinatorOf(
   if (where === "none") return false;
   // A folder needs none, and is not looked into for one unasked.
   if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
-  const secrets = { token: await tokenOf(cli, flags.tokenFile), tls: await tlsOf(cli, flags) };
+  const secrets = {
+    token: await readToken(cli, "--token-file", flags.tokenFile),
+    tls: await tlsOf(cli, flags),
+  };
   if (where === "auto") return { start: true, ...secrets };
   if (where !== undefined) return { addresses: where.split(","), ...secrets };
   return secrets.token === undefined && secrets.tls === undefined ? undefined : secrets;
@@ -75,23 +77,6 @@ async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags
     cert: await read("--tls-cert", tlsCert),
     key: await read("--tls-key", tlsKey),
   };
-}
-
-/** The first token of a file: a coordinator's may hold several, while they are changed. */
-async function tokenOf(cli: Cli, file: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  const lines = (await readGiven(cli, "--token-file", file)).split(/\r?\n/).map((line) => line.trim());
-  const token = lines.find((line) => line !== "");
-  if (token !== undefined) return token;
-  throw new UsageError(`The file ${file} of --token-file holds no token.`);
-}
-
-async function readGiven(cli: Cli, option: string, file: string): Promise<string> {
-  try {
-    return await readFile(resolve(cli.io.cwd, file), "utf8");
-  } catch (error) {
-    throw new UsageError(`The file ${file} of ${option} cannot be read: ${(error as Error).message}`);
-  }
 }
 
 /** The flags as arguments, for another process of this program. */

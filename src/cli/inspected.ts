@@ -1,12 +1,5 @@
-import { decodeAcknowledgment } from "../observer/index.js";
-import {
-  formatValue,
-  isSystemPath,
-  type Json,
-  parsePath,
-  type TableDefinition,
-  valueToJson,
-} from "../schema/index.js";
+import { columnText, inspectedText, inspectedValue, statusText, writeText } from "../dashboard/index.js";
+import { type TableDefinition, valueToJson } from "../schema/index.js";
 import type { InspectedColumn } from "../transaction/index.js";
 import { layOut, oneLine } from "./layout.js";
 import { lockToJson } from "./lock-text.js";
@@ -15,9 +8,9 @@ import { formatDuration, showTimestamp } from "./time.js";
 /** What the protocol keeps of a column, as JSON. */
 export function inspectedToJson(table: TableDefinition, column: InspectedColumn): object {
   const value = (bytes: Uint8Array | undefined) =>
-    bytes === undefined ? {} : { value: jsonOf(table, column, bytes) };
+    bytes === undefined ? {} : { value: valueToJson(inspectedValue(table, column, bytes)) };
   return {
-    column: nameOf(column),
+    column: columnText(column.path),
     locks: column.locks.map(lockToJson),
     writes: column.writes.map(({ commitTimestamp, startTimestamp, kind, onePhase, value: bytes }) => ({
       commitTimestamp,
@@ -62,9 +55,9 @@ function versionsOf(
   inspected: InspectedColumn,
   nowMs: number,
 ): readonly VersionLine[] {
-  const column = nameOf(inspected);
+  const column = columnText(inspected.path);
   const show = (bytes: Uint8Array | undefined) =>
-    bytes === undefined ? "" : textOf(table, inspected, bytes);
+    bytes === undefined ? "" : inspectedText(table, inspected, bytes);
   return [
     ...inspected.locks.map((lock): VersionLine => {
       const primary = lock.isPrimary ? "primary" : "secondary";
@@ -72,8 +65,9 @@ function versionsOf(
       const holds = `${lock.kind}, ${primary}, refreshed ${age} ago by session ${lock.session}`;
       return { column, part: "lock", timestamp: lock.startTimestamp, holds };
     }),
-    ...inspected.writes.map(({ commitTimestamp, startTimestamp, kind, onePhase, value }): VersionLine => {
-      const how = `${kind} from ${startTimestamp}${onePhase ? ", one phase" : ""}`;
+    ...inspected.writes.map((write): VersionLine => {
+      const { commitTimestamp, value } = write;
+      const how = writeText(write);
       const holds = value === undefined ? how : `${how}: ${show(value)}`;
       return { column, part: "write", timestamp: commitTimestamp, holds };
     }),
@@ -85,39 +79,8 @@ function versionsOf(
         holds: show(value),
       }),
     ),
-    ...inspected.statuses.map(({ startTimestamp, status }): VersionLine => {
-      const holds = status.outcome === "committed" ? `committed at ${status.commit}` : "rolled back";
-      return { column, part: "txn", timestamp: startTimestamp, holds };
+    ...inspected.statuses.map((status): VersionLine => {
+      return { column, part: "txn", timestamp: status.startTimestamp, holds: statusText(status) };
     }),
   ];
-}
-
-/** A column as commands name it; of what an observer keeps: which, whose, and of what column. */
-function nameOf({ path }: InspectedColumn): string {
-  const { name, qualifier } = parsePath(path);
-  if (qualifier === undefined) return name;
-  if (!isSystemPath(path)) return `${name}:${qualifier}`;
-  const [observer, column, cell] = qualifier.split("\0");
-  return `${name} ${observer} ${cell === undefined ? column : `${column}:${cell}`}`;
-}
-
-function decoded(table: TableDefinition, { path }: InspectedColumn, bytes: Uint8Array): unknown {
-  const { name } = parsePath(path);
-  const codec = table.columns.get(name)?.codec;
-  try {
-    if (name === "~ack" || name === "~parked") return decodeAcknowledgment(bytes);
-    return codec === undefined ? bytes : codec.decode(bytes);
-  } catch {
-    // What cannot be decoded is what somebody inspects a row for.
-    return bytes;
-  }
-}
-
-function jsonOf(table: TableDefinition, column: InspectedColumn, bytes: Uint8Array): Json {
-  return valueToJson(decoded(table, column, bytes));
-}
-
-function textOf(table: TableDefinition, column: InspectedColumn, bytes: Uint8Array): string {
-  const codec = table.columns.get(parsePath(column.path).name)?.codec;
-  return formatValue(codec ?? "json", decoded(table, column, bytes));
 }

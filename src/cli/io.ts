@@ -24,12 +24,31 @@ export interface Io {
   readonly self?: readonly string[] | undefined;
   /** Where this process is one of several workers: tells the one that started it how far it is. */
   readonly report?: ((message: object) => void) | undefined;
+  /** The same: answers what that one asks, until the returned function is called. */
+  readonly answer?: ((answer: Answer) => () => void) | undefined;
   /** Calls `listener` for each signal, in place of what the process would do, until the returned function is called. */
   onSignal(listener: (signal: EndSignal) => void): () => void;
 }
 
+/** What a process says to what it was asked. */
+export type Answer = (question: unknown) => Promise<object>;
+
+/** A question to a worker that another process started, and the answer: each with a number. */
+export interface Question {
+  readonly ask: number;
+  readonly question: unknown;
+}
+
+export interface Answered {
+  readonly answered: number;
+  readonly answer?: object | undefined;
+  readonly error?: string | undefined;
+}
+
 /** Set in a worker that another process of this program has started: its number. */
 export const processVariable = "PERCOLATOR_PROCESS";
+/** Set beside it where that process serves the dashboard of all: its workers record what they do. */
+export const recordVariable = "PERCOLATOR_RECORD";
 
 /** What this process has. */
 export function systemIo(): Io {
@@ -44,6 +63,7 @@ export function systemIo(): Io {
     self:
       process.argv[1] === undefined ? undefined : [process.execPath, ...process.execArgv, process.argv[1]],
     report: isSupervised ? reportToParent : undefined,
+    answer: isSupervised ? answerParent : undefined,
     onSignal(listener) {
       // Without the process that started it, a worker ends as if it had been told to.
       const onGone = () => listener("SIGTERM");
@@ -52,6 +72,23 @@ export function systemIo(): Io {
       return () => process.off("SIGINT", listener).off("SIGTERM", listener).off("disconnect", onGone);
     },
   };
+}
+
+function answerParent(answer: Answer): () => void {
+  const onMessage = (message: unknown) => {
+    if (!isQuestion(message)) return;
+    const { ask: answered, question } = message;
+    answer(question).then(
+      (found) => reportToParent({ answered, answer: found } satisfies Answered),
+      (error: unknown) => reportToParent({ answered, error: String(error) } satisfies Answered),
+    );
+  };
+  process.on("message", onMessage);
+  return () => process.off("message", onMessage);
+}
+
+function isQuestion(message: unknown): message is Question {
+  return typeof message === "object" && message !== null && "ask" in message;
 }
 
 function reportToParent(message: object): void {

@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
+import { type KnownTables, knownTables } from "../dashboard/index.js";
 import { type Database, type OpenOptions, open } from "../database/index.js";
 import { sleep } from "../environment/index.js";
-import { type AnyTable, definition } from "../schema/index.js";
 import type { Cli } from "./cli.js";
 import { type CoordinatorFlags, coordinatorOf } from "./coordinator-flags.js";
 import { type App, loadApp } from "./module.js";
-import type { KnownTables } from "./target.js";
 import { UsageError } from "./usage-error.js";
 
 const lastMs = 1_000;
@@ -48,7 +47,7 @@ export async function withDatabase<T>(
     ...request.options?.(app),
   });
   try {
-    return await use({ db, app, ...(await knownTables(db, app)) });
+    return await use({ db, app, ...(await knownTables(db, app?.tables ?? [])) });
   } finally {
     await close(cli, db, request.abandon);
   }
@@ -75,11 +74,4 @@ export function placeOf(location: string, cwd: string): string {
   if (location.startsWith("file://")) return location;
   if (location.startsWith("file:")) return resolve(cwd, location.slice("file:".length));
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(location) ? location : resolve(cwd, location);
-}
-
-/** The tables of the module, which knows the codecs, before those that the database has recorded. */
-async function knownTables(db: Database, app: App | undefined): Promise<KnownTables> {
-  const tables = new Map<string, AnyTable>(await db.tables());
-  for (const table of app?.tables ?? []) tables.set(table[definition].name, table);
-  return { names: [...tables.keys()].sort(), table: (name) => tables.get(name) };
 }

@@ -1,10 +1,12 @@
 import { Command } from "commander";
+import { packageManifest } from "../dashboard/index.js";
 import type { AddCommand, Cli } from "./cli.js";
 import { addBackfill } from "./commands/backfill.js";
 import { addBench } from "./commands/bench.js";
 import { addCheck } from "./commands/check.js";
 import { addCompletion } from "./commands/completion.js";
 import { addCoordinator } from "./commands/coordinator.js";
+import { addDashboard } from "./commands/dashboard.js";
 import { addDelete } from "./commands/delete.js";
 import { addDoctor } from "./commands/doctor.js";
 import { addExport } from "./commands/export.js";
@@ -22,7 +24,6 @@ import { addSet } from "./commands/set.js";
 import { addStatus } from "./commands/status.js";
 import { addWait } from "./commands/wait.js";
 import { addWorker } from "./commands/worker.js";
-import { packageManifest } from "./manifest.js";
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
@@ -35,6 +36,7 @@ const commands: readonly AddCommand[] = [
   addInspect,
   addWorker,
   addCoordinator,
+  addDashboard,
   addStatus,
   addWait,
   addPending,

@@ -39,6 +39,10 @@ class TestWorker implements WorkerProcess {
     this.#end({ code, signal });
   }
 
+  ask(): Promise<object> {
+    return Promise.reject(new Error("nobody asks"));
+  }
+
   kill(signal: EndSignal | "SIGKILL"): void {
     this.signals.push(signal);
   }

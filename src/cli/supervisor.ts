@@ -12,6 +12,8 @@ export interface SupervisorOptions {
   readonly cli: Cli;
   /** How many are to run. */
   readonly processes: number;
+  /** Where the dashboard of all of them is served. */
+  readonly dashboard?: string | undefined;
   /** Starts the process of a number from 1. */
   readonly start: (number: number) => WorkerProcess;
   /** How long after a signal a process that has not ended is killed, in milliseconds. */
@@ -45,11 +47,17 @@ export class Supervisor {
     this.#progress = new Progress(options.cli);
   }
 
+  /** Those that run, by number. */
+  get running(): ReadonlyMap<number, WorkerProcess> {
+    return this.#running;
+  }
+
   /** Resolves when all have ended after a signal. */
   async run(): Promise<void> {
-    const { processes } = this.#options;
+    const { processes, dashboard } = this.#options;
     const { signal } = this.#cli;
-    await this.#tell("supervising", { processes }, `starting ${processText(processes)}`);
+    const served = dashboard === undefined ? "" : `; dashboard at ${dashboard}`;
+    await this.#tell("supervising", { processes, dashboard }, `starting ${processText(processes)}${served}`);
     if (this.#cli.err.isTerminal) this.#showProgress();
     const onSignal = () => this.#stop();
     signal.addEventListener("abort", onSignal, { once: true });

@@ -1,3 +1,4 @@
+import type { KnownTables } from "../dashboard/index.js";
 import {
   type AnyColumn,
   type AnyTable,
@@ -18,12 +19,6 @@ export type Target =
   | { readonly kind: "column"; readonly column: Column<unknown, unknown>; readonly defined: TableDefinition }
   | { readonly kind: "family"; readonly family: Family<unknown, unknown>; readonly defined: TableDefinition }
   | { readonly kind: "signal"; readonly signal: Signal<unknown>; readonly defined: TableDefinition };
-
-/** The tables that a command may name. */
-export interface KnownTables {
-  readonly names: readonly string[];
-  table(name: string): AnyTable | undefined;
-}
 
 /** A target's text taken apart: `documents`, `documents.contents`, `documents.anchors:QUALIFIER`. */
 interface TargetParts {

@@ -46,10 +46,17 @@ export class WorkerLog {
     if (cli.io.report !== undefined) this.#reportSoon();
   }
 
-  async started(worker: Worker, metrics: string | undefined): Promise<void> {
+  /** `served`: addresses, by what is there. */
+  async started(worker: Worker, served: Readonly<Record<string, string | undefined>>): Promise<void> {
     const { observers } = worker;
-    const served = metrics === undefined ? "" : `; metrics at ${metrics}`;
-    await this.#print("started", { observers, metrics }, `running ${observers.join(", ")}${served}`);
+    const places = Object.entries(served).flatMap(([what, url]) =>
+      url === undefined ? [] : `; ${what} at ${url}`,
+    );
+    await this.#print(
+      "started",
+      { observers, ...served },
+      `running ${observers.join(", ")}${places.join("")}`,
+    );
   }
 
   async stopping(worker: Worker): Promise<void> {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import type { EndSignal } from "./io.js";
-import { processVariable } from "./io.js";
+import { ClosedError, StoreError } from "../errors/index.js";
+import type { Answered, EndSignal, Question } from "./io.js";
+import { processVariable, recordVariable } from "./io.js";
 import { noRuns, type WorkerReport } from "./worker-log.js";
 
 /** How a process ended. */
@@ -21,6 +22,8 @@ export interface WorkerProcess {
   readonly ended: Promise<ProcessEnd>;
   /** How many runs it has made, by what it told last. */
   readonly runs: WorkerReport["runs"];
+  /** Asks it something; rejects where it has ended, or `signal` is aborted before it answers. */
+  ask(question: object, signal: AbortSignal): Promise<object>;
   kill(signal: EndSignal | "SIGKILL"): void;
 }
 
@@ -31,6 +34,8 @@ export interface WorkerProcessOptions {
   readonly number: number;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether it is to record what it does, for a dashboard. */
+  readonly isRecorded: boolean;
 }
 
 /** Characters of a line that are kept until its end comes; a longer one is divided. */
@@ -40,11 +45,12 @@ const mostOfLine = 2 ** 20;
  * Starts a process of a worker. It stands in a group of its own, so that a signal from the terminal reaches it through its
  * supervisor only, and once; when that is gone, it ends by itself.
  */
-export function startWorkerProcess({ args, number, cwd, env }: WorkerProcessOptions): WorkerProcess {
+export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
+  const { args, number, cwd, env, isRecorded } = options;
   const [command, ...rest] = args;
   const child = spawn(command!, rest, {
     cwd,
-    env: { ...env, [processVariable]: String(number) },
+    env: { ...env, [processVariable]: String(number), ...(isRecorded ? { [recordVariable]: "1" } : {}) },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
   });
@@ -56,6 +62,8 @@ class Child implements WorkerProcess {
   readonly errors: AsyncIterable<string>;
   readonly ended: Promise<ProcessEnd>;
   readonly #child: ChildProcess;
+  readonly #asked = new Map<number, (answered: Answered) => void>();
+  #questions = 0;
   #runs: WorkerReport["runs"] = noRuns;
 
   constructor(child: ChildProcess) {
@@ -64,6 +72,7 @@ class Child implements WorkerProcess {
     this.errors = linesOf(child.stderr!);
     child.on("message", (message) => {
       if (isReport(message)) this.#runs = message.runs;
+      else if (isAnswered(message)) this.#asked.get(message.answered)?.(message);
     });
     this.ended = new Promise((resolve) => {
       child.once("error", (error) => resolve({ code: undefined, signal: undefined, error }));
@@ -71,6 +80,30 @@ class Child implements WorkerProcess {
         resolve({ code: code ?? undefined, signal: signal ?? undefined });
       });
     });
+    void this.ended.then(() => {
+      for (const [answered, settle] of this.#asked) settle({ answered, error: "the process has ended" });
+    });
+  }
+
+  async ask(question: object, signal: AbortSignal): Promise<object> {
+    if (!this.#child.connected || signal.aborted)
+      throw new ClosedError("The process cannot be asked any more.");
+    const ask = ++this.#questions;
+    const onAbort = () => this.#asked.get(ask)?.({ answered: ask, error: "nobody waits any more" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const { answer, error } = await new Promise<Answered>((resolve) => {
+        this.#asked.set(ask, resolve);
+        this.#child.send({ ask, question } satisfies Question, (failure) => {
+          if (failure) resolve({ answered: ask, error: failure.message });
+        });
+      });
+      if (answer === undefined) throw new StoreError(`A process of the worker did not answer: ${error}.`);
+      return answer;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#asked.delete(ask);
+    }
   }
 
   get runs(): WorkerReport["runs"] {
@@ -84,6 +117,10 @@ class Child implements WorkerProcess {
 
 function isReport(message: unknown): message is WorkerReport {
   return typeof message === "object" && message !== null && "runs" in message;
+}
+
+function isAnswered(message: unknown): message is Answered {
+  return typeof message === "object" && message !== null && "answered" in message;
 }
 
 /** The lines of a stream, the last one also where it does not end. */

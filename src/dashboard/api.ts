@@ -305,6 +305,8 @@ export interface Workers {
     readonly memoryBytes: number | undefined;
   }[];
   readonly coordinator: { readonly address: string | undefined; readonly answers: boolean } | undefined;
+  /** Processes or named dashboards that did not say what they have seen, and why. */
+  readonly unheard?: readonly { readonly name: string; readonly error: string }[];
 }
 
 /** `GET api/heat?table=&metric=writes|conflicts|hints`: counts by key range (rows of the matrix) and time (its columns). */

@@ -1,3 +1,15 @@
+export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
 export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
-export { type MetricsServer, type MetricsServerOptions, serveMetrics } from "./metrics-server.js";
+export { packageManifest } from "./manifest.js";
+export type { MetricsServer, MetricsServerOptions } from "./metrics-server.js";
+export type { Report, ReportRequest } from "./recording/report.js";
+export type { DashboardOptions } from "./server/options.js";
+export type { DashboardServer } from "./server/server.js";
+export type { ReportSource } from "./sources/source.js";
+export { columnText } from "./text/cells.js";
+export { inspectedText, inspectedValue, statusText, writeText } from "./text/inspected.js";
+export { type KnownTables, knownTables, Tables } from "./text/tables.js";
+
+/** What serves and records, loaded when it is first used: most commands do neither. */
+export const loadServing = () => import("./serving.js");

@@ -3,7 +3,8 @@ import { type Database, open } from "../database/index.js";
 import { metricPrefix } from "../events/index.js";
 import { observer } from "../observer/index.js";
 import { table, text } from "../schema/index.js";
-import { gaugeCatalogue, type MetricsServer, serveMetrics } from "./index.js";
+import { gaugeCatalogue } from "./gauges.js";
+import { type MetricsServer, serveMetrics } from "./metrics-server.js";
 
 const pages = table("pages", { body: text(), title: text() });
 const titles = observer("titles", pages.body, (tx, { row, value }) => tx.set(pages.title, row, value ?? ""));

@@ -17,6 +17,7 @@ import {
   type PendingChange,
   type PendingOptions,
   parkedTable,
+  pendingOfRow,
   type Registry,
   retryParked,
   type SessionRecord,
@@ -197,6 +198,25 @@ export class Database {
   pending(options: PendingOptions = {}): AsyncIterable<PendingChange> {
     this.#open();
     return listPending(this.#registry, options);
+  }
+
+  /**
+   * The changes of one row that observers are due on.
+   *
+   * @internal
+   */
+  async pendingOf<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly PendingChange[]> {
+    this.#open();
+    return pendingOfRow(this.#registry, table[definition].name, encodeRow(table[definition], row));
+  }
+
+  /**
+   * Runs of observers that are under way in this process, and the rows that it has claimed where a cluster gives out claims.
+   *
+   * @internal
+   */
+  get activity(): { readonly running: number; readonly claims: number | undefined } {
+    return { running: this.#workers.running, claims: this.#workers.claims?.size };
   }
 
   /** The changes that were given up on after their last attempt. */

@@ -1,12 +1,14 @@
 import { InvalidArgumentError } from "../errors/index.js";
 import { dateToTimestamp, presentMoment, Snapshot, type TransactionContext } from "../transaction/index.js";
 
+/** What `db.snapshot` takes. Everything has a default. */
 export interface SnapshotOptions {
   /**
    * What to see: a timestamp, or a moment of wall time, within the retention and not in the future. Default: everything
    * that is committed.
    */
   readonly at?: number | Date | undefined;
+  /** Gives reads of the snapshot up when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

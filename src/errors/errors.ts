@@ -27,6 +27,7 @@ export type ErrorCode =
   | "CLOSED"
   | "INTERNAL";
 
+/** What every error may be given besides its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
 }

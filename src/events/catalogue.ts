@@ -203,6 +203,8 @@ export const eventCatalogue: Readonly<Record<EventName, string>> = {
   commit: "A transaction committed.",
   conflict: "A transaction met another's write or lock, and was not committed.",
   rollback: "A transaction was given up by its owner, or failed before its commit point.",
+  transaction:
+    "A transaction ended: with what it read, waited for and wrote, and when. Taken down only while somebody listens.",
   lockResolved: "A lock of another transaction stood in the way, and was dealt with.",
   backgroundFailure: "A step of work that nobody waits for failed; it is done again by whoever meets it.",
   hints: "Cells on which observers are due were committed by this process.",

@@ -13,6 +13,19 @@ export interface Cause {
   readonly commitTimestamp: number;
 }
 
+/** One stretch of a transaction. Stretches may overlap, as the prewrites of several rows do. */
+export interface TransactionSpan {
+  /** A read; a wait for another transaction's lock; a step of the commit. */
+  readonly kind: "read" | "wait" | "step";
+  /** Of a read `get` or `scan`; of a wait `lock`; of a step its name, such as `prewrite`. */
+  readonly name: string;
+  /** Milliseconds from the transaction's beginning. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Of a read of several cells the first one. */
+  readonly cell: EventCell | undefined;
+}
+
 /**
  * Every event of a database, in one typed map: what metrics, logs and dashboards are made from.
  * All times are milliseconds, all sizes bytes, unless the name says otherwise.
@@ -51,6 +64,42 @@ export interface EventMap {
     readonly durationMs: number;
     readonly cause: Cause | undefined;
     /** What its commit failed with; undefined where its owner gave it up. */
+    readonly error: unknown;
+  };
+  /**
+   * A transaction ended, with what it did: for timelines. Taken down only of those that begin while somebody listens; all its lists
+   * are bounded. A read of a whole row or of a range has the family's name for its column, or no bytes where it was of all columns.
+   */
+  transaction: {
+    readonly startTimestamp: number;
+    /** Undefined where it wrote nothing, or did not commit. */
+    readonly commitTimestamp: number | undefined;
+    readonly outcome: "committed" | "conflict" | "rolled back";
+    readonly label: string | undefined;
+    /** Where it committed something. */
+    readonly phases: 1 | 2 | undefined;
+    readonly durationMs: number;
+    readonly cause: Cause | undefined;
+    /** At most 128, and of reads no more than leaves room for the commit's steps. */
+    readonly spans: readonly TransactionSpan[];
+    /** How many cells and rows it read; `read`: the first 64 of them. */
+    readonly reads: number;
+    readonly read: readonly EventCell[];
+    /** How many cells it wrote or deleted, the observers' own records included; `written`: 64 of the user's. */
+    readonly cells: number;
+    readonly written: readonly EventCell[];
+    /** How many observers became due by it, each on one cell; `hinted`: 64 of those cells. */
+    readonly hints: number;
+    readonly hinted: readonly EventCell[];
+    readonly conflict:
+      | {
+          /** Undefined where it was met on a range. */
+          readonly cell: EventCell | undefined;
+          /** Start or commit timestamp of the transaction that stood in the way, where it is known. */
+          readonly winnerTimestamp: number | undefined;
+        }
+      | undefined;
+    /** What a rollback was due to; undefined where its owner gave it up. */
     readonly error: unknown;
   };
   /** A lock of another transaction stood in the way and was dealt with. */
@@ -105,5 +154,7 @@ export interface EventMap {
  */
 export type RequestKind = "read" | "scan" | "conditionalMutation" | "plainMutation" | "timestamp";
 
+/** The names of all events. */
 export type EventName = keyof EventMap;
+/** Is told of each event of a name: see `db.on`. */
 export type EventListener<N extends EventName> = (event: EventMap[N]) => void;

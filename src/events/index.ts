@@ -4,9 +4,18 @@ export {
   type MetricSample,
   metricCatalogue,
 } from "./catalogue.js";
+export { CommitIdGenerator, type CommitSpanIds, commitIdGenerator, type IdGenerator } from "./commit-ids.js";
 export { type Distribution, distributionBounds } from "./distribution.js";
 export { Emitter } from "./emitter.js";
-export type { Cause, EventCell, EventListener, EventMap, EventName, RequestKind } from "./events.js";
+export type {
+  Cause,
+  EventCell,
+  EventListener,
+  EventMap,
+  EventName,
+  RequestKind,
+  TransactionSpan,
+} from "./events.js";
 export { Metrics, type MetricsSnapshot, type ObserverMetrics, type RequestMetrics } from "./metrics.js";
 export { type ExposedMetric, metricPrefix, prometheusText } from "./prometheus.js";
 export {

@@ -4,10 +4,11 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/databases.js";
 import { type Database, open } from "../database/index.js";
 import { observer } from "../observer/index.js";
 import { table, text } from "../schema/index.js";
-import { traceDatabase } from "./index.js";
+import { commitIdGenerator, traceDatabase } from "./index.js";
 
 const pages = table("pages", { body: text(), title: text() });
 const titles = observer("titles", pages.body, (tx, { row, value }) => {
@@ -81,3 +82,71 @@ test("nothing is traced any more after it was stopped", async () => {
   await db.transact((tx) => tx.set(pages.body, "a", "Hello"));
   expect(spans("percolator.transaction")).toEqual([]);
 });
+
+/** Two connections to one folder, as of two processes: one writes, the other runs the observer. */
+async function acrossProcesses(areIdsInstalled: boolean) {
+  const folder = await temporaryFolder();
+  const exporter = new InMemorySpanExporter();
+  const connect = async () => {
+    const ids = commitIdGenerator(folder.path);
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+      ...(areIdsInstalled ? { idGenerator: ids } : {}),
+    });
+    const connection = await open(folder.path, { observers: [titles], collectEveryMs: 0 });
+    traceDatabase(connection, provider.getTracer("test"), { ids });
+    return connection;
+  };
+  const [writer, worker] = [await connect(), await connect()];
+  try {
+    for (const row of ["a", "b"]) await writer.transact((tx) => tx.set(pages.body, row, "Hello"));
+    await worker.drain();
+  } finally {
+    await worker.close();
+    await writer.close();
+    await folder.remove();
+  }
+  return (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
+}
+
+test("a run is linked to the commit of another process, and that to its transaction", async () => {
+  const spans = await acrossProcesses(true);
+  const [commits, transactions] = [spans("percolator.commit"), spans("percolator.transaction")];
+  expect(commits).toHaveLength(2);
+  for (const run of spans("percolator.run titles")) {
+    const timestamp = run.attributes["percolator.cause.commit_timestamp"];
+    const of = (span: { attributes: Record<string, unknown> }) =>
+      span.attributes["percolator.commit_timestamp"] === timestamp;
+    const [commit, transaction] = [commits.find(of)!, transactions.find(of)!];
+    expect(run.links.map(({ context }) => idsOf(context))).toEqual([idsOf(commit.spanContext())]);
+    expect(commit.links.map(({ context }) => idsOf(context))).toEqual([idsOf(transaction.spanContext())]);
+    expect(commit.parentSpanContext).toBeUndefined();
+  }
+  const drawn = [...transactions, ...spans("percolator.run titles")].map((span) => span.spanContext().spanId);
+  expect(new Set(drawn).size).toBe(drawn.length);
+});
+
+test("nothing is linked to what a tracer without the id generator could not have made", async () => {
+  const spans = await acrossProcesses(false);
+  expect(spans("percolator.commit").length).toBeLessThanOrEqual(1);
+  expect(spans("percolator.transaction").flatMap(({ links }) => links)).toEqual([]);
+});
+
+test("ids of commits follow from the database and the timestamp, and all others are drawn", () => {
+  const [one, same, other] = ["a", "a", "b"].map((name) => commitIdGenerator(name));
+  expect(one!.of(1)).toEqual(same!.of(1));
+  expect(one!.of(1)).not.toEqual(one!.of(2));
+  expect(one!.of(1)).not.toEqual(other!.of(1));
+  expect(one!.of(1)).toEqual({
+    traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+  });
+  expect(one!.generateTraceId()).toMatch(/^[0-9a-f]{32}$/);
+  expect(one!.generateSpanId()).not.toBe(one!.generateSpanId());
+  const given = commitIdGenerator("a", { generateTraceId: () => "trace", generateSpanId: () => "span" });
+  expect([given.generateTraceId(), given.generateSpanId()]).toEqual(["trace", "span"]);
+});
+
+function idsOf({ traceId, spanId }: { traceId: string; spanId: string }): readonly string[] {
+  return [traceId, spanId];
+}

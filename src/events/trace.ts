@@ -1,4 +1,6 @@
 import { systemEnvironment } from "../environment/index.js";
+import type { CommitIdGenerator } from "./commit-ids.js";
+import { CommitSpans } from "./commit-spans.js";
 import type { Cause, EventListener, EventMap, EventName } from "./events.js";
 
 /** The part of OpenTelemetry's tracer that is used: any of its versions fits, and none needs to be installed. */
@@ -8,6 +10,8 @@ export interface Tracer {
 
 export interface SpanOptions {
   readonly kind: number;
+  /** Begins a trace of its own, whatever span is active. */
+  readonly root?: boolean;
   /** Milliseconds since 1970. */
   readonly startTime: number;
   readonly attributes: Record<string, string | number>;
@@ -32,9 +36,12 @@ export interface EventSource {
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void;
 }
 
+/** What {@link traceDatabase} takes. Everything has a default. */
 export interface TraceOptions {
   /** Milliseconds since 1970, by which spans end. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
+  /** The id generator of the tracer's provider, where runs are to be linked to commits of other processes. */
+  readonly ids?: CommitIdGenerator | undefined;
 }
 
 const internal = 0;
@@ -45,8 +52,10 @@ const mostCauses = 10_000;
 /**
  * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned function is called. A run of an observer
  * is a transaction: its span is `percolator.run NAME`, and is linked to that of the transaction that made the change, where both were
- * in this process; across processes the attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say
- * which belong together. A span is the child of what is active where the commit is awaited.
+ * in this process. Across processes it is linked to a span `percolator.commit`, which every commit that observers are due on has where
+ * `ids` are given, and which is linked to the transaction's; without, the attributes `percolator.commit_timestamp` and
+ * `percolator.cause.commit_timestamp` say which belong together. A transaction's span is the child of what is active where the commit is
+ * awaited.
  *
  * @example
  * const stop = traceDatabase(db, trace.getTracer("my-app"));
@@ -54,6 +63,7 @@ const mostCauses = 10_000;
 export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOptions = {}): () => void {
   const now = options.now ?? (() => systemEnvironment.now());
   const causes = new Map<number, SpanContext>();
+  const commits = options.ids === undefined ? undefined : new CommitSpans(tracer, options.ids);
   const remember = (commitTimestamp: number, context: SpanContext) => {
     causes.set(commitTimestamp, context);
     if (causes.size > mostCauses) causes.delete(causes.keys().next().value!);
@@ -61,7 +71,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
   const span = (event: Ended, attributes: Record<string, string | number>) => {
     const { cause, label, startTimestamp, durationMs } = event;
     const endTime = now();
-    const context = cause && causes.get(cause.commitTimestamp);
+    const context = cause && (causes.get(cause.commitTimestamp) ?? commits?.contextOf(cause.commitTimestamp));
     const started = tracer.startSpan(
       cause === undefined ? "percolator.transaction" : `percolator.run ${cause.observer}`,
       {
@@ -114,6 +124,11 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
       started.end(endTime);
     }),
   ];
+  if (commits !== undefined) {
+    const make = ({ commitTimestamp }: EventMap["hints"]) =>
+      commits.make(commitTimestamp, now(), causes.get(commitTimestamp));
+    stops.push(db.on("hints", make));
+  }
   return () => {
     for (const stop of stops) stop();
   };

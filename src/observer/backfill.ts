@@ -27,6 +27,7 @@ export interface BackfillRange {
   readonly end?: unknown;
 }
 
+/** How far a backfill has come. */
 export interface BackfillProgress {
   /** Cells that were marked due, those of earlier calls that this one goes on with included. */
   readonly marked: number;
@@ -34,13 +35,17 @@ export interface BackfillProgress {
   readonly share: number | undefined;
 }
 
+/** What `db.backfill` takes. Everything has a default. */
 export interface BackfillOptions {
+  /** Which cells. Default: all of the column. */
   readonly range?: BackfillRange | undefined;
   /** Stops between two batches; a later call goes on from there. */
   readonly signal?: AbortSignal | undefined;
+  /** Told after each batch how far it is. */
   readonly onProgress?: ((progress: BackfillProgress) => void) | undefined;
 }
 
+/** What a backfill came to. */
 export interface BackfillReport {
   /** Cells that were marked due. */
   readonly marked: number;

@@ -27,7 +27,7 @@ export {
   retryParked,
 } from "./parked.js";
 export { parkedTable } from "./parked-entry.js";
-export { listPending, type PendingChange, type PendingOptions } from "./pending.js";
+export { listPending, type PendingChange, type PendingOptions, pendingOfRow } from "./pending.js";
 export { type PoolOptions, WorkerPool, type WorkOptions } from "./pool.js";
 export type { ObserverRecord, RegisteredObserver } from "./registered.js";
 export { Registry, type RegistryOptions } from "./registry.js";

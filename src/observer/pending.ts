@@ -1,7 +1,9 @@
-import { timestampToDate } from "../transaction/index.js";
+import { after, timestampToDate } from "../transaction/index.js";
 import { nameCell, type ObservedCell } from "./cell-of.js";
-import { hintPrefix, prefixRange, readHints } from "./hint.js";
+import { hintAddress, hintPrefix, prefixRange, readHints, type StandingHint } from "./hint.js";
+import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
+import type { RegistryView } from "./registry-view.js";
 
 /** A change that an observer has not handled yet. It may be under way, or done and its hint not yet gone. */
 export interface PendingChange extends ObservedCell {
@@ -39,19 +41,45 @@ export async function* listPending(
   do {
     const page = await readHints(store, { start, end: range.end }, pageHints, options.signal);
     const view = await registry.fresh();
-    for (const { observer, row, column, timestamp, state } of page.hints) {
-      const registered = view.observers.get(observer);
+    for (const hint of page.hints) {
+      const registered = view.observers.get(hint.observer);
       // What an unregistered observer left is nobody's.
-      if (registered === undefined) continue;
-      yield {
-        ...nameCell(view, registered, row, column),
-        since: timestampToDate(timestamp),
-        timestamp,
-        attempts: state.attempts,
-        notBefore: state.notBefore > 0 ? new Date(state.notBefore) : undefined,
-        lastError: state.error,
-      };
+      if (registered !== undefined) yield pendingChange(view, registered, hint);
     }
     start = page.next;
   } while (start !== undefined);
+}
+
+/** The changes of one row that wait for observers, at most 500 of each. */
+export async function pendingOfRow(
+  registry: Registry,
+  table: string,
+  row: Uint8Array,
+): Promise<readonly PendingChange[]> {
+  const view = await registry.fresh();
+  const pending: PendingChange[] = [];
+  for (const registered of view.observers.values()) {
+    if (registered.record.table !== table) continue;
+    const cell = { table, row, column: new Uint8Array(0) };
+    const { row: hintRow } = hintAddress(hintPrefix(registered.name), cell);
+    const range = { start: { row: hintRow }, end: after(hintRow) };
+    const { hints } = await readHints(registry.context.store, range, pageHints);
+    for (const hint of hints) pending.push(pendingChange(view, registered, hint));
+  }
+  return pending;
+}
+
+function pendingChange(
+  view: RegistryView,
+  registered: RegisteredObserver,
+  { row, column, timestamp, state }: StandingHint,
+): PendingChange {
+  return {
+    ...nameCell(view, registered, row, column),
+    since: timestampToDate(timestamp),
+    timestamp,
+    attempts: state.attempts,
+    notBefore: state.notBefore > 0 ? new Date(state.notBefore) : undefined,
+    lastError: state.error,
+  };
 }

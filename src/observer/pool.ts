@@ -13,6 +13,7 @@ import { surveyHints } from "./survey.js";
 import { TaskBoard } from "./task-board.js";
 import { type StopOptions, Worker } from "./worker.js";
 
+/** What `db.work` takes. Everything has a default. */
 export interface WorkOptions {
   /** Which of the observers given to `open`, by themselves or by name. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
@@ -119,6 +120,13 @@ export class WorkerPool {
   /** An observer was unregistered: workers that start from now on do not run it. */
   forget(name: string): void {
     this.#hosted = this.#hosted.filter((observer) => observer.name !== name);
+  }
+
+  /** Runs under way, of all workers here. */
+  get running(): number {
+    let running = 0;
+    for (const worker of this.#workers.keys()) running += worker.running;
+    return running;
   }
 
   /** The observers that workers run here, by name. */

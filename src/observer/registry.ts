@@ -13,6 +13,7 @@ import {
   type TransactionContext,
 } from "../transaction/index.js";
 import type { Observer } from "./observer.js";
+import { OneAtATime } from "./one-at-a-time.js";
 import { distinctObservers, planRegistration, type RegistrationPlan } from "./registration.js";
 import {
   generationCell,
@@ -36,6 +37,8 @@ export interface RegistryOptions {
   /** What another one has read of the same store, so that it need not be read again. */
   readonly view?: RegistryView | undefined;
 }
+
+type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
 const mostAttempts = 100;
 const retrying = { initialMs: 2, maximumMs: 200 };
@@ -63,6 +66,8 @@ export class Registry implements Schemas, Notifications {
   /** A read under way, for all who need one meanwhile. */
   #asked: { readonly at: number; readonly answer: Promise<RegistryView> } | undefined;
   #lastKnown: TableDefinition | undefined;
+  /** Changes of one process would only conflict with each other. */
+  readonly #changes = new OneAtATime();
   /** When this process first saw each observer as it is registered now. */
   readonly #noticed = new Map<string, { readonly edition: string; readonly noticedAt: number }>();
 
@@ -183,13 +188,17 @@ export class Registry implements Schemas, Notifications {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const distinct = [...new Set(tables)];
-    const isEmpty = (plan: RegistrationPlan) => plan.tables.length === 0 && plan.observers.length === 0;
-    if (!isEmpty(planRegistration(await this.fresh(), distinct, observers))) {
-      await this.change(async (tx, view) => {
-        const plan = planRegistration(view, distinct, observers);
-        this.#write(tx, plan);
-        return !isEmpty(plan);
-      }, signal);
+    const isRecorded = (view: RegistryView) => isEmpty(planRegistration(view, distinct, observers));
+    if (!isRecorded(await this.fresh())) {
+      await this.#changes.run(async () => {
+        // Who was before may have recorded the same.
+        if (isRecorded(await this.current())) return;
+        await this.#change(async (tx, view) => {
+          const plan = planRegistration(view, distinct, observers);
+          this.#write(tx, plan);
+          return !isEmpty(plan);
+        }, signal);
+      });
     }
     for (const table of distinct) this.#known.add(table);
   }
@@ -212,12 +221,14 @@ export class Registry implements Schemas, Notifications {
 
   /**
    * Changes the registry in one transaction, which sees it as it then is. `run` says whether it wrote something; the
-   * generation then rises, so that two changes at the same time conflict and one of them is done again.
+   * generation then rises, so that two changes at the same time conflict and one of them is done again; those of one process
+   * wait for each other.
    */
-  async change(
-    run: (tx: CoreTransaction, view: RegistryView) => Promise<boolean>,
-    signal?: AbortSignal,
-  ): Promise<void> {
+  change(run: Change, signal?: AbortSignal): Promise<void> {
+    return this.#changes.run(() => this.#change(run, signal));
+  }
+
+  async #change(run: Change, signal: AbortSignal | undefined): Promise<void> {
     await this.retrying(async () => {
       const tx = await this.systemTransaction("registry", signal);
       try {
@@ -296,6 +307,10 @@ export class Registry implements Schemas, Notifications {
       if (this.#noticed.get(name)?.edition !== edition) this.#noticed.set(name, { edition, noticedAt });
     }
   }
+}
+
+function isEmpty(plan: RegistrationPlan): boolean {
+  return plan.tables.length === 0 && plan.observers.length === 0;
 }
 
 function isStale(error: unknown): boolean {

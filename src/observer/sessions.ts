@@ -124,8 +124,7 @@ export class Sessions implements Liveness {
     return [...this.#others].some(([session, record]) => {
       if (record.observers[observer] !== version || this.#said.get(session) === false) return false;
       if (this.#environment.isRunning(record.process) === false) return false;
-      if (this.#sightings.hasChanged(session))
-        return this.#sightings.unchangedMs(session, now) < patienceMs;
+      if (this.#sightings.hasChanged(session)) return this.#sightings.unchangedMs(session, now) < patienceMs;
       return record.expires + patienceMs - timeToLiveMs > this.#environment.now();
     });
   }

@@ -10,6 +10,7 @@ import { type HintScanner, ScanLoop } from "./scan-loop.js";
 import { Scanner } from "./scanner.js";
 import type { Task } from "./task.js";
 
+/** What {@link Worker.stop} takes. */
 export interface StopOptions {
   /** Milliseconds after which runs under way are given up; they are run again elsewhere or later. Default: never. */
   readonly timeoutMs?: number | undefined;

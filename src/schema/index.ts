@@ -47,10 +47,12 @@ export {
   encodeValue,
   valueErrorAt,
 } from "./position.js";
+export { parseCellRowText, parsePrefixText, parseRowText } from "./row-text.js";
 export { boolean, bytes, float, int, text } from "./scalars.js";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.js";
 export {
   type AnyTable,
+  bindTable,
   type ColumnDeclaration,
   type ColumnDeclarations,
   type FamilyDeclaration,

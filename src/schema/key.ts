@@ -26,7 +26,7 @@ export interface KeyCodec<K> {
   decodeRange(buffer: Buffer, start: number, end: number): K;
   /**
    * The bytes with which all keys begin that begin with `partial`: the start of a string, or the first parts of a tuple,
-   * each of them whole. Typed by {@link keyPrefix}.
+   * each of them whole. Typed by {@link KeyPrefix}.
    *
    * @throws InvalidKeyError if no key can begin so.
    */

@@ -17,8 +17,11 @@ export interface PathParts {
 
 /** Which cells of a family: those from `start` to `end` (exclusive), and of these those that begin with `prefix`. */
 export interface QualifierRange {
+  /** Qualifiers that begin so. */
   readonly prefix?: string | undefined;
+  /** First qualifier, inclusive. Default: the first. */
   readonly start?: string | undefined;
+  /** Qualifier after the last. Default: none. */
   readonly end?: string | undefined;
 }
 

@@ -24,6 +24,7 @@ export type ColumnDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | Si
 /** A table's columns by name. */
 export type ColumnDeclarations = Readonly<Record<string, ColumnDeclaration>>;
 
+/** What {@link table} takes besides columns. */
 export interface TableOptions<K> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;

@@ -27,7 +27,9 @@ export interface Problem {
   readonly message: string;
 }
 
+/** What `db.check` takes. Everything has a default. */
 export interface CheckOptions {
+  /** Ends the check when aborted. */
   readonly signal?: AbortSignal | undefined;
   /** Told now and then how many cells have been checked. */
   readonly onProgress?: ((cells: number) => void) | undefined;

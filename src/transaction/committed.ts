@@ -1,3 +1,5 @@
+import { type WriteForm, writeHeaderBytes } from "./records.js";
+
 /** A committed cell as a snapshot shows it. Its value is a part of the write record, and made into bytes when asked for. */
 export class CommittedCell {
   readonly column: Uint8Array;
@@ -27,4 +29,16 @@ export class CommittedCell {
 export interface CommittedRow {
   readonly row: Uint8Array;
   readonly cells: readonly CommittedCell[];
+}
+
+/** A copy of what may be lent. */
+export function keep(cell: CommittedCell): CommittedCell {
+  const { column, commit, value } = cell;
+  return value === undefined ? cell : new CommittedCell(column, commit, Buffer.from(value));
+}
+
+/** The cell of a write record that holds its value, or deletes. */
+export function committed(column: Uint8Array, commit: number, write: Buffer, form: WriteForm): CommittedCell {
+  const source = form === "delete" ? undefined : write;
+  return new CommittedCell(column, commit, source, writeHeaderBytes);
 }

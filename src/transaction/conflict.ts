@@ -39,6 +39,14 @@ export async function explainConflict(
   );
 }
 
+/** Where errors were met, by bytes; their own fields are words. */
+const places = new WeakMap<ConflictError, CellAddress>();
+
+/** The cell that a transaction conflicted on; undefined where that is not one cell. */
+export function conflictCell(error: ConflictError): CellAddress | undefined {
+  return places.get(error);
+}
+
 export function conflict(
   request: CommitRequest,
   cell: CellAddress,
@@ -46,7 +54,7 @@ export function conflict(
   how: string,
 ): ConflictError {
   const name = request.label === undefined ? "The transaction" : `The transaction "${request.label}"`;
-  return new ConflictError(
+  const error = new ConflictError(
     `${name} that started at ${request.start} conflicts on ${showCell(cell)}: another transaction ${how}. Nothing was ` +
       "written; run it again from the start (`db.transact` does so by itself).",
     {
@@ -57,4 +65,6 @@ export function conflict(
       ...(winner === undefined ? {} : { winnerTimestamp: winner }),
     },
   );
+  if (cell.table !== "") places.set(error, cell);
+  return error;
 }

@@ -5,10 +5,11 @@ import {
   InternalError,
   LimitExceededError,
 } from "../errors/index.js";
-import type { Cause } from "../events/index.js";
+import type { Cause, EventMap } from "../events/index.js";
 import type { MaybePromise, RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
+import { conflictCell } from "./conflict.js";
 import type { Hint, TransactionContext } from "./context.js";
 import { commitOnePhase } from "./one-phase.js";
 import type { CommitOutcome } from "./outcome.js";
@@ -16,8 +17,10 @@ import { findHints, putHints } from "./put-hints.js";
 import { ReadSet } from "./read-set.js";
 import { type ReaderOptions, SnapshotReader } from "./reader.js";
 import type { CommitRequest } from "./request.js";
+import { TransactionTrace, traced } from "./trace.js";
 import { commitTwoPhase } from "./two-phase.js";
 
+/** What a transaction may miss of others: `"snapshot"` lets write skew happen, `"serializable"` nothing. */
 export type Isolation = "snapshot" | "serializable";
 
 export interface CoreOptions {
@@ -48,6 +51,8 @@ export class CoreTransaction {
   readonly #extras: RowMutation[] = [];
   readonly #hints: Hint[] = [];
   readonly #begunAt: number;
+  /** Made where somebody listens. */
+  readonly #trace: TransactionTrace | undefined;
   #primary: CellAddress | undefined;
   #state: State = "open";
   #commitTimestamp: number | undefined;
@@ -69,7 +74,13 @@ export class CoreTransaction {
       options.onEnd?.();
     };
     this.#reads = options.isolation === "serializable" ? new ReadSet() : undefined;
-    const readerOptions: ReaderOptions = { signal: options.signal, recorder: this.#reads };
+    const isHeard = options.system !== true && context.events.heard("transaction");
+    this.#trace = isHeard ? new TransactionTrace(context.environment, this.#begunAt) : undefined;
+    const readerOptions: ReaderOptions = {
+      signal: options.signal,
+      recorder: this.#reads,
+      trace: this.#trace,
+    };
     this.reader = new SnapshotReader(context, start, readerOptions);
     this.buffer = new WriteBuffer(context.settings.transactionBytes);
   }
@@ -181,6 +192,7 @@ export class CoreTransaction {
     }
     this.#state = "committing";
     const committingAt = this.context.environment.monotonic();
+    this.#trace?.keepWrites(this.buffer);
     try {
       const cells = this.buffer.size;
       const outcome = await this.#commitBuffered();
@@ -212,7 +224,7 @@ export class CoreTransaction {
       label: this.#options.label,
       signal: this.#options.signal,
     };
-    const { context } = this;
+    const context = this.#trace?.around(this.context) ?? this.context;
     if (this.#phases === 1) {
       const { atomic } = context.store;
       if (atomic === undefined)
@@ -260,6 +272,8 @@ export class CoreTransaction {
       }
       if (outcome.hints.length > 0) context.notifications.committed(outcome.hints, outcome.commitTimestamp);
     }
+    this.#trace?.keepHints(outcome.hints);
+    this.#tellTransaction("committed");
     for (const run of this.#afterCommit) {
       try {
         run(outcome.commitTimestamp ?? startTimestamp);
@@ -274,7 +288,8 @@ export class CoreTransaction {
     else this.#reportRollback(error);
   }
 
-  #reportConflict({ table, row, column, winnerTimestamp }: ConflictError): void {
+  #reportConflict(error: ConflictError): void {
+    const { table, row, column, winnerTimestamp } = error;
     this.context.events.emit("conflict", {
       startTimestamp: this.startTimestamp,
       table,
@@ -285,6 +300,7 @@ export class CoreTransaction {
       durationMs: this.#lasted(),
       cause: this.#options.cause,
     });
+    this.#tellTransaction("conflict", error);
   }
 
   #reportRollback(error?: unknown): void {
@@ -294,6 +310,29 @@ export class CoreTransaction {
       durationMs: this.#lasted(),
       cause: this.#options.cause,
       error,
+    });
+    this.#tellTransaction("rolled back", error);
+  }
+
+  /** To those who listen, what was taken down. */
+  #tellTransaction(outcome: EventMap["transaction"]["outcome"], error?: unknown): void {
+    const trace = this.#trace;
+    if (trace === undefined) return;
+    trace.end();
+    this.context.events.emit("transaction", {
+      startTimestamp: this.startTimestamp,
+      commitTimestamp: this.#commitTimestamp,
+      outcome,
+      label: this.label,
+      phases: this.#commitTimestamp === undefined ? undefined : this.#phases,
+      durationMs: this.#lasted(),
+      cause: this.#options.cause,
+      ...traced(trace),
+      conflict:
+        error instanceof ConflictError
+          ? { cell: conflictCell(error), winnerTimestamp: error.winnerTimestamp }
+          : undefined,
+      error: outcome === "rolled back" ? error : undefined,
     });
   }
 
@@ -306,6 +345,7 @@ export class CoreTransaction {
   rollback(): void {
     if (this.#state !== "open") return;
     this.#state = "rolled back";
+    this.#trace?.keepWrites(this.buffer);
     this.#unregister();
     this.buffer.clear();
     this.#reportRollback();

@@ -14,13 +14,14 @@ import type {
 } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
 import { columnsBelow, columnsFrom } from "./column-parts.js";
-import { CommittedCell, type CommittedRow } from "./committed.js";
+import { CommittedCell, type CommittedRow, committed, keep } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import type { Foresight } from "./foresight.js";
 import { readCells } from "./raw.js";
-import { asBuffer, decodeWrite, type WriteForm, writeForm, writeHeaderBytes } from "./records.js";
-import { metLock, pushesPerTransaction, type Resolution } from "./resolve.js";
+import { asBuffer, decodeWrite, writeForm, writeHeaderBytes } from "./records.js";
+import { type MetLock, metLock, newResolution, type Resolution } from "./resolve.js";
 import { RowsAhead } from "./rows-ahead.js";
+import type { TransactionTrace } from "./trace.js";
 
 /** What a serializable transaction must see unchanged when it commits. */
 export interface ReadRange {
@@ -41,6 +42,8 @@ export interface ReaderOptions {
   readonly recorder?: ReadRecorder | undefined;
   /** Reads below the safepoint what collection keeps on purpose: `previous` of an observer. */
   readonly exempt?: boolean | undefined;
+  /** Takes down what is read and waited for, where somebody listens. */
+  readonly trace?: TransactionTrace | undefined;
 }
 
 const noOptions: ReaderOptions = Object.freeze({});
@@ -93,6 +96,22 @@ export class SnapshotReader {
     columns: Columns,
     decode: (bytes: Buffer, start: number, end: number) => V,
   ): MaybePromise<V | undefined> {
+    const { trace } = this.#options;
+    if (trace === undefined) return this.#value(table, row, columns, decode);
+    const fromMs = trace.now();
+    const value = this.#value(table, row, columns, decode);
+    const tell = () => trace.readRow(table, row, columns, fromMs);
+    if (value instanceof Promise) return value.finally(tell);
+    tell();
+    return value;
+  }
+
+  #value<V>(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    decode: (bytes: Buffer, start: number, end: number) => V,
+  ): MaybePromise<V | undefined> {
     this.#options.recorder?.row(table, row, columns);
     const page = this.#readFirst({ table, row, columns, at: this.timestamp });
     if (!(page instanceof Promise)) {
@@ -132,6 +151,8 @@ export class SnapshotReader {
     columns: Columns,
     limit?: number,
   ): Promise<{ readonly cells: readonly CommittedCell[]; readonly next: Uint8Array | undefined }> {
+    const { trace } = this.#options;
+    const fromMs = trace?.now() ?? 0;
     const read = { table, row, columns, at: this.timestamp, limit };
     const answer = this.#readFirst(read);
     const page = answer instanceof Promise ? await answer : answer;
@@ -139,6 +160,7 @@ export class SnapshotReader {
     this.#options.recorder?.row(table, row, next === undefined ? columns : columnsBelow(columns, next));
     const cells = await this.#settleRow(table, row, columns, page);
     this.#tell(table, row, columns, cells);
+    trace?.readRow(table, row, columns, fromMs);
     if (this.#context.fairness.isDue(cells.length)) await this.#context.fairness.turn();
     return { cells, next };
   }
@@ -151,6 +173,8 @@ export class SnapshotReader {
     read: Omit<RangeRead, "at">,
     ahead?: Promise<RangePage>,
   ): Promise<{ readonly rows: readonly CommittedRow[]; readonly next: Position | undefined }> {
+    const { trace } = this.#options;
+    const fromMs = trace?.now() ?? 0;
     const answer = ahead ?? this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(page.rows) ?? (await this.#settleRange(read, page));
@@ -158,6 +182,7 @@ export class SnapshotReader {
     // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
     await this.#checkSafepoint();
     for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);
+    trace?.readRange(read.table, read.start?.row, read.columns, rows, fromMs);
     return { rows, next: page.next };
   }
 
@@ -304,11 +329,17 @@ export class SnapshotReader {
     );
     if (locks.length > 0) {
       this.#resolution ??= newResolution(this.timestamp, this.#options.signal);
-      for (const lock of locks)
-        await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
+      for (const lock of locks) await this.#resolve(lock, this.#resolution);
       return undefined;
     }
     return await this.#fetchElsewhere(table, row, views);
+  }
+
+  async #resolve(lock: MetLock, resolution: Resolution): Promise<void> {
+    const { trace } = this.#options;
+    const fromMs = trace?.now() ?? 0;
+    await this.#context.resolver.resolveForRead(this.#context, lock, resolution);
+    trace?.span("wait", "lock", fromMs, lock.cell);
   }
 
   /** The cells of views without locks; values that stand in data cells, and did not come with them, are read. */
@@ -357,31 +388,8 @@ export class SnapshotReader {
   }
 }
 
-function newResolution(start: number, signal: AbortSignal | undefined): Resolution {
-  return {
-    start,
-    role: "reader",
-    signal,
-    passed: new Set(),
-    pushesLeft: pushesPerTransaction,
-    attempt: 0,
-  };
-}
-
 function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {
   return view.data.map((version) => ({ timestamp: version.timestamp, value: Buffer.from(version.value) }));
-}
-
-/** A copy of what may be lent. */
-function keep(cell: CommittedCell): CommittedCell {
-  const { column, commit, value } = cell;
-  return value === undefined ? cell : new CommittedCell(column, commit, Buffer.from(value));
-}
-
-/** The cell of a write record that holds its value, or deletes. */
-function committed(column: Uint8Array, commit: number, write: Buffer, form: WriteForm): CommittedCell {
-  const source = form === "delete" ? undefined : write;
-  return new CommittedCell(column, commit, source, writeHeaderBytes);
 }
 
 /** Whether every column that was asked for shows its newest write: then no collection can have touched the answer. */

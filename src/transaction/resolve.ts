@@ -31,6 +31,18 @@ export interface Resolution {
   attempt: number;
 }
 
+/** For a reader that has met no lock yet. */
+export function newResolution(start: number, signal: AbortSignal | undefined): Resolution {
+  return {
+    start,
+    role: "reader",
+    signal,
+    passed: new Set(),
+    pushesLeft: pushesPerTransaction,
+    attempt: 0,
+  };
+}
+
 /** How a lock was dealt with. `gone`: read again. `passed`: it may be ignored. `standing`: its owner lives. */
 export type ResolutionOutcome = "gone" | "passed" | "standing";
 

@@ -38,14 +38,15 @@ export class Snapshot extends View {
   /**
    * Every cell that users have in a table, in the order of rows and columns, as the store's bytes: for exports. Wide rows are
    * divided, so that what is held in memory is bounded. Each page's bytes are good until the next is asked for.
+   * `limit`: rows of a page.
    *
    * @internal
    */
-  async *cells(table: string, from?: Position): AsyncGenerator<readonly CommittedRow[]> {
+  async *cells(table: string, from?: Position, limit = rowsAtOnce): AsyncGenerator<readonly CommittedRow[]> {
     let start = from;
     do {
       this.assertReadable();
-      const page = await this.#reader.range({ table, start, columns: userColumns, limit: rowsAtOnce });
+      const page = await this.#reader.range({ table, start, columns: userColumns, limit });
       yield page.rows;
       start = page.next;
     } while (start !== undefined);

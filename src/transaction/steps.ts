@@ -25,6 +25,8 @@ export interface StepInfo {
   readonly commitTimestamp?: number | undefined;
   /** The place that is mutated, where there is one. */
   readonly cell?: string | undefined;
+  /** The same by its bytes, where it is a cell of the transaction itself. */
+  readonly address?: CellAddress | undefined;
   readonly label?: string | undefined;
 }
 
@@ -39,6 +41,7 @@ export interface ReadInfo {
   readonly value: Uint8Array | undefined;
 }
 
+/** Stands between a transaction and the steps of its commit: for tests. See `StepHooks` of `percolatordb/testing`. */
 export interface CommitHooks {
   /** Runs `run` and answers what it answered. */
   step<T>(name: StepName, info: StepInfo, run: () => Promise<T>): Promise<T>;

@@ -10,6 +10,7 @@ import { CoreTransaction, type Isolation } from "./core.js";
 import { deadline } from "./deadline.js";
 import { Transaction } from "./transaction.js";
 
+/** What `db.begin` takes. Everything has a default. */
 export interface TransactionOptions {
   /** `"snapshot"` (default) lets write skew happen; `"serializable"` prevents it, and conflicts on reads too. */
   readonly isolation?: Isolation | undefined;
@@ -21,6 +22,7 @@ export interface TransactionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What `db.transact` takes. Everything has a default. */
 export interface TransactOptions extends TransactionOptions {
   /** How often a transaction that conflicted is run again. Default: 100. */
   readonly retries?: number | undefined;

@@ -55,11 +55,13 @@ export interface EntriesOptions extends QualifierRange {
   readonly limit?: number | undefined;
 }
 
+/** A row with the value of the column that was scanned, or with its cells where a table was. */
 export interface ScanItem<K, V> {
   readonly row: K;
   readonly value: V;
 }
 
+/** A cell of a family, as `entries` gives it. */
 export interface Entry<V> {
   readonly qualifier: string;
   readonly value: V;

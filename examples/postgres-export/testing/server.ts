@@ -17,7 +17,10 @@ export interface PostgresServer {
 }
 
 /** A PostgreSQL server of its own in a temporary folder, reached by a socket in it. Throws where none is installed. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(
+  /** Besides, as `name=value`. */
+  { settings: more = [] }: { readonly settings?: readonly string[] | undefined } = {},
+): Promise<PostgresServer> {
   const programs = await findPrograms();
   const account = await serverAccount();
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-postgres-"));
@@ -28,7 +31,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   await run(join(programs, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
   const start = async () => {
     // Its output goes nowhere: a pipe that it inherits would never end.
-    const settings = `-k ${folder} -c listen_addresses=`;
+    const given = more.map((setting) => ` -c ${setting}`).join("");
+    const settings = `-k ${folder} -c listen_addresses=${given}`;
     await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", settings], options);
   };
   const end = (mode: string) =>

@@ -9,7 +9,7 @@ export function startPage(status: Status): Html {
   return frame({
     title: "Search",
     start: true,
-    content: html`<h1>Search ${count(status.pages, "page")}</h1>${form("")}${statusNote(status)}`,
+    content: html`<h1>Search ${count(status.pages, "page")}</h1>${form("")}${statusNote(status)}<p class="note"><a href="/dashboard/">Dashboard</a></p>`,
   });
 }
 

@@ -93,6 +93,18 @@ describe("the search server", () => {
     expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 0 });
   });
 
+  it("serves the dashboard on the same port", async () => {
+    expect(server.dashboardUrl).toBe(new URL("/dashboard/", server.url).href);
+    const response = await get("/dashboard/api/pipeline");
+    const { observers, tables } = (await response.json()) as Record<
+      "observers" | "tables",
+      { name: string }[]
+    >;
+    expect(observers.map(({ name }) => name)).toContain("extract");
+    expect(tables.map(({ name }) => name)).toContain("documents");
+    expect((await get("/dashboard/api/parked/retry", { method: "POST" })).status).toBe(403);
+  });
+
   it("refuses what it does not know", async () => {
     expect((await get("/nowhere")).status).toBe(404);
     expect((await get("/api/nowhere")).status).toBe(404);

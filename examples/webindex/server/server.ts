@@ -1,6 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Database } from "percolatordb";
+import {
+  type DashboardHandler,
+  type DashboardHandlerOptions,
+  dashboardHandler,
+} from "percolatordb/dashboard";
 import { unpackContents } from "../contents.js";
 import { readStatistics, search, searchLimits } from "../search/search.js";
 import { documents } from "../tables.js";
@@ -14,6 +19,8 @@ export interface ServerOptions {
   readonly host: string;
   /** 0 for any that is free. */
   readonly port: number;
+  /** Of the dashboard, which is served at {@link dashboardBase}. */
+  readonly dashboard?: Pick<DashboardHandlerOptions, "location" | "token" | "writable"> | undefined;
   /** What is going on besides. */
   readonly activity: () => Promise<Omit<Status, "pages">>;
   /** Told of what went wrong inside. */
@@ -21,6 +28,7 @@ export interface ServerOptions {
 }
 
 const longestQuery = 500;
+const dashboardBase = "/dashboard/";
 
 const headers = {
   "Content-Security-Policy": [
@@ -38,31 +46,49 @@ const headers = {
 /** An answer: a page, or a value as JSON. */
 type Answer = { readonly status: number } & ({ readonly page: Html } | { readonly json: unknown });
 
-/** The search page, and the same as JSON. */
+/** The search page, and the same as JSON; beside them the dashboard. */
 export class SearchServer {
   readonly #db: Database;
   readonly #options: ServerOptions;
   readonly #server: Server;
+  readonly #dashboard: DashboardHandler;
 
   private constructor(db: Database, options: ServerOptions) {
     this.#db = db;
     this.#options = options;
-    this.#server = createServer((request, response) => void this.#handle(request, response));
+    this.#dashboard = dashboardHandler(db, { ...options.dashboard, base: dashboardBase });
+    this.#server = createServer((request, response) => {
+      if (!this.#dashboard.handle(request, response)) void this.#handle(request, response);
+    });
     this.#server.requestTimeout = 30_000;
   }
 
   /** Rejects where the port cannot be had. */
   static async start(db: Database, options: ServerOptions): Promise<SearchServer> {
     const server = new SearchServer(db, options);
-    await new Promise<void>((resolve, reject) => {
-      server.#server.once("error", reject);
-      server.#server.listen(options.port, options.host, () => {
-        server.#server.off("error", reject);
-        server.#server.on("error", options.onError);
+    try {
+      await server.#listen();
+    } catch (error) {
+      server.#dashboard.close();
+      throw error;
+    }
+    return server;
+  }
+
+  #listen(): Promise<void> {
+    const { port, host, onError } = this.#options;
+    return new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        this.#server.on("error", onError);
         resolve();
       });
     });
-    return server;
+  }
+
+  get dashboardUrl(): string {
+    return new URL(dashboardBase, this.url).href;
   }
 
   get url(): string {
@@ -72,6 +98,7 @@ export class SearchServer {
 
   /** Answers what has been asked, and ends. */
   async stop(): Promise<void> {
+    this.#dashboard.close();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     const impatient = setTimeout(() => this.#server.closeAllConnections(), 2_000);

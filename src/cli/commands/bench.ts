@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { packageManifest } from "../../dashboard/index.js";
 import type { Database } from "../../database/index.js";
 import { throwIfAborted } from "../../errors/index.js";
 import { bytes, int, table } from "../../schema/index.js";
@@ -7,7 +8,6 @@ import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { layOut, layOutPairs, showBytes } from "../layout.js";
-import { packageManifest } from "../manifest.js";
 import { withDatabase } from "../open-database.js";
 import { Progress } from "../progress.js";
 import { formatDuration, parseCount, parseDuration } from "../time.js";

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type Coordinator, type CoordinatorTls, startCoordinator } from "../../coordinator/index.js";
+import type { Coordinator, CoordinatorTls } from "../../coordinator/index.js";
 import { openStore } from "../../database/index.js";
 import type { LeaderStatus } from "../../oracle/index.js";
+import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { oneLine } from "../layout.js";
@@ -57,6 +58,8 @@ export function addCoordinator(program: Command, cli: Cli): void {
 async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
   const { environment } = cli;
   const [tls, token] = [await tlsOf(cli, options), await tokensOf(cli, options.tokenFile)];
+  // gRPC is loaded where it is used: no other command needs it to say how it is used.
+  const { startCoordinator } = await import("../../coordinator/index.js");
   const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
   try {
     const log = new CoordinatorLog(cli);
@@ -87,13 +90,6 @@ async function serve(cli: Cli, coordinator: Coordinator, log: CoordinatorLog): P
     await coordinator.stop();
   }
   await log.stopped();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 async function tlsOf(

@@ -108,7 +108,8 @@ describe("export", () => {
   });
 
   it("goes to the standard output, and compressed where that is asked for", async () => {
-    const plain = await cli.run(["export", "data", "--at", String(Date.now() * 1_000 - 1)]);
+    const { timestamp } = (await cli.run(["export", "data", "one.jsonl", "--json"])).documents[0]!;
+    const plain = await cli.run(["export", "data", "--at", String(timestamp)]);
     expect(plain).toMatchObject({ code: 0, stderr: "" });
     expect(plain.documents.at(-1)).toMatchObject({ end: true });
     await cli.run(["export", "data", "all.jsonl.gz"]);

@@ -1,22 +1,32 @@
 import type { Command } from "commander";
-import { type MetricsServer, serveMetrics } from "../../dashboard/index.js";
+import {
+  type DashboardServer,
+  loadServing,
+  type MetricsServer,
+  type ReportRequest,
+  Tables,
+} from "../../dashboard/index.js";
 import type { Database, OpenOptions } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import type { Worker } from "../../observer/index.js";
+import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags, coordinatorArguments } from "../coordinator-flags.js";
+import { addDashboardFlags, type DashboardFlags, dashboardOptions } from "../dashboard-flags.js";
 import { exitCodes } from "../exit.js";
-import { processVariable } from "../io.js";
+import { processVariable, recordVariable } from "../io.js";
+import { type ListenAddress, listenText, parseListen } from "../listen.js";
 import type { App } from "../module.js";
-import { withDatabase } from "../open-database.js";
+import { type OpenedDatabase, withDatabase } from "../open-database.js";
+import { ProcessesSource } from "../processes-source.js";
 import { Supervisor } from "../supervisor.js";
 import { parseCount, parseDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
 import { WorkerLog } from "../worker-log.js";
 import { startWorkerProcess } from "../worker-process.js";
 
-interface WorkerOptions extends CoordinatorFlags {
+interface WorkerOptions extends CoordinatorFlags, DashboardFlags {
   readonly json?: boolean | undefined;
   readonly processes?: number | undefined;
   readonly concurrency?: number | undefined;
@@ -24,12 +34,6 @@ interface WorkerOptions extends CoordinatorFlags {
   readonly retention?: number | undefined;
   readonly drainDeadline: number;
   readonly metrics?: ListenAddress | undefined;
-}
-
-/** Where metrics are served: by default on loopback. */
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
@@ -48,16 +52,17 @@ export function addWorker(program: Command, cli: Cli): void {
     examples: [
       "worker ./data ./app.ts",
       "worker ./data ./app.ts --processes 4",
+      "worker ./data ./app.ts --dashboard 4180",
       "worker ./data ./app.js --concurrency 16 --observer cluster --observer titles",
       "worker bigtable://project/instance ./app.js --coordinator 10.0.0.7:4100 --token-file token",
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
-      'A line for each event, with "event" and "time": started {"observers","metrics"} (its address, with --metrics), failed and timeout and parked',
+      'A line for each event, with "event" and "time": started {"observers","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
       '{"observer","attempts","error"}, backgroundFailure {"doing","error"}, stopping {"signal","running"}, abandoned',
       '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
       'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
-      'there are supervising {"processes"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
+      'there are supervising {"processes","dashboard"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
       '{"processes","runs","restarts"}.',
     ],
     exit: [
@@ -83,21 +88,14 @@ export function addWorker(program: Command, cli: Cli): void {
     .option(
       "--metrics <[host:]port>",
       "serve /metrics to Prometheus there; with --processes each takes the next port (default host: 127.0.0.1)",
-      parsedBy(parseListen),
+      parsedBy(parseListen("--metrics")),
     );
+  addDashboardFlags(command);
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
     options.processes === undefined
       ? workHere(cli, location, app, options)
       : supervise(cli, location, app, options.processes, options),
   );
-}
-
-function parseListen(text: string): ListenAddress {
-  const found = /^(?:(?:\[([0-9a-f:.%]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
-  const port = Number(found?.[3]);
-  if (found === null || port > 65_535)
-    throw new UsageError(`--metrics takes PORT or HOST:PORT, such as 9464, not ${JSON.stringify(text)}.`);
-  return { host: found[1] ?? found[2] ?? "127.0.0.1", port };
 }
 
 /** Where this process serves its metrics; of several, each has a port of its own. */
@@ -109,7 +107,8 @@ async function startMetrics(
   if (options.metrics === undefined) return undefined;
   const { host, port } = options.metrics;
   const number = Number(cli.io.env?.[processVariable] ?? 1);
-  return serveMetrics(db, {
+  const { serveMetrics } = await loadServing();
+  return await serveMetrics(db, {
     host,
     port: port === 0 ? 0 : port + number - 1,
     labels: { process: String(number) },
@@ -131,7 +130,7 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
     abandon: abandon.signal,
     options: (loaded: App | undefined) => checkApp(app, loaded, options),
   };
-  await withDatabase(cli, request, ({ db }) => work(cli, db, options, abandon));
+  await withDatabase(cli, request, (opened) => work(cli, location, opened, options, abandon));
 }
 
 function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
@@ -153,26 +152,59 @@ function checkNames(names: readonly string[], observers: readonly { readonly nam
   );
 }
 
-async function work(cli: Cli, db: Database, options: WorkerOptions, abandon: AbortController): Promise<void> {
+async function work(
+  cli: Cli,
+  location: string,
+  opened: OpenedDatabase,
+  options: WorkerOptions,
+  abandon: AbortController,
+): Promise<void> {
+  const { db } = opened;
   const log = new WorkerLog(cli, db);
+  const unanswer = await answerForDashboard(cli, opened);
   const metrics = await startMetrics(cli, db, options);
+  const dashboard = await startDashboard(cli, location, opened, options).catch(async (error: unknown) => {
+    await metrics?.close();
+    throw error;
+  });
   const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
-    await log.started(worker, metrics?.url);
+    await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url });
     await aborted(cli.signal);
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
     if (!isEnded) abandon.abort();
   } finally {
+    await dashboard?.close();
     await metrics?.close();
+    unanswer();
     log.end();
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+async function startDashboard(
+  cli: Cli,
+  location: string,
+  { db, app }: OpenedDatabase,
+  options: WorkerOptions,
+): Promise<DashboardServer | undefined> {
+  if (options.dashboard === undefined) return undefined;
+  const { serveDashboard } = await loadServing();
+  return await serveDashboard(db, await dashboardOptions(cli, location, app, options));
+}
+
+/** Where the process that started this one serves the dashboard: records what is done, and answers what it asks. */
+async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promise<() => void> {
+  const { io, environment } = cli;
+  if (io.answer === undefined || io.env?.[recordVariable] === undefined) return () => undefined;
+  const { LocalSource, Recorder } = await loadServing();
+  const recorder = new Recorder(db, environment);
+  const tables = new Tables(db, app?.tables ?? [], environment);
+  const source = new LocalSource({ recorder, tables, environment, activity: () => db.activity });
+  const unanswer = io.answer((question) => source.report(question as ReportRequest));
+  return () => {
+    unanswer();
+    recorder.close();
+  };
 }
 
 /** Begins nothing new, and waits for what runs. False where that does not end. */
@@ -210,21 +242,52 @@ async function supervise(
   if (processes > mostProcesses) {
     throw new UsageError(`--processes takes 1 to ${mostProcesses}, not ${processes}.`);
   }
-  const { self, env } = cli.io;
+  const { self, env = {} } = cli.io;
   if (self === undefined) {
     throw new UsageError("--processes starts this program again, and here it is part of another one.");
   }
   const args = [...self, ...workerArguments(location, app, options)];
-  const supervisor = new Supervisor({
-    cli,
-    processes,
-    start: (number) => startWorkerProcess({ args, number, cwd: cli.io.cwd, env: env ?? {} }),
-    killAfterMs: options.drainDeadline + 2 * lastMs,
-  });
-  await supervisor.run();
+  const isRecorded = options.dashboard !== undefined;
+  const run = (dashboard?: string) => {
+    const supervisor = new Supervisor({
+      cli,
+      processes,
+      dashboard,
+      start: (number) => startWorkerProcess({ args, number, cwd: cli.io.cwd, env, isRecorded }),
+      killAfterMs: options.drainDeadline + 2 * lastMs,
+    });
+    return { supervisor, ended: supervisor.run() };
+  };
+  if (isRecorded) await superviseSeen(cli, location, app, options, run);
+  else await run().ended;
 }
 
-const hostText = (host: string) => (host.includes(":") ? `[${host}]` : host);
+/** With a dashboard, for which this process opens the database too. It runs no observers. */
+async function superviseSeen(
+  cli: Cli,
+  location: string,
+  app: string,
+  options: WorkerOptions,
+  run: (dashboard: string) => { readonly supervisor: Supervisor; readonly ended: Promise<void> },
+): Promise<void> {
+  const request = {
+    location,
+    app,
+    create: true,
+    coordinator: options,
+    options: (loaded: App | undefined) => ({ ...checkApp(app, loaded, options), collectEveryMs: 0 }),
+  };
+  await withDatabase(cli, request, async ({ db, app: loaded }) => {
+    let supervisor: Supervisor | undefined;
+    const processes = new ProcessesSource(() => supervisor?.running.values() ?? []);
+    const given = await dashboardOptions(cli, location, loaded, options);
+    const { serveDashboard } = await loadServing();
+    await using dashboard = await serveDashboard(db, { ...given, sources: [processes] });
+    const running = run(dashboard.url);
+    supervisor = running.supervisor;
+    await running.ended;
+  });
+}
 
 /** The command line of one of the processes. */
 function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
@@ -235,7 +298,7 @@ function workerArguments(location: string, app: string, options: WorkerOptions):
     ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
     ...observer.flatMap((name) => ["--observer", name]),
     ...(retention === undefined ? [] : ["--retention", String(retention)]),
-    ...(metrics === undefined ? [] : ["--metrics", `${hostText(metrics.host)}:${metrics.port}`]),
+    ...(metrics === undefined ? [] : ["--metrics", listenText(metrics)]),
     "--drain-deadline",
     String(drainDeadline),
     ...coordinatorArguments(options),

@@ -1,0 +1,112 @@
+import { type Database, observer, open, table, text } from "percolatordb";
+import type { Bench, BenchCase, Figure } from "../context.js";
+import { rowOf } from "../data.js";
+import { WrongResultError } from "../harness.js";
+import { type Summary, summarize } from "../statistics.js";
+
+const dirty = 10;
+const cellsOfTransaction = 500;
+const sizes = [10_000, 1_000_000] as const;
+const quickSizes = [10_000, 100_000] as const;
+
+const inputs = table("inputs", { contents: text() });
+const outputs = table("outputs", { contents: text() });
+
+const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
+  if (value !== undefined) tx.set(outputs.contents, row, value);
+});
+
+/**
+ * Ten cells among many are changed by a process that runs no observer; then a worker begins, and has to find them. Beside it what it would take to
+ * look at every cell.
+ */
+export const notifications: BenchCase = {
+  name: "notifications",
+  about: `to find ${dirty} dirty cells among few and among many`,
+  async run(bench) {
+    const { quick, cells } = bench.options;
+    const rounds = quick ? 5 : 15;
+    const measured = new Map<number, Summary>();
+    const figures: Figure[] = [];
+    for (const size of quick ? quickSizes : [...sizes, ...(cells > 1_000_000 ? [cells] : [])]) {
+      const { finding, looking } = await measure(bench, size, rounds);
+      measured.set(size, finding);
+      const among = `among ${size.toLocaleString("en")}`;
+      figures.push(
+        { name: `${dirty} found and handled, ${among}`, unit: "ms", value: finding.median, spread: finding },
+        { name: `every cell looked at, ${among}`, unit: "ms", value: looking.median, spread: looking },
+      );
+    }
+    const medians = [...measured.values()].map(({ median }) => median);
+    const factor = medians.at(-1)! / medians[0]!;
+    figures.push({
+      name: "among the most, by the time among the fewest",
+      unit: "times",
+      value: factor,
+      ceiling: 2,
+    });
+    return { comparisons: [], figures };
+  },
+};
+
+async function measure(
+  bench: Bench,
+  size: number,
+  rounds: number,
+): Promise<{ readonly finding: Summary; readonly looking: Summary }> {
+  const folder = bench.newFolder(`notifications-${size}`);
+  await fill(bench, folder, size);
+  // It registers the observer, and runs it only when it is told to.
+  await using db = await open(folder, { tables: [inputs, outputs], observers: [copy], collectEveryMs: 0 });
+  const finding: number[] = [];
+  const looking: number[] = [];
+  for (let round = 0; round < rounds + 2; round++) {
+    bench.say(`${size} cells, ${round + 1} of ${rounds + 2}`);
+    const rows = Array.from({ length: dirty }, (_, index) => rowOf(spread(index, round, size)));
+    await db.transact(async (tx) => {
+      for (const row of rows) tx.set(inputs.contents, row, `round ${round}`);
+    });
+    const began = performance.now();
+    await db.drain();
+    const took = performance.now() - began;
+    await verify(db, rows, `round ${round}`);
+    const scanned = round % 5 === 0 ? await look(db) : undefined;
+    if (round < 2) continue;
+    finding.push(took);
+    if (scanned !== undefined) looking.push(scanned);
+  }
+  return { finding: summarize(finding), looking: summarize(looking) };
+}
+
+/** What stood before anybody observed it. */
+async function fill(bench: Bench, folder: string, size: number): Promise<void> {
+  await using db = await open(folder, { tables: [inputs, outputs], collectEveryMs: 0 });
+  for (let first = 0; first < size; first += cellsOfTransaction) {
+    await db.transact(async (tx) => {
+      for (let index = first; index < Math.min(size, first + cellsOfTransaction); index++)
+        tx.set(inputs.contents, rowOf(index), "as it was");
+    });
+    if (first % 100_000 === 0) bench.say(`${first} of ${size} cells are there`);
+  }
+}
+
+/** Rows far from each other, others in each round. */
+function spread(index: number, round: number, size: number): number {
+  return Math.floor(((index + (round % 97) / 100) / dirty) * size);
+}
+
+async function verify(db: Database, rows: readonly string[], expected: string): Promise<void> {
+  await using snapshot = await db.snapshot();
+  const found = await snapshot.getMany(outputs.contents, rows);
+  if (found.some((value) => value !== expected))
+    throw new WrongResultError("A dirty cell was not found by the worker.");
+}
+
+async function look(db: Database): Promise<number> {
+  const began = performance.now();
+  await using snapshot = await db.snapshot();
+  let cells = 0;
+  for await (const _ of snapshot.scan(inputs.contents)) cells++;
+  if (cells === 0) throw new WrongResultError("There are no cells.");
+  return performance.now() - began;
+}

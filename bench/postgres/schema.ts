@@ -1,0 +1,64 @@
+/**
+ * The web index in PostgreSQL: the same tables with the same contents as `examples/webindex/tables.ts`, as rows and columns. What a
+ * statement changes of the pages is made jobs by a trigger, once for the statement, in its transaction.
+ */
+export const schema = `
+  create table documents (
+    url text collate "C" primary key, contents bytea, hash text, title text, words text, links jsonb,
+    inverted jsonb, rank int, cluster text, anchors jsonb, terms text
+  );
+  alter table documents alter contents set storage external;
+  create table members (
+    hash text collate "C", key text collate "C", rank int not null, primary key (hash, key)
+  );
+  create table clusters (hash text collate "C" primary key, canonical text);
+  create table links (
+    target text collate "C", source text collate "C", anchor text not null, primary key (target, source)
+  );
+  create table postings (
+    bucket text collate "C", shard text collate "C", documents bytea not null, primary key (bucket, shard)
+  );
+  alter table postings alter documents set storage external;
+  create table shards (shard text collate "C" primary key, lengths bytea, statistics jsonb);
+  alter table shards alter lengths set storage external;
+  create table pending (
+    shard text collate "C", id text collate "C", url text not null, terms text not null, primary key (shard, id)
+  );
+  create table urls (shard text collate "C", id text collate "C", url text not null, primary key (shard, id));
+
+  create function loaded() returns trigger language plpgsql as $$
+  begin
+    perform graphile_worker.add_jobs(array(
+      select row('extract', json_build_object('row', url), null, now(), 25::smallint, 'extract:' || url, 0::smallint, null)::graphile_worker.job_spec
+      from pages
+    ));
+    return null;
+  end $$;
+  create trigger added after insert on documents referencing new table as pages for each statement execute function loaded();
+`;
+
+/** An update of the contents fires no trigger with a transition table for one column only, so the loader asks for the jobs itself. */
+export const extractAgain = `
+  select graphile_worker.add_jobs(array(
+    select row('extract', json_build_object('row', url), null, now(), 25::smallint, 'extract:' || url, 0::smallint, null)::graphile_worker.job_spec
+    from unnest($1::text[]) as pages(url)
+  ))`;
+
+/** Settings of a server with a machine of this size to itself, as its documentation and pgtune advise; durable. */
+export const settings = [
+  "shared_buffers=2GB",
+  "effective_cache_size=8GB",
+  "work_mem=32MB",
+  "maintenance_work_mem=256MB",
+  "max_wal_size=8GB",
+  "min_wal_size=1GB",
+  "wal_buffers=16MB",
+  "checkpoint_timeout=15min",
+  "checkpoint_completion_target=0.9",
+  "random_page_cost=1.1",
+  "effective_io_concurrency=200",
+  "default_toast_compression=lz4",
+  "wal_compression=lz4",
+  "max_connections=60",
+  "jit=off",
+] as const;

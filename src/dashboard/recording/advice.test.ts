@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { adviceOn, type Fight } from "./advice.js";
+
+const fight: Fight = {
+  cell: { table: "pages", row: "a", column: "title" },
+  loser: "titles",
+  winner: "titles",
+  isLoserObserver: true,
+  isWinnerObserver: true,
+  isNumber: false,
+  rows: 1,
+};
+
+test.each<[string, Partial<Fight>]>([
+  ["narrow the range", { cell: { ...fight.cell, column: "*" } }],
+  ["combine queue", { isNumber: true }],
+  ["spread by hash what they share", {}],
+  ["lower its `concurrency`", { rows: 20 }],
+  ["let one of them own pages.title", { winner: "ranks" }],
+  ["let titles write a column of its own", { winner: "load", isWinnerObserver: false }],
+  ['let "load" notify', { loser: "load", isLoserObserver: false }],
+  [
+    "transactions without a label run at once",
+    { loser: "transaction", winner: "transaction", isLoserObserver: false, isWinnerObserver: false },
+  ],
+  [
+    '"load" and "fix" overlap',
+    { loser: "load", winner: "fix", isLoserObserver: false, isWinnerObserver: false },
+  ],
+])("advises to %s", (words, part) => {
+  const advice = adviceOn({ ...fight, ...part });
+  expect(advice).toContain(words);
+  expect(advice).not.toContain("\n");
+});

@@ -1,0 +1,69 @@
+import type { Environment } from "../../environment/index.js";
+import type { EventCell } from "../../events/index.js";
+import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "./report.js";
+
+const mostTables = 32;
+const mostRows = 48;
+
+interface Bucket {
+  number: number;
+  total: number;
+  /** How many were offered; of these the rows are a fair choice. */
+  offered: number;
+  rows: Uint8Array[];
+}
+
+/** Which rows are written, fought for and hinted at: of each some seconds a fair choice, so that any ranges can be made of them. */
+export class HeatSamples {
+  readonly #environment: Environment;
+  readonly #buckets = new Map<string, Bucket[]>();
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** `all`: how many there were, where not all are given. */
+  add(nowMs: number, metric: HeatMetric, cells: readonly EventCell[], all = cells.length): void {
+    if (cells.length === 0) return;
+    const weight = Math.max(1, all / cells.length);
+    for (const { table, row } of cells) {
+      const bucket = this.#bucket(nowMs, table, metric);
+      if (bucket === undefined) continue;
+      bucket.total += weight;
+      bucket.offered++;
+      if (bucket.rows.length < mostRows) bucket.rows.push(row);
+      else {
+        const at = Math.floor(this.#environment.random() * bucket.offered);
+        if (at < mostRows) bucket.rows[at] = row;
+      }
+    }
+  }
+
+  #bucket(nowMs: number, table: string, metric: HeatMetric): Bucket | undefined {
+    const key = `${metric} ${table}`;
+    let buckets = this.#buckets.get(key);
+    if (buckets === undefined) {
+      if (this.#buckets.size >= 3 * mostTables) return undefined;
+      buckets = [];
+      this.#buckets.set(key, buckets);
+    }
+    const number = Math.floor(nowMs / heatBucketMs);
+    const last = buckets.at(-1);
+    if (last?.number === number) return last;
+    const bucket = { number, total: 0, offered: 0, rows: [] };
+    buckets.push(bucket);
+    if (buckets.length > heatBuckets) buckets.shift();
+    return bucket;
+  }
+
+  list(nowMs: number, table: string, metric: HeatMetric): readonly HeatSample[] {
+    const oldest = Math.floor(nowMs / heatBucketMs) - heatBuckets;
+    return (this.#buckets.get(`${metric} ${table}`) ?? [])
+      .filter(({ number }) => number > oldest)
+      .map(({ number, total, rows }) => ({
+        startsAt: number * heatBucketMs,
+        total,
+        rows: rows.map((row) => Buffer.from(row).toString("base64")),
+      }));
+  }
+}

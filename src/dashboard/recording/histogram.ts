@@ -1,0 +1,82 @@
+import type { Durations } from "../api.js";
+
+/** How many durations fell into each bucket: `[bucket, count]`, of those with any. Can be added to others'. */
+export type Histogram = readonly (readonly [bucket: number, count: number])[];
+
+const leastMs = 0.05;
+const factor = 1.15;
+/** The last bucket holds all that is longer than about an hour. */
+const buckets = 132;
+
+function bucketOf(ms: number): number {
+  if (ms <= leastMs) return 0;
+  return Math.min(buckets - 1, Math.ceil(Math.log(ms / leastMs) / Math.log(factor)));
+}
+
+/** The middle of a bucket, a fifteenth of it from its ends. */
+const middleOf = (bucket: number) => leastMs * factor ** (bucket - 0.5);
+
+const slots = 6;
+
+interface Slot {
+  number: number;
+  readonly counts: Uint32Array;
+}
+
+/** Durations of the last minutes, in memory of a fixed size. */
+export class DurationWindow {
+  readonly #slotMs: number;
+  readonly #slots: Slot[] = [];
+
+  constructor(windowMs: number) {
+    this.#slotMs = windowMs / slots;
+  }
+
+  add(nowMs: number, durationMs: number): void {
+    const number = Math.floor(nowMs / this.#slotMs);
+    const at = number % slots;
+    let slot = this.#slots[at];
+    if (slot === undefined) {
+      slot = { number, counts: new Uint32Array(buckets) };
+      this.#slots[at] = slot;
+    } else if (slot.number !== number) {
+      slot.number = number;
+      slot.counts.fill(0);
+    }
+    slot.counts[bucketOf(durationMs)]!++;
+  }
+
+  histogram(nowMs: number): Histogram {
+    const newest = Math.floor(nowMs / this.#slotMs);
+    const sums = new Map<number, number>();
+    for (const slot of this.#slots) {
+      if (slot === undefined || slot.number > newest || slot.number <= newest - slots) continue;
+      for (const [bucket, count] of slot.counts.entries()) {
+        if (count > 0) sums.set(bucket, (sums.get(bucket) ?? 0) + count);
+      }
+    }
+    return [...sums];
+  }
+}
+
+/** All of several together. */
+export function addHistograms(histograms: readonly Histogram[]): Histogram {
+  const sums = new Map<number, number>();
+  for (const [bucket, count] of histograms.flat()) sums.set(bucket, (sums.get(bucket) ?? 0) + count);
+  return [...sums];
+}
+
+/** How many there are, and percentiles to about a fifteenth. */
+export function durationsOf(histogram: Histogram): Durations {
+  const sorted = histogram.toSorted(([a], [b]) => a - b);
+  const count = sorted.reduce((sum, [, each]) => sum + each, 0);
+  const at = (share: number) => {
+    let left = Math.max(1, Math.ceil(count * share));
+    const found = sorted.find(([, each]) => {
+      left -= each;
+      return left <= 0;
+    });
+    return found === undefined ? undefined : middleOf(found[0]);
+  };
+  return { count, p50Ms: at(0.5), p99Ms: at(0.99) };
+}

@@ -1,0 +1,170 @@
+import type { Environment } from "../../environment/index.js";
+import type { EventListener, EventMap, EventName } from "../../events/index.js";
+import { ConflictCounts } from "./conflict-counts.js";
+import { FlowCounts } from "./flow-counts.js";
+import { HeatSamples } from "./heat-samples.js";
+import { DurationWindow } from "./histogram.js";
+import type { HeatMetric, HeatSample, ObserverReport } from "./report.js";
+import { seriesSeconds, windowMs } from "./report.js";
+import { SecondCounts } from "./seconds.js";
+import { nameOf, Winners } from "./winners.js";
+
+/** What has events: a `Database`. */
+export interface Recorded {
+  on<N extends EventName>(name: N, listener: EventListener<N>): () => void;
+}
+
+/** A transaction that ended. */
+export interface Remembered {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly endedAt: number;
+  readonly event: EventMap["transaction"];
+}
+
+export const mostTransactions = 500;
+const mostObservers = 256;
+const rateWindow = 16;
+
+class ObserverCounts {
+  readonly delay = new DurationWindow(windowMs);
+  readonly runs = new SecondCounts(rateWindow);
+  readonly failures = new SecondCounts(rateWindow);
+  readonly conflicts = new SecondCounts(rateWindow);
+}
+
+/** Listens to the events of one database, and keeps of the last minutes what a dashboard shows: all of it bounded. */
+export class Recorder {
+  /** No other recorder is called so. */
+  readonly name: string;
+  readonly since: number;
+  readonly winners = new Winners();
+  readonly #environment: Environment;
+  readonly #unlisten: readonly (() => void)[];
+  readonly #transactions: Remembered[] = [];
+  readonly #commits = new SecondCounts(seriesSeconds);
+  readonly #conflicted = new SecondCounts(seriesSeconds);
+  readonly #rollbacks = new SecondCounts(rateWindow);
+  readonly #duration = new DurationWindow(windowMs);
+  readonly #observers = new Map<string, ObserverCounts>();
+  readonly #conflicts: ConflictCounts;
+  readonly #flows: FlowCounts;
+  readonly #heat: HeatSamples;
+  #newest = 0;
+
+  constructor(db: Recorded, environment: Environment) {
+    this.#environment = environment;
+    this.name = environment.uniqueId();
+    this.since = environment.now();
+    this.#conflicts = new ConflictCounts(this.winners, windowMs, this.since);
+    this.#flows = new FlowCounts(this.since);
+    this.#heat = new HeatSamples(environment);
+    this.#unlisten = [
+      db.on("transaction", (event) => this.#transaction(event)),
+      db.on("run", (event) => this.#run(event)),
+    ];
+  }
+
+  /** Listens no more. */
+  close(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+  }
+
+  #transaction(event: EventMap["transaction"]): void {
+    const now = this.#environment.now();
+    const { outcome, cause, commitTimestamp } = event;
+    this.winners.addTransaction(event);
+    if (outcome === "committed") {
+      // A run that found nothing to do is nothing to look at.
+      if (cause !== undefined && commitTimestamp === undefined) return;
+      this.#duration.add(now, event.durationMs);
+      if (commitTimestamp !== undefined) this.#committed(now, event);
+    } else if (outcome === "conflict") this.#lost(now, event);
+    else this.#rollbacks.add(now);
+    this.#transactions.push({ number: ++this.#newest, endedAt: now, event });
+    if (this.#transactions.length > 2 * mostTransactions) this.#transactions.splice(0, mostTransactions);
+  }
+
+  #committed(now: number, event: EventMap["transaction"]): void {
+    this.#commits.add(now);
+    this.#flows.add(now, event);
+    const { written, cells, hinted, hints } = event;
+    this.#heat.add(now, "writes", written, Math.max(written.length, cells));
+    this.#heat.add(now, "hints", hinted, hints);
+  }
+
+  #lost(now: number, event: EventMap["transaction"]): void {
+    this.#conflicted.add(now);
+    const cell = event.conflict?.cell;
+    if (cell === undefined) return;
+    this.#conflicts.add(now, cell, nameOf(event), event.conflict?.winnerTimestamp);
+    this.#heat.add(now, "conflicts", [cell]);
+  }
+
+  #run({ observer, outcome, delayMs }: EventMap["run"]): void {
+    const counts = this.#observer(observer);
+    if (counts === undefined) return;
+    const now = this.#environment.now();
+    if (outcome === "committed") counts.runs.add(now);
+    else if (outcome === "conflict") counts.conflicts.add(now);
+    else if (outcome !== "clean") counts.failures.add(now);
+    if (delayMs !== undefined) counts.delay.add(now, delayMs);
+  }
+
+  #observer(name: string): ObserverCounts | undefined {
+    let counts = this.#observers.get(name);
+    if (counts === undefined && this.#observers.size < mostObservers) {
+      counts = new ObserverCounts();
+      this.#observers.set(name, counts);
+    }
+    return counts;
+  }
+
+  /** Number of the newest transaction. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** The newest transactions after one, oldest first, at most so many. */
+  transactions(after: number, most: number): readonly Remembered[] {
+    return this.#transactions.slice(-Math.min(most, mostTransactions)).filter(({ number }) => number > after);
+  }
+
+  conflicts(): ReturnType<ConflictCounts["list"]> {
+    return this.#conflicts.list(this.#environment.now());
+  }
+
+  flows(): ReturnType<FlowCounts["list"]> {
+    return this.#flows.list(this.#environment.now());
+  }
+
+  heat(table: string, metric: HeatMetric): readonly HeatSample[] {
+    return this.#heat.list(this.#environment.now(), table, metric);
+  }
+
+  figures() {
+    const now = this.#environment.now();
+    return {
+      commits: this.#commits.series(now),
+      conflicts: this.#conflicted.series(now),
+      commitsPerSecond: this.#commits.rate(now),
+      conflictsPerSecond: this.#conflicted.rate(now),
+      rollbacksPerSecond: this.#rollbacks.rate(now),
+      duration: this.#duration.histogram(now),
+    };
+  }
+
+  observers(): Readonly<Record<string, ObserverReport>> {
+    const now = this.#environment.now();
+    const reports = [...this.#observers].map(([name, { delay, runs, failures, conflicts }]) => {
+      const report: ObserverReport = {
+        delay: delay.histogram(now),
+        runsPerSecond: runs.rate(now),
+        failuresPerSecond: failures.rate(now),
+        conflictsPerSecond: conflicts.rate(now),
+      };
+      return [name, report] as const;
+    });
+    return Object.fromEntries(reports);
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { InvalidArgumentError } from "../../errors/index.js";
+import { RequestError } from "./failure.js";
+import { hostName, isLoopback, isLoopbackHost } from "./loopback.js";
+
+export interface AccessOptions {
+  readonly token: string | undefined;
+  /** Names by which it may be called besides those of loopback. */
+  readonly hosts: readonly string[];
+  readonly writable: boolean;
+  /** Where the dashboard is: ends with a slash. */
+  readonly base: string;
+}
+
+const leastToken = 16;
+
+/** Says who may ask, and for what. */
+export class Access {
+  readonly #options: AccessOptions;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #cookie: string | undefined;
+
+  constructor(options: AccessOptions) {
+    const { token, hosts } = options;
+    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+      throw new InvalidArgumentError(
+        "The token of a dashboard must be printable ASCII characters, without spaces.",
+      );
+    }
+    if (token !== undefined && token.length < leastToken) {
+      throw new InvalidArgumentError(
+        `The token of a dashboard must have at least ${leastToken} characters: make one with "openssl rand -hex 32".`,
+      );
+    }
+    this.#options = options;
+    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
+    // Whoever sees the cookie does not learn the token.
+    this.#cookie = token && createHmac("sha256", token).update("percolatordb dashboard").digest("base64url");
+  }
+
+  /**
+   * A page elsewhere may have its name point to this machine: such a request says that name, and is refused. With a token it has none
+   * to show, since cookies go by the name.
+   */
+  checkHost(request: IncomingMessage): void {
+    const name = hostName(request.headers.host);
+    const isKnown = name !== undefined && (isLoopbackHost(name) || this.#hosts.has(name));
+    if (this.#options.token === undefined) {
+      this.#refuseDistant(request);
+      if (isKnown) return;
+    } else if (isKnown || (name !== undefined && !isLoopback(request.socket.localAddress ?? ""))) return;
+    throw new RequestError(
+      421,
+      "HOST",
+      `The dashboard is not called ${JSON.stringify(request.headers.host ?? "")}: use 127.0.0.1 or localhost, or name it in \`hosts\`.`,
+    );
+  }
+
+  #refuseDistant({ socket }: IncomingMessage): void {
+    if (isLoopback(socket.remoteAddress ?? "")) return;
+    throw new RequestError(
+      403,
+      "FORBIDDEN",
+      "Without a token the dashboard answers this machine alone: start it with a token to use it from others.",
+    );
+  }
+
+  /** Whether it has the token, or the cookie that was given for it. */
+  isAllowed(request: IncomingMessage): boolean {
+    const { token } = this.#options;
+    if (token === undefined) return true;
+    const { authorization, cookie } = request.headers;
+    const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+    if (bearer !== undefined) return isSame(bearer, token);
+    const name = cookieName(request);
+    const given = (cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));
+    return given !== undefined && isSame(given.slice(name.length + 1), this.#cookie!);
+  }
+
+  checkAllowed(request: IncomingMessage): void {
+    if (this.isAllowed(request)) return;
+    throw new RequestError(
+      401,
+      "UNAUTHORIZED",
+      "The dashboard asks for its token: as `Authorization: Bearer TOKEN`, or opened once with ?token=TOKEN.",
+      { "www-authenticate": 'Bearer realm="percolatordb"' },
+    );
+  }
+
+  /** The cookie for a token that was given in the address; undefined where it is wrong, or none is asked for. */
+  cookieFor(request: IncomingMessage, given: string): string | undefined {
+    const { token, base } = this.#options;
+    if (token === undefined || !isSame(given, token)) return undefined;
+    return `${cookieName(request)}=${this.#cookie}; Path=${base}; HttpOnly; SameSite=Strict`;
+  }
+
+  /** Only what comes from the dashboard's own pages, or from no page, may change something. */
+  checkOrigin({ headers }: IncomingMessage): void {
+    const { origin, host } = headers;
+    const site = headers["sec-fetch-site"];
+    const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+    if (isOwn && (site === undefined || site === "same-origin" || site === "none")) return;
+    throw new RequestError(
+      403,
+      "ORIGIN",
+      "This was asked by a page of another origin; the dashboard answers its own alone.",
+    );
+  }
+
+  checkWritable(): void {
+    if (this.#options.writable) return;
+    throw new RequestError(
+      403,
+      "READ_ONLY",
+      "The dashboard is read-only: start it with --writable (`writable: true`), or use the command line.",
+    );
+  }
+}
+
+/** Cookies go by the host alone: two dashboards of one machine have two names. */
+function cookieName({ socket }: IncomingMessage): string {
+  return `percolator-${socket.localPort ?? 0}`;
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}

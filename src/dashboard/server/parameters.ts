@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from "../../errors/index.js";
+import type { AnyTable } from "../../schema/index.js";
+import type { KnownTables } from "../text/tables.js";
+import { RequestError } from "./failure.js";
+
+/** Timestamps are microseconds since 1970, and moments milliseconds: no number is meant as both. */
+const leastTimestamp = 1e14;
+
+/** What stands behind the question mark, checked. An empty one is none. */
+export class Parameters {
+  readonly #given: URLSearchParams;
+
+  constructor(given: URLSearchParams) {
+    this.#given = given;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#given.get(name);
+    return value === null || value === "" ? undefined : value;
+  }
+
+  /** One that must be there. It may be empty. */
+  needed(name: string): string {
+    const value = this.#given.get(name);
+    if (value !== null) return value;
+    throw new InvalidArgumentError(`\`${name}\` is needed.`);
+  }
+
+  count(name: string, usual: number, most: number): number {
+    const text = this.text(name);
+    if (text === undefined) return usual;
+    const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (count >= 1 && Number.isSafeInteger(count)) return Math.min(count, most);
+    throw new InvalidArgumentError(
+      `\`${name}\` must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
+    );
+  }
+
+  oneOf<T extends string>(name: string, words: readonly T[]): T | undefined {
+    const text = this.text(name);
+    const found = words.find((word) => word === text);
+    if (text === undefined || found !== undefined) return found;
+    throw new InvalidArgumentError(
+      `\`${name}\` must be one of ${words.join(", ")}, not ${JSON.stringify(text)}.`,
+    );
+  }
+
+  /** A timestamp, or milliseconds since 1970. */
+  moment(name: string): number | Date | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isSafeInteger(number)) return number >= leastTimestamp ? number : new Date(number);
+    throw new InvalidArgumentError(
+      `\`${name}\` must be a timestamp or milliseconds since 1970, not ${JSON.stringify(text)}.`,
+    );
+  }
+
+  table(tables: KnownTables): AnyTable {
+    const name = this.needed("table");
+    const table = tables.table(name);
+    if (table !== undefined) return table;
+    const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
+    throw new RequestError(404, "SCHEMA", `The database has no table ${JSON.stringify(name)}; ${known}.`);
+  }
+}

@@ -1,0 +1,153 @@
+import { InvalidArgumentError } from "../../errors/index.js";
+import type { Overview, TransactionShown } from "../api.js";
+import type { HeatMetric } from "../recording/report.js";
+import { about } from "../views/about.js";
+import { conflicts } from "../views/conflicts.js";
+import type { ViewContext } from "../views/context.js";
+import { heat } from "../views/heat.js";
+import { history } from "../views/history.js";
+import { inspect } from "../views/inspect.js";
+import { locks, resolveLock } from "../views/locks.js";
+import { actOnParked, parked } from "../views/parked.js";
+import { pipeline } from "../views/pipeline.js";
+import { row, rows } from "../views/rows.js";
+import { transaction, transactions } from "../views/transactions.js";
+import { workers } from "../views/workers.js";
+import { stringOf } from "./body.js";
+import { RequestError } from "./failure.js";
+import type { Parameters } from "./parameters.js";
+
+export interface RouteContext extends ViewContext {
+  /** Worked out once for all who ask within a second. */
+  readonly overview: () => Promise<Overview>;
+}
+
+/** An answer to be had at `api/NAME`. */
+export type Route = (context: RouteContext, given: Parameters, signal: AbortSignal) => Promise<unknown>;
+
+/** Something to be done at `api/NAME`. */
+export type Action = (
+  context: RouteContext,
+  body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+const mostRows = 200;
+const usualRows = 50;
+const mostListed = 500;
+const usualListed = 100;
+
+const outcomes: readonly TransactionShown["outcome"][] = ["committed", "conflict", "rolled back"];
+const metrics: readonly HeatMetric[] = ["writes", "conflicts", "hints"];
+
+export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ["about", (context) => about(context)],
+  ["overview", (context) => context.overview()],
+  ["pipeline", (context) => pipeline(context)],
+  [
+    "rows",
+    async (context, given, signal) => {
+      const request = {
+        table: given.table(await context.tables.current()),
+        prefix: given.text("prefix"),
+        after: given.text("after"),
+        limit: given.count("limit", usualRows, mostRows),
+        at: given.moment("at"),
+      };
+      return await rows(context, request, signal);
+    },
+  ],
+  [
+    "row",
+    async (context, given, signal) => {
+      const table = given.table(await context.tables.current());
+      return await row(context, { table, row: given.needed("row"), at: given.moment("at") }, signal);
+    },
+  ],
+  [
+    "history",
+    async (context, given) => {
+      const table = given.table(await context.tables.current());
+      return await history(context, { table, row: given.needed("row"), column: given.needed("column") });
+    },
+  ],
+  [
+    "inspect",
+    async (context, given) => {
+      const table = given.table(await context.tables.current());
+      return await inspect(context, { table, row: given.needed("row") });
+    },
+  ],
+  [
+    "transactions",
+    (context, given) =>
+      transactions(context, {
+        label: given.text("label"),
+        observer: given.text("observer"),
+        outcome: given.oneOf("outcome", outcomes),
+        table: given.text("table"),
+        limit: given.count("limit", usualListed, mostListed),
+      }),
+  ],
+  [
+    "transaction",
+    async (context, given) => {
+      const found = await transaction(context, given.needed("id"));
+      if (found !== undefined) return found;
+      throw new RequestError(
+        404,
+        "NOT_FOUND",
+        "This transaction is not remembered any more: only the newest are.",
+      );
+    },
+  ],
+  ["conflicts", (context) => conflicts(context)],
+  [
+    "parked",
+    (context, given, signal) => {
+      const limit = given.count("limit", usualListed, mostListed);
+      return parked(context, { observer: given.text("observer"), after: given.text("after"), limit }, signal);
+    },
+  ],
+  [
+    "locks",
+    (context, given, signal) =>
+      locks(
+        context,
+        { after: given.text("after"), limit: given.count("limit", usualListed, mostListed) },
+        signal,
+      ),
+  ],
+  ["workers", (context) => workers(context)],
+  [
+    "heat",
+    async (context, given) => {
+      given.table(await context.tables.current());
+      return await heat(context, given.needed("table"), given.oneOf("metric", metrics) ?? "writes");
+    },
+  ],
+]);
+
+/** Each needs leave to write. */
+export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ["parked/retry", (context, body, signal) => actOnParked(context, "retry", parkedOf(body), signal)],
+  ["parked/discard", (context, body, signal) => actOnParked(context, "discard", parkedOf(body), signal)],
+  [
+    "locks/resolve",
+    (context, body, signal) => {
+      const id = stringOf(body, "id");
+      if (id === undefined) throw new InvalidArgumentError("`id` is needed: that of a lock.");
+      return resolveLock(context, id, signal);
+    },
+  ],
+]);
+
+function parkedOf(body: Readonly<Record<string, unknown>>) {
+  const id = stringOf(body, "id");
+  const observer = stringOf(body, "observer");
+  if (id !== undefined && observer === undefined) return { id };
+  if (observer !== undefined && id === undefined) return { observer };
+  throw new InvalidArgumentError(
+    "Give either `id`, of one parked change, or `observer`, for all of its changes.",
+  );
+}

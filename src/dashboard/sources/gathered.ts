@@ -1,0 +1,162 @@
+import type { Environment } from "../../environment/index.js";
+import { sleep } from "../../environment/index.js";
+import { TimeoutError } from "../../errors/index.js";
+import { mostTransactions } from "../recording/recorder.js";
+import type {
+  HeatMetric,
+  HeatSample,
+  RecordedTransaction,
+  Report,
+  ReportRequest,
+} from "../recording/report.js";
+import { Shared } from "./shared.js";
+import type { ReportSource } from "./source.js";
+
+const everyMs = 900;
+const patienceMs = 3_000;
+/** A report of which no newer one comes is forgotten. */
+const freshMs = 15_000;
+const mostWinners = 10_000;
+const mostAsked = 200;
+const mostListened = 64;
+const mostHeat = 64;
+
+/** What all processes together have seen, gathered when somebody looks, once a second at the most. */
+export class Gathered {
+  readonly sources: readonly ReportSource[];
+  readonly #environment: Environment;
+  readonly #closing = new AbortController();
+  readonly #shared: Shared<readonly Report[]>;
+  readonly #reports = new Map<string, { readonly report: Report; readonly receivedAt: number }>();
+  #transactions: RecordedTransaction[] = [];
+  readonly #winners = new Map<number, string>();
+  readonly #asked = new Set<number>();
+  readonly #heat = new Map<string, Shared<readonly HeatSample[]>>();
+  readonly #failures = new Map<string, string>();
+  readonly #listeners = new Set<(transactions: readonly RecordedTransaction[]) => void>();
+
+  constructor(sources: readonly ReportSource[], environment: Environment) {
+    this.sources = sources;
+    this.#environment = environment;
+    this.#shared = new Shared(environment, everyMs, () => this.#look());
+  }
+
+  close(): void {
+    this.#closing.abort();
+    for (const source of this.sources) source.close?.();
+  }
+
+  /** One report of each process that is listened to. */
+  reports(): Promise<readonly Report[]> {
+    return this.#shared.get();
+  }
+
+  /** The newest transactions, newest first. */
+  async transactions(): Promise<readonly RecordedTransaction[]> {
+    await this.reports();
+    return this.#transactions;
+  }
+
+  /** Told of transactions as they are learned of, newest first. */
+  onTransactions(listener: (transactions: readonly RecordedTransaction[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Who a timestamp was of, where anybody knows; else it is asked for with the next look. */
+  winner(timestamp: number | undefined): string | undefined {
+    if (timestamp === undefined) return undefined;
+    const known = this.#winners.get(timestamp);
+    if (known === undefined && this.#asked.size < mostAsked) this.#asked.add(timestamp);
+    return known;
+  }
+
+  /** Rows for a heat map. */
+  heat(table: string, metric: HeatMetric): Promise<readonly HeatSample[]> {
+    const key = `${metric} ${table}`;
+    let shared = this.#heat.get(key);
+    if (shared === undefined) {
+      shared = new Shared(this.#environment, everyMs, () => this.#lookForHeat(table, metric));
+      this.#heat.set(key, shared);
+      if (this.#heat.size > mostHeat) this.#heat.delete(this.#heat.keys().next().value!);
+    }
+    return shared.get();
+  }
+
+  async #lookForHeat(table: string, metric: HeatMetric): Promise<readonly HeatSample[]> {
+    const reports = await this.#ask({ after: await this.#everything(), who: [], heat: { table, metric } });
+    return reports.flatMap((report) => report.heat);
+  }
+
+  /** Says that no transactions are wanted. */
+  async #everything(): Promise<Record<string, number>> {
+    return Object.fromEntries((await this.reports()).map(({ recorder, newest }) => [recorder, newest]));
+  }
+
+  async #look(): Promise<readonly Report[]> {
+    const after = Object.fromEntries([...this.#reports].map(([name, { report }]) => [name, report.newest]));
+    const who = [...this.#asked];
+    this.#asked.clear();
+    const reports = await this.#ask({ after, who });
+    const receivedAt = this.#environment.monotonic();
+    for (const report of reports) this.#reports.set(report.recorder, { report, receivedAt });
+    for (const [name, known] of this.#reports) {
+      if (receivedAt - known.receivedAt > freshMs) this.#reports.delete(name);
+    }
+    this.#learnWinners(reports);
+    this.#learnTransactions(reports);
+    return [...this.#reports.values()].map(({ report }) => report);
+  }
+
+  #learnWinners(reports: readonly Report[]): void {
+    for (const { winners } of reports) {
+      for (const [timestamp, name] of Object.entries(winners)) this.#winners.set(Number(timestamp), name);
+    }
+    while (this.#winners.size > mostWinners) this.#winners.delete(this.#winners.keys().next().value!);
+  }
+
+  #learnTransactions(reports: readonly Report[]): void {
+    const learned = reports.flatMap(({ transactions }) => transactions).sort((a, b) => b.endedAt - a.endedAt);
+    if (learned.length === 0) return;
+    this.#transactions = [...learned, ...this.#transactions]
+      .sort((a, b) => b.endedAt - a.endedAt)
+      .slice(0, mostTransactions);
+    for (const listener of this.#listeners) listener(learned.slice(0, mostListened));
+  }
+
+  /** Asks all; who does not answer in time is left out. */
+  async #ask(request: ReportRequest): Promise<readonly Report[]> {
+    const answers = this.sources.map(async (source) => {
+      try {
+        const reports = await this.#askOne(source, request);
+        this.#failures.delete(source.name);
+        return reports;
+      } catch (error) {
+        this.#failures.set(source.name, error instanceof Error ? error.message : String(error));
+        return [];
+      }
+    });
+    return (await Promise.all(answers)).flat();
+  }
+
+  /** Who did not answer when asked last, and why. */
+  get failures(): readonly { readonly name: string; readonly error: string }[] {
+    return [...this.#failures].map(([name, error]) => ({ name, error }));
+  }
+
+  async #askOne(source: ReportSource, request: ReportRequest): Promise<readonly Report[]> {
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    this.#closing.signal.addEventListener("abort", end, { once: true });
+    const late = sleep(this.#environment, patienceMs, ending.signal).then(() => {
+      throw new TimeoutError(`${source.name} did not say within ${patienceMs} ms what it has seen.`);
+    });
+    late.catch(() => undefined);
+    try {
+      return await Promise.race([source.reports(request, ending.signal), late]);
+    } finally {
+      this.#closing.signal.removeEventListener("abort", end);
+      end();
+    }
+  }
+}

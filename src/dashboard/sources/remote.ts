@@ -1,0 +1,60 @@
+import { InvalidArgumentError, StoreError } from "../../errors/index.js";
+import type { Report, ReportRequest } from "../recording/report.js";
+import type { ReportSource } from "./source.js";
+
+const mostBytes = 32 * 2 ** 20;
+
+/** The dashboard of another process, by its address; `token`: what it asks for. */
+export class RemoteSource implements ReportSource {
+  readonly name: string;
+  readonly #url: URL;
+  readonly #token: string | undefined;
+
+  constructor(address: string, token: string | undefined) {
+    this.#url = addressOf(address);
+    this.name = this.#url.origin;
+    this.#token = token;
+  }
+
+  async reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]> {
+    const response = await fetch(new URL("api/report", this.#url), {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      },
+      body: JSON.stringify(request),
+      redirect: "error",
+      signal,
+    });
+    const text = await textOf(response);
+    if (!response.ok)
+      throw new StoreError(
+        `The dashboard at ${this.name} answered ${response.status}: ${text.slice(0, 500)}`,
+      );
+    return JSON.parse(text) as readonly Report[];
+  }
+}
+
+function addressOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
+    throw new InvalidArgumentError(
+      `${JSON.stringify(address)} is not the address of a dashboard: give one such as http://10.0.0.7:4180/, without a token in it.`,
+    );
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+/** An answer, as long as it is no longer than reports are. */
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > mostBytes) throw new StoreError(`The answer is longer than ${mostBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

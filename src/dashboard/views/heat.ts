@@ -1,0 +1,73 @@
+import { asBuffer } from "../../transaction/index.js";
+import type { HeatMap } from "../api.js";
+import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "../recording/report.js";
+import { rowText } from "../text/cells.js";
+import type { ViewContext } from "./context.js";
+
+const mostRanges = 24;
+
+/** Where in a table's rows what happens, over the last minutes. */
+export async function heat(context: ViewContext, table: string, metric: HeatMetric): Promise<HeatMap> {
+  const { gathered, environment, reach } = context;
+  const [tables, samples] = await Promise.all([context.tables.current(), gathered.heat(table, metric)]);
+  const newest = Math.floor(environment.now() / heatBucketMs);
+  const startsAt = (newest - heatBuckets + 1) * heatBucketMs;
+  const weighed = samples.filter((sample) => sample.startsAt >= startsAt).flatMap(weigh);
+  const starts = rangesOf(weighed);
+  const counts = starts.map(() => new Array<number>(heatBuckets).fill(0));
+  for (const { at, row, weight } of weighed) {
+    const bucket = Math.round((at - startsAt) / heatBucketMs);
+    const range = lastAtMost(starts, row);
+    if (bucket < heatBuckets && range >= 0) counts[range]![bucket]! += weight;
+  }
+  return {
+    reach,
+    table,
+    metric,
+    ranges: starts.map((row) => rowText(tables, table, row)),
+    startsAt,
+    bucketMs: heatBucketMs,
+    counts: counts.map((row) => row.map(Math.round)),
+  };
+}
+
+interface Weighed {
+  readonly at: number;
+  readonly row: Buffer;
+  readonly weight: number;
+}
+
+/** Each row of a choice stands for as many as were not chosen. */
+function weigh({ startsAt, total, rows }: HeatSample): readonly Weighed[] {
+  return rows.map((row) => ({
+    at: startsAt,
+    row: asBuffer(Buffer.from(row, "base64")),
+    weight: total / rows.length,
+  }));
+}
+
+/** The first rows of ranges in which about as much happens, each; no more ranges than rows. */
+function rangesOf(weighed: readonly Weighed[]): readonly Buffer[] {
+  const sorted = weighed.toSorted((a, b) => Buffer.compare(a.row, b.row));
+  const total = sorted.reduce((sum, { weight }) => sum + weight, 0);
+  const starts: Buffer[] = [];
+  let before = 0;
+  for (const { row, weight } of sorted) {
+    const isNew = starts.length === 0 || !starts.at(-1)!.equals(row);
+    if (isNew && before >= (starts.length * total) / mostRanges) starts.push(row);
+    before += weight;
+  }
+  return starts;
+}
+
+/** Place of the last start that is not behind a row. */
+function lastAtMost(starts: readonly Buffer[], row: Buffer): number {
+  let low = 0;
+  let high = starts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (Buffer.compare(starts[middle]!, row) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

@@ -1,0 +1,57 @@
+import { SchemaError } from "../../errors/index.js";
+import {
+  type AnyTable,
+  bindColumn,
+  type Column,
+  definition,
+  encodeValue,
+  isColumn,
+  isFamily,
+  parseCellRowText,
+} from "../../schema/index.js";
+import type { CellHistory } from "../api.js";
+import { valueShown } from "../text/values.js";
+import type { ViewContext } from "./context.js";
+
+const mostVersions = 500;
+const mostOfValue = 2_000;
+
+/** The committed versions of a cell, newest first. */
+export async function history(
+  { db }: ViewContext,
+  request: { readonly table: AnyTable; readonly row: string; readonly column: string },
+): Promise<CellHistory> {
+  const column = columnOf(request.table, request.column);
+  const row = parseCellRowText(column, request.row);
+  const entries = await db.history(column, row);
+  return {
+    table: column.table.name,
+    row: column.table.key.format(row),
+    column: request.column,
+    versions: entries.slice(0, mostVersions).map(({ commitTimestamp, startTimestamp, time, value }) => ({
+      commitTimestamp,
+      startTimestamp,
+      at: time.getTime(),
+      value:
+        value === undefined
+          ? undefined
+          : valueShown(column.codec, encodeValue(column, row, value), mostOfValue),
+    })),
+  };
+}
+
+/** The column, or cell of a family, that a text names. */
+export function columnOf(table: AnyTable, text: string): Column<unknown, unknown> {
+  const defined = table[definition];
+  const colon = text.indexOf(":");
+  const name = colon < 0 ? text : text.slice(0, colon);
+  const bound = bindColumn(defined, name);
+  if (bound !== undefined && isColumn(bound) && colon < 0) return bound;
+  if (bound !== undefined && isFamily(bound) && colon >= 0) return bound.at(text.slice(colon + 1));
+  const known = [...defined.columns.values()].map((each) =>
+    each.kind === "family" ? `${each.name}:QUALIFIER` : each.name,
+  );
+  throw new SchemaError(
+    `Table ${defined.name} has no cell ${JSON.stringify(text)} with versions; it has ${known.join(", ")}.`,
+  );
+}

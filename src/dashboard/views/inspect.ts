@@ -1,0 +1,83 @@
+import { parseRecordColumn } from "../../observer/index.js";
+import {
+  type AnyTable,
+  definition,
+  isSystemPath,
+  parseRowText,
+  type TableDefinition,
+} from "../../schema/index.js";
+import { type InspectedColumn, type LockInfo, timestampToDate } from "../../transaction/index.js";
+import type { InspectedRow, ValueShown } from "../api.js";
+import { columnText } from "../text/cells.js";
+import { inspectedText, statusText, writeText } from "../text/inspected.js";
+import { cutText } from "../text/values.js";
+import type { ViewContext } from "./context.js";
+
+const mostColumns = 500;
+const mostEntries = 200;
+const mostOfValue = 500;
+
+type Column = InspectedRow["columns"][number];
+type Entry = Column["entries"][number];
+
+/** What the protocol keeps of a row: the paper's figure 4. */
+export async function inspect(
+  { db, environment }: ViewContext,
+  request: { readonly table: AnyTable; readonly row: string },
+): Promise<InspectedRow> {
+  const { table } = request;
+  const defined = table[definition];
+  const row = parseRowText(defined, request.row);
+  const [columns, pending] = await Promise.all([db.inspect(table, row), db.pendingOf(table, row)]);
+  const now = environment.now();
+  return {
+    table: defined.name,
+    row: defined.key.format(row),
+    columns: columns.slice(0, mostColumns).map((column) => ({
+      column: columnText(column.path),
+      role: roleOf(column.path),
+      entries: entriesOf(defined, column, now),
+    })),
+    hints: pending.map(({ observer, column, qualifier, timestamp }) => ({
+      observer,
+      column: qualifier === undefined ? column : `${column}:${qualifier}`,
+      since: timestamp,
+    })),
+  };
+}
+
+function roleOf(path: Uint8Array): Column["role"] {
+  if (!isSystemPath(path)) return "user";
+  return parseRecordColumn(path)?.kind ?? "other";
+}
+
+/** A line for each timestamp: what stands there in each part, newest first. */
+function entriesOf(table: TableDefinition, column: InspectedColumn, now: number): readonly Entry[] {
+  const entries = new Map<number, Entry>();
+  const put = (timestamp: number, part: Partial<Entry>) => {
+    const before = entries.get(timestamp) ?? emptyEntry(timestamp);
+    entries.set(timestamp, { ...before, ...part });
+  };
+  const value = (bytes: Uint8Array): ValueShown => {
+    return { ...cutText(inspectedText(table, column, bytes), mostOfValue), bytes: bytes.length };
+  };
+  for (const lock of column.locks) put(lock.startTimestamp, { lock: lockText(lock, now) });
+  for (const write of column.writes) {
+    const { commitTimestamp, value: bytes } = write;
+    // A short value stands in the write record itself.
+    put(commitTimestamp, { write: writeText(write), ...(bytes === undefined ? {} : { data: value(bytes) }) });
+  }
+  for (const { startTimestamp, value: bytes } of column.data) put(startTimestamp, { data: value(bytes) });
+  for (const status of column.statuses) put(status.startTimestamp, { status: statusText(status) });
+  return [...entries.values()].sort((a, b) => b.timestamp - a.timestamp).slice(0, mostEntries);
+}
+
+function emptyEntry(timestamp: number): Entry {
+  const at = timestampToDate(timestamp).getTime();
+  return { timestamp, at, data: undefined, lock: undefined, write: undefined, status: undefined };
+}
+
+function lockText({ kind, isPrimary, refreshedAt, session }: LockInfo, now: number): string {
+  const age = Math.max(0, Math.round(now - refreshedAt.getTime()));
+  return `${kind}, ${isPrimary ? "primary" : "secondary"}, refreshed ${age} ms ago by session ${session}`;
+}

@@ -1,0 +1,117 @@
+import type { Database } from "../../database/index.js";
+import { type Environment, sleep } from "../../environment/index.js";
+import type { ObserverRecord } from "../../observer/index.js";
+import type { Count } from "../api.js";
+import { type Backlog, countBacklog } from "../backlog.js";
+import { Shared } from "../sources/shared.js";
+
+const everyMs = 900;
+const mostPending = 10_000;
+const mostParked = 1_000;
+/** Locks are found by walking through everything: seldom, and no longer than this. */
+const locksEveryMs = 60_000;
+const locksMs = 2_000;
+/** How long all the rest waits for them. */
+const locksPatienceMs = 200;
+const mostLocks = 1_000;
+
+export interface ObserverStanding {
+  readonly record: ObserverRecord;
+  readonly pending: Backlog;
+  readonly parked: Backlog;
+}
+
+/** What the store holds at a moment, as far as it is counted. */
+export interface Standing {
+  readonly status: Awaited<ReturnType<Database["status"]>>;
+  readonly observers: readonly ObserverStanding[];
+  readonly locks: Count;
+  readonly now: number;
+}
+
+/** Looks at the store when somebody asks, once a second for all who do, and more seldom where counting takes long. */
+export class StandingLook {
+  readonly #db: Database;
+  readonly #environment: Environment;
+  readonly #closing = new AbortController();
+  readonly #shared: Shared<Standing>;
+  readonly #locks: Shared<Count>;
+  #knownLocks: Count = { count: 0, isBound: true };
+
+  constructor(db: Database, environment: Environment) {
+    this.#db = db;
+    this.#environment = environment;
+    this.#shared = new Shared(environment, everyMs, () => this.#look());
+    this.#locks = new Shared(environment, locksEveryMs, () => this.#countLocks());
+  }
+
+  get(): Promise<Standing> {
+    return this.#shared.get();
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #look(): Promise<Standing> {
+    const { signal } = this.#closing;
+    const db = this.#db;
+    const status = await db.status();
+    const observers: ObserverStanding[] = [];
+    for (const [observer, record] of await db.observers()) {
+      const options = { observer, signal };
+      const pending = await countBacklog(db.pending(options), ({ since }) => since, mostPending);
+      const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, mostParked);
+      observers.push({ record, pending, parked });
+    }
+    const locks = await this.#countedLocks();
+    return { status, observers, locks, now: this.#environment.now() };
+  }
+
+  /** What is known of locks; that there may be some, until it is known. */
+  async #countedLocks(): Promise<Count> {
+    const counting = this.#locks.get().then((count) => {
+      this.#knownLocks = count;
+    });
+    const ending = new AbortController();
+    const late = sleep(this.#environment, locksPatienceMs, ending.signal).catch(() => undefined);
+    // A failure of this look is that of the next that gets so far.
+    await Promise.race([counting.catch(() => undefined), late]);
+    ending.abort();
+    return this.#knownLocks;
+  }
+
+  async #countLocks(): Promise<Count> {
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    const timer = this.#environment.setTimer(end, locksMs, { background: true });
+    this.#closing.signal.addEventListener("abort", end, { once: true });
+    let count = 0;
+    try {
+      for await (const _ of this.#db.locks({ signal: ending.signal })) {
+        if (count === mostLocks) return { count, isBound: true };
+        count++;
+      }
+      return { count, isBound: false };
+    } catch (error) {
+      if (!ending.signal.aborted || this.#closing.signal.aborted) throw error;
+      return { count, isBound: true };
+    } finally {
+      timer.cancel();
+      this.#closing.signal.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** A backlog as a count. */
+export function countOf({ count, more }: Backlog): Count {
+  return { count, isBound: more };
+}
+
+/** Several counts together. */
+export function sumOf(counts: readonly Count[]): Count {
+  return {
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    isBound: counts.some(({ isBound }) => isBound),
+  };
+}

@@ -1,0 +1,47 @@
+import { codecFromTag } from "./catalog.js";
+import type { KeyPart } from "./codec.js";
+import type { Column } from "./column.js";
+import type { TableDefinition } from "./definition.js";
+import type { KeyCodec } from "./key.js";
+import { qualifierBytes } from "./path.js";
+import { checkCellKey, describeRow, encodePrefix, encodeRow } from "./position.js";
+import { tuple } from "./tuple.js";
+
+/** The row key of a person's text. Throws an InvalidKeyError where it is none of this table. */
+export function parseRowText(table: TableDefinition, text: string): unknown {
+  const row = table.key.parse(text);
+  encodeRow(table, row);
+  return row;
+}
+
+/** As {@link parseRowText}, for a cell: with its qualifier, the row must be within the limit. */
+export function parseCellRowText(column: Column<unknown, unknown>, text: string): unknown {
+  const row = parseRowText(column.table, text);
+  const where = `${column.table.name}.${column.name}, row ${describeRow(row)}`;
+  checkCellKey(encodeRow(column.table, row), qualifierBytes(column.path), where);
+  return row;
+}
+
+/** The start of row keys that a person's text names: of a string, or the leading parts of a composite key. */
+export function parsePrefixText(table: TableDefinition, text: string): unknown {
+  const prefix = leadingParts(table.key, text)?.parse(text) ?? text;
+  encodePrefix(table, prefix);
+  return prefix;
+}
+
+/** The codec of as many leading parts of a composite key as the text has; `undefined` where it tells nothing. */
+function leadingParts(key: KeyCodec<unknown>, text: string): KeyCodec<unknown> | undefined {
+  const tags = /^tuple\((.+)\)$/.exec(key.tag)?.[1]?.split(",");
+  if (tags === undefined) return undefined;
+  const [first, ...rest] = tags.slice(0, Math.max(1, countParts(text))).map((tag) => codecFromTag(tag));
+  return tuple(first as KeyPart<unknown>, ...(rest as KeyPart<unknown>[])) as KeyCodec<unknown>;
+}
+
+function countParts(text: string): number {
+  try {
+    const held: unknown = JSON.parse(text);
+    return Array.isArray(held) ? held.length : 0;
+  } catch {
+    return 0;
+  }
+}

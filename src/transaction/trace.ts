@@ -1,0 +1,138 @@
+import type { Environment } from "../environment/index.js";
+import type { EventCell, EventMap, TransactionSpan } from "../events/index.js";
+import { isSystemPath } from "../schema/index.js";
+import type { Columns } from "../store/index.js";
+import type { WriteBuffer } from "./buffer.js";
+import type { Hint, TransactionContext } from "./context.js";
+import type { CommitHooks } from "./steps.js";
+
+/** What is kept of one transaction; beyond it is only counted. */
+const mostSpans = 128;
+/** Reads leave room for the steps of the commit. */
+const mostReadSpans = 96;
+const mostCells = 64;
+
+const everything = new Uint8Array(0);
+
+/**
+ * What a transaction does and how long that takes: made only where somebody listens to the event `transaction`, and for that alone.
+ */
+export class TransactionTrace {
+  readonly #environment: Environment;
+  readonly #begunAt: number;
+  readonly spans: TransactionSpan[] = [];
+  readonly read: EventCell[] = [];
+  readonly written: EventCell[] = [];
+  readonly hinted: EventCell[] = [];
+  /** Cells and rows that were read, all of them. */
+  reads = 0;
+  writes = 0;
+  hints = 0;
+  #isOver = false;
+
+  constructor(environment: Environment, begunAt: number) {
+    this.#environment = environment;
+    this.#begunAt = begunAt;
+  }
+
+  /** Milliseconds since the transaction began. */
+  now(): number {
+    return this.#environment.monotonic() - this.#begunAt;
+  }
+
+  span(kind: TransactionSpan["kind"], name: string, fromMs: number, cell: EventCell | undefined): void {
+    const most = kind === "read" ? mostReadSpans : mostSpans;
+    if (this.#isOver || this.spans.length >= most) return;
+    this.spans.push({ kind, name, fromMs, toMs: this.now(), cell });
+  }
+
+  /** Cells of one row were read. What the protocol keeps there is not told. */
+  readRow(table: string, row: Uint8Array, columns: Columns, fromMs: number): void {
+    let first: EventCell | undefined;
+    for (const range of columns) {
+      const column = columnOf(range);
+      if (isSystemPath(column)) continue;
+      const cell = { table, row, column };
+      first ??= cell;
+      this.#addRead(cell);
+    }
+    if (first !== undefined) this.span("read", "get", fromMs, first);
+  }
+
+  /** A page of rows was read. */
+  readRange(
+    table: string,
+    start: Uint8Array | undefined,
+    columns: Columns,
+    rows: readonly { readonly row: Uint8Array }[],
+    fromMs: number,
+  ): void {
+    const [range] = columns;
+    const column = range === undefined ? everything : columnOf(range);
+    this.reads += rows.length;
+    // What the store may only have lent is kept.
+    for (const { row } of rows.slice(0, mostCells - this.read.length)) {
+      this.read.push({ table, row: Buffer.from(row), column });
+    }
+    this.span("read", "scan", fromMs, {
+      table,
+      row: start ?? Buffer.from(rows[0]?.row ?? everything),
+      column,
+    });
+  }
+
+  #addRead(cell: EventCell): void {
+    this.reads++;
+    if (this.read.length < mostCells) this.read.push(cell);
+  }
+
+  /** Takes down what the transaction has buffered, before it is let go. */
+  keepWrites(buffer: WriteBuffer): void {
+    this.writes = buffer.size;
+    for (const { table, row, column } of buffer.all()) {
+      if (this.written.length === mostCells) return;
+      if (!isSystemPath(column)) this.written.push({ table, row, column });
+    }
+  }
+
+  keepHints(hints: readonly Hint[]): void {
+    this.hints = hints.length;
+    for (const { cell } of hints.slice(0, mostCells)) this.hinted.push(cell);
+  }
+
+  /** A context whose steps are taken down, until the transaction is over. */
+  around(context: TransactionContext): TransactionContext {
+    const { hooks } = context;
+    const traced: CommitHooks = {
+      ...(hooks.read === undefined ? {} : { read: (info) => hooks.read?.(info) }),
+      step: async (name, info, run) => {
+        const fromMs = this.now();
+        try {
+          return await hooks.step(name, info, run);
+        } finally {
+          this.span("step", name, fromMs, info.address);
+        }
+      },
+    };
+    return { ...context, hooks: traced };
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+}
+
+/** A column's path; of a range of columns the family's name, or nothing where it is no single family's. */
+function columnOf(range: Columns[number]): Uint8Array {
+  if ("exact" in range) return range.exact;
+  const end = range.start.indexOf(0);
+  return end < 0 ? everything : range.start.subarray(0, end);
+}
+
+/** What of it goes into the event. */
+export function traced(
+  trace: TransactionTrace,
+): Pick<EventMap["transaction"], "spans" | "reads" | "read" | "cells" | "written" | "hints" | "hinted"> {
+  const { spans, reads, read, writes, written, hints, hinted } = trace;
+  return { spans, reads, read, cells: writes, written, hints, hinted };
+}

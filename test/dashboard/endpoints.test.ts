@@ -1,0 +1,303 @@
+import type { Database } from "percolatordb";
+import { StepHooks } from "percolatordb/testing";
+import { describe, expect, test } from "vitest";
+import type {
+  About,
+  Acted,
+  CellHistory,
+  ConflictInsights,
+  HeatMap,
+  InspectedRow,
+  LocksPage,
+  Overview,
+  ParkedPage,
+  Pipeline,
+  RowDetail,
+  RowsPage,
+  TransactionDetail,
+  TransactionShown,
+  Workers,
+} from "../../src/dashboard/api.js";
+import { variants, withDatabase } from "../support/databases.js";
+import { observers, pages, served, tables, titles, totals, visits } from "./pipeline.js";
+
+type Served = Awaited<ReturnType<typeof served>>;
+
+describe.each(variants)("a dashboard over $store, commit $commit", (variant) => {
+  const run = (use: (db: Database, dashboard: Served) => Promise<void>) =>
+    withDatabase(variant, { tables, observers, collectEveryMs: 0 }, async (db) => {
+      await using dashboard = await served(db, { writable: true, location: "./data" });
+      await use(db, dashboard);
+    });
+
+  test("says what it is, how all stands, and what flows where", () =>
+    run(async (db, { get }) => {
+      await db.transact((tx) => tx.set(pages.body, "a", "good page"), { label: "load" });
+      await using worker = db.work();
+      await worker.idle();
+      const about = await get<About>("about");
+      expect(about).toMatchObject({
+        location: "./data",
+        writable: true,
+        reach: "here",
+        retentionMs: 3_600_000,
+      });
+      expect(about.commit).toBe(variant.commit === "auto" ? "one-phase" : "two-phase");
+      // Looks are shared for a moment.
+      const overview = await until(
+        () => get<Overview>("overview"),
+        ({ pending, observers: all }) => {
+          return pending.count === 0 && all.some(({ hosts }) => hosts === 1) && all[1]!.delay.count > 0;
+        },
+      );
+      const [first, second] = overview.observers;
+      expect(overview.observers.map(({ name }) => name)).toEqual(["checks", "titles"]);
+      expect(first).toMatchObject({ watches: "pages.title", hosts: 1 });
+      expect(second?.delay.p50Ms).toBeGreaterThan(0);
+      expect(overview).toMatchObject({ workers: 1, reach: "here", locks: { count: 0, isBound: false } });
+      expect(overview.commits.values.length).toBe(300);
+      expect(overview.transactionDuration.count).toBeGreaterThanOrEqual(3);
+      const { tables: shown, flows } = await get<Pipeline>("pipeline");
+      expect(shown.find(({ name }) => name === "pages")?.columns).toContainEqual({
+        name: "look",
+        kind: "signal",
+      });
+      const said = flows.map(({ observer, does, table, column }) => `${observer} ${does} ${table}.${column}`);
+      expect(said).toEqual(
+        expect.arrayContaining([
+          "titles reads pages.body",
+          "titles reads totals.hits",
+          "titles writes pages.title",
+          "titles writes totals.hits",
+          "checks reads pages.title",
+        ]),
+      );
+      const { sessions } = await get<Workers>("workers");
+      expect(sessions).toMatchObject([{ observers: ["titles", "checks"], isHere: true, running: 0 }]);
+      expect(sessions[0]!.memoryBytes).toBeGreaterThan(1_000_000);
+    }));
+
+  test("shows data as of any moment, page by page", () =>
+    run(async (db, { get }) => {
+      await db.transact((tx) => {
+        for (const row of ["a", "b/1", "b/2", "b/3", "c"]) tx.set(pages.body, row, `body of ${row}`);
+        tx.set(pages.links.at("x:y"), "a", "link");
+        tx.set(visits.seconds, ["p", 2], 7);
+        tx.set(visits.seconds, ["p", 10], 8);
+      });
+      const before = await get<RowsPage>("rows?table=pages&limit=2");
+      expect(before.rows.map(({ row }) => row)).toEqual(["a", "b/1"]);
+      expect(before.columns).toEqual(["body", "title", "links"]);
+      expect(before.rows[0]?.cells).toEqual([
+        { column: "body", value: { text: "body of a", bytes: 9, isCut: false } },
+        { column: "links:x:y", value: { text: "link", bytes: 4, isCut: false } },
+      ]);
+      await db.transact(async (tx) => {
+        tx.set(pages.body, "b/2", "x".repeat(1_000));
+        await tx.deleteRow(pages, "a");
+      });
+      const next = await get<RowsPage>(`rows?table=pages&limit=9&after=${before.next}&at=${before.at}`);
+      expect(next.rows.map(({ row, cells }) => [row, cells[0]?.value.text])).toEqual([
+        ["b/2", "body of b/2"],
+        ["b/3", "body of b/3"],
+        ["c", "body of c"],
+      ]);
+      expect(next.next).toBeUndefined();
+      const prefixed = await get<RowsPage>("rows?table=pages&prefix=b/&limit=2");
+      expect(prefixed.rows.map(({ row }) => row)).toEqual(["b/1", "b/2"]);
+      expect(prefixed.rows[1]?.cells[0]?.value).toEqual({ text: "x".repeat(200), bytes: 1_000, isCut: true });
+      const behind = await get<RowsPage>("rows?table=pages&prefix=b/&after=b/2");
+      expect([behind.rows.map(({ row }) => row), behind.next]).toEqual([["b/3"], undefined]);
+      const tupled = await get<RowsPage>(`rows?table=visits&limit=1&prefix=${encodeURIComponent('["p"]')}`);
+      expect([tupled.rows[0]?.row, tupled.next]).toEqual(['["p",2]', '["p",2]']);
+      const detail = await get<RowDetail>("row?table=pages&row=b/2");
+      expect(detail.cells[0]?.value).toMatchObject({ bytes: 1_000, isCut: false });
+      expect((await get<RowDetail>("row?table=pages&row=a")).cells).toEqual([]);
+      expect((await get<RowDetail>(`row?table=pages&row=a&at=${before.at}`)).cells.length).toBe(2);
+      const now = await get<RowDetail>(`row?table=pages&row=c&at=${Date.now()}`);
+      expect(now.cells.length).toBe(1);
+    }));
+
+  test("shows a cell's versions and a row's protocol cells", () =>
+    run(async (db, { get }) => {
+      await db.transact((tx) => tx.set(pages.body, "a", "one two"));
+      await db.drain();
+      await db.transact((tx) => tx.delete(pages.body, "a"));
+      const history = await get<CellHistory>("history?table=pages&row=a&column=body");
+      expect(history.versions.map(({ value }) => value?.text)).toEqual([undefined, "one two"]);
+      const [deleted, put] = history.versions;
+      expect(deleted!.commitTimestamp).toBeGreaterThan(put!.commitTimestamp);
+      const inspected = await get<InspectedRow>("inspect?table=pages&row=a");
+      const roles = Object.fromEntries(inspected.columns.map(({ column, role }) => [column, role]));
+      expect(roles).toMatchObject({ body: "user", title: "user", "~ack titles body": "acknowledgment" });
+      const body = inspected.columns.find(({ column }) => column === "body")!;
+      const stamps = body.entries.map(({ timestamp }) => timestamp);
+      expect(stamps).toEqual(stamps.toSorted((a, b) => b - a));
+      const written = body.entries.find(({ timestamp }) => timestamp === put!.commitTimestamp);
+      expect(written?.write).toContain(`put from ${put!.startTimestamp}`);
+      expect(written?.data?.text).toBe("one two");
+      expect(inspected.hints).toMatchObject([
+        { observer: "titles", column: "body", since: deleted!.commitTimestamp },
+      ]);
+    }));
+
+  test("tells transactions with their causes and effects, and who conflicts with whom", () =>
+    run(async (db, { get }) => {
+      const loser = await db.begin({ label: "slow" });
+      await db.transact((tx) => tx.set(pages.body, "a", "good"), { label: "quick" });
+      loser.set(pages.body, "a", "late");
+      await expect(loser.commit()).rejects.toThrow("conflicts");
+      await db.drain();
+      const listed = await get<TransactionShown[]>("transactions");
+      expect(listed.map(({ outcome }) => outcome)).toContain("conflict");
+      const [lost] = await get<TransactionShown[]>("transactions?outcome=conflict&label=slow&table=pages");
+      expect(lost?.conflict).toMatchObject({
+        cell: { table: "pages", row: "a", column: "body" },
+        winner: "quick",
+      });
+      const [change] = await get<TransactionShown[]>("transactions?label=quick");
+      const [run] = await get<TransactionShown[]>("transactions?observer=titles&outcome=committed");
+      expect(run?.cause).toMatchObject({ cell: { row: "a" }, commitTimestamp: change!.commitTimestamp });
+      const effect = await get<TransactionDetail>(`transaction?id=${run!.id}`);
+      expect(effect.causedBy?.id).toBe(change!.id);
+      expect(effect.read).toContainEqual({ table: "totals", row: "all", column: "hits" });
+      expect(effect.written.map(({ table, column }) => `${table}.${column}`).sort()).toEqual([
+        "pages.title",
+        "totals.hits",
+      ]);
+      expect(effect.spans.map(({ kind }) => kind)).toContain("step");
+      const cause = await get<TransactionDetail>(`transaction?id=${change!.id}`);
+      expect(cause.caused.map(({ observer }) => observer)).toEqual(["titles"]);
+      const { pairs } = await get<ConflictInsights>("conflicts");
+      expect(pairs).toMatchObject([{ cell: { row: "a" }, count: 1, loser: "slow", winner: "quick" }]);
+      expect(pairs[0]?.advice).toContain('"slow" and "quick" overlap');
+    }));
+
+  test("lists what was given up on page by page, and retries or discards it", () =>
+    run(async (db, { get, post }) => {
+      for (const row of ["a", "b", "c"]) await db.transact((tx) => tx.set(pages.body, row, "bad page"));
+      await db.drain();
+      const first = await get<ParkedPage>("parked?limit=2");
+      expect(first.parked).toMatchObject([
+        { observer: "checks", table: "pages", row: "a", column: "title", attempts: 1 },
+        { row: "b", error: "TypeError: this title is bad" },
+      ]);
+      const second = await get<ParkedPage>(`parked?limit=2&after=${first.next}`);
+      expect([second.parked.map(({ row }) => row), second.next]).toEqual([["c"], undefined]);
+      const { id } = first.parked[0]!;
+      const act = async (path: string, body: object) => JSON.parse((await post(path, body)).text) as Acted;
+      expect(await act("parked/discard", { id })).toEqual({ done: 1, gone: 0, standing: 0 });
+      expect(await act("parked/discard", { id })).toEqual({ done: 0, gone: 1, standing: 0 });
+      expect(await act("parked/retry", { observer: "checks" })).toEqual({ done: 2, gone: 0, standing: 0 });
+      expect((await get<ParkedPage>("parked?observer=checks")).parked).toEqual([]);
+      await db.drain();
+      expect((await get<ParkedPage>("parked")).parked.map(({ row }) => row)).toEqual(["b", "c"]);
+    }));
+
+  test("shows where it is hot", () =>
+    run(async (db, { get }) => {
+      for (let row = 0; row < 40; row++) {
+        await db.transact((tx) => tx.set(pages.body, `r${String(row).padStart(2, "0")}`, "x"));
+      }
+      const map = await get<HeatMap>("heat?table=pages&metric=writes");
+      const all = map.counts.flat().reduce((sum, each) => sum + each, 0);
+      expect(Math.abs(all - 40)).toBeLessThanOrEqual(map.ranges.length);
+      expect(map.ranges.length).toBeGreaterThan(10);
+      expect(map.ranges).toEqual(map.ranges.toSorted());
+      expect(map.ranges[0]).toBe("r00");
+      const hints = await get<HeatMap>("heat?table=pages&metric=hints");
+      expect(hints.counts.flat().some((count) => count > 0)).toBe(true);
+      expect((await get<HeatMap>("heat?table=visits&metric=conflicts")).ranges).toEqual([]);
+    }));
+
+  test("says what is not there, and what cannot be meant", () =>
+    run(async (_, { url }) => {
+      const wrong = [
+        ["rows?table=none", 404, "SCHEMA"],
+        ["rows", 400, "INVALID_ARGUMENT"],
+        ["rows?table=pages&limit=0", 400, "INVALID_ARGUMENT"],
+        ["rows?table=pages&at=tomorrow", 400, "INVALID_ARGUMENT"],
+        ["rows?table=pages&at=9000000000000", 400, "INVALID_ARGUMENT"],
+        ["row?table=visits&row=x", 400, "INVALID_KEY"],
+        ["history?table=pages&row=a&column=none", 404, "SCHEMA"],
+        ["history?table=pages&row=a&column=links", 404, "SCHEMA"],
+        ["transaction?id=x", 404, "NOT_FOUND"],
+        ["transactions?outcome=maybe", 400, "INVALID_ARGUMENT"],
+        ["parked?observer=nobody", 404, "OBSERVER"],
+        ["parked?after=x", 400, "INVALID_ARGUMENT"],
+        ["heat?table=pages&metric=cold", 400, "INVALID_ARGUMENT"],
+        ["nothing", 404, "NOT_FOUND"],
+      ] as const;
+      for (const [path, status, code] of wrong) {
+        const response = await fetch(new URL(`api/${path}`, url));
+        const failure = (await response.json()) as { readonly code: string; readonly message: string };
+        expect([path, response.status, failure.code]).toEqual([path, status, code]);
+        expect(failure.message.length).toBeGreaterThan(10);
+      }
+    }));
+});
+
+test("locks are listed page by page, and resolved unless their owners live", async () => {
+  const hooks = new StepHooks();
+  const options = { tables, hooks, collectEveryMs: 0, lockTtlMs: 60_000 };
+  await withDatabase({ store: "memory", commit: "two-phase" }, options, async (db) => {
+    await using dashboard = await served(db, { writable: true });
+    const pause = hooks.pauseBefore("commit-timestamp");
+    const committing = db.transact((tx) => {
+      for (const row of ["a", "b", "c"]) tx.set(pages.body, row, "x");
+    });
+    await pause.reached;
+    const first = await dashboard.get<LocksPage>("locks?limit=2");
+    const primary = { table: "pages", row: "a", column: "body" };
+    expect(first.locks).toMatchObject([
+      { row: "a", kind: "put", isPrimary: true, primary, ttlMs: 60_000 },
+      { row: "b", isPrimary: false, primary },
+    ]);
+    expect(first.locks[0]).not.toHaveProperty("ownerLives");
+    const second = await dashboard.get<LocksPage>(`locks?limit=2&after=${first.next}`);
+    expect([second.locks.map(({ row }) => row), second.next]).toEqual([["c"], undefined]);
+    const resolve = async (body: object) => await dashboard.post("locks/resolve", body);
+    const { id } = first.locks[0]!;
+    expect(JSON.parse((await resolve({ id })).text)).toEqual({ done: 0, gone: 0, standing: 1 });
+    pause.resume();
+    await committing;
+    expect(JSON.parse((await resolve({ id })).text)).toEqual({ done: 0, gone: 1, standing: 0 });
+    expect((await resolve({ id: "x" })).status).toBe(400);
+    expect((await resolve({})).status).toBe(400);
+  });
+});
+
+test("what waits is counted, with its age", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, observers: [titles] }, async (db) => {
+    await using dashboard = await served(db);
+    for (const row of ["a", "b"]) await db.transact((tx) => tx.set(pages.body, row, "x"));
+    const { pending, observers: all } = await dashboard.get<Overview>("overview");
+    expect(pending).toEqual({ count: 2, isBound: false });
+    expect(all[0]!.oldestPendingMs).toBeGreaterThanOrEqual(0);
+  });
+});
+
+test("conflicts of runs over one number are told to queue", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, observers: [titles] }, async (db) => {
+    await using dashboard = await served(db);
+    for (let row = 0; row < 30; row++) await db.transact((tx) => tx.set(pages.body, `r${row}`, "x"));
+    await db.drain();
+    expect(await db.transact((tx) => tx.get(totals.hits, "all"))).toBe(30);
+    const { pairs } = await dashboard.get<ConflictInsights>("conflicts");
+    expect(pairs[0]).toMatchObject({
+      cell: { table: "totals", row: "all" },
+      loser: "titles",
+      winner: "titles",
+    });
+    expect(pairs[0]?.advice).toContain("combine queue");
+  });
+});
+
+/** Asks again until an answer is as wanted. */
+async function until<T>(get: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const answer = await get();
+    if (isWanted(answer) || tries === 600) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,95 @@
+import { open } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import { expect, test } from "vitest";
+import type {
+  About,
+  ConflictInsights,
+  HeatMap,
+  Overview,
+  TransactionShown,
+  Workers,
+} from "../../src/dashboard/api.js";
+import { RemoteSource } from "../../src/dashboard/sources/remote.js";
+import { pages, served, tables, titles } from "./pipeline.js";
+
+const token = "a-token-of-enough-characters";
+
+/** Two databases over one store, as two processes have. */
+async function two() {
+  const store = memoryStore();
+  const one = await open(store, { tables, observers: [titles], collectEveryMs: 0 });
+  const other = await open(store, { tables, observers: [titles], collectEveryMs: 0 });
+  return { one, other };
+}
+
+test("a dashboard shows what the dashboards that it names have seen", async () => {
+  const { one, other } = await two();
+  await using first = await served(one, { token });
+  await using second = await served(other, { token });
+  await using named = await served(one, { from: [first.url, second.url], fromToken: token, sources: [] });
+  const loser = await one.begin({ label: "loser" });
+  await other.transact((tx) => tx.set(pages.body, "a", "x"), { label: "winner" });
+  loser.set(pages.body, "a", "y");
+  await expect(loser.commit()).rejects.toThrow("conflicts");
+  await one.drain();
+  expect((await named.get<About>("about")).reach).toBe("named");
+  const listed = await named.get<TransactionShown[]>("transactions");
+  expect(listed.map(({ label, observer }) => observer ?? label)).toEqual(
+    expect.arrayContaining(["loser", "winner", "titles"]),
+  );
+  expect(new Set(listed.map(({ id }) => id.split(":")[0])).size).toBe(2);
+  // The winner ran in another process than the loser: who it was is asked for with the next look.
+  await expect
+    .poll(async () => (await named.get<ConflictInsights>("conflicts")).pairs, {
+      timeout: 30_000,
+      interval: 50,
+    })
+    .toMatchObject([{ loser: "loser", winner: "winner", count: 1 }]);
+  const overview = await named.get<Overview>("overview");
+  expect(overview.commits.values.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(2);
+  const heat = await named.get<HeatMap>("heat?table=pages&metric=writes");
+  expect(heat.ranges).toEqual(["a"]);
+  await one.close();
+  await other.close();
+});
+
+test("one that does not answer is named, and the rest is shown", async () => {
+  const { one, other } = await two();
+  await using first = await served(one, { token });
+  await using named = await served(one, {
+    from: [first.url, "http://127.0.0.1:1/"],
+    fromToken: token,
+    sources: [],
+  });
+  await using refused = await served(one, { from: [first.url], fromToken: `${token}x`, sources: [] });
+  await one.transact((tx) => tx.set(pages.body, "a", "x"), { label: "load" });
+  const listed = await named.get<TransactionShown[]>("transactions");
+  expect(listed.map(({ label }) => label)).toEqual(["load"]);
+  expect((await named.get<Workers>("workers")).unheard).toMatchObject([{ name: "http://127.0.0.1:1" }]);
+  const { unheard } = await refused.get<Workers>("workers");
+  expect(unheard?.[0]?.error).toContain("401");
+  await one.close();
+  await other.close();
+});
+
+test("two that name each other do not ask for ever", async () => {
+  const { one, other } = await two();
+  await using first = await served(one);
+  await using second = await served(other, { from: [first.url] });
+  const back = new RemoteSource(second.url, undefined);
+  const reports = await back.reports({ after: {}, who: [] }, new AbortController().signal);
+  expect(reports.length).toBe(1);
+  await one.close();
+  await other.close();
+});
+
+test("where nobody is listened to, only what the store holds is shown", async () => {
+  const { one, other } = await two();
+  await using dashboard = await served(one, { sources: [] });
+  await one.transact((tx) => tx.set(pages.body, "a", "x"));
+  const overview = await dashboard.get<Overview>("overview");
+  expect(overview).toMatchObject({ reach: "store", pending: { count: 1 }, commitsPerSecond: 0 });
+  expect(await dashboard.get("transactions")).toEqual([]);
+  await one.close();
+  await other.close();
+});
