@@ -7,6 +7,8 @@ import { CommanderError } from "commander";
 import { bigtable } from "./cases/bigtable.js";
 import { client } from "./cases/client.js";
 import { delay } from "./cases/delay.js";
+import { importing } from "./cases/import.js";
+import { notifications } from "./cases/notifications.js";
 import { oracle } from "./cases/oracle.js";
 import { pipeline } from "./cases/pipeline.js";
 import { reads } from "./cases/reads.js";
@@ -23,11 +25,13 @@ const cases: readonly BenchCase[] = [
   scans,
   transactions,
   delay,
+  notifications,
   pipeline,
   bigtable,
   client,
   wire,
   oracle,
+  importing,
 ];
 const valueBytes = [100, 1_000];
 

@@ -10,6 +10,7 @@ export interface ClearedRange<K> {
   readonly end?: K | undefined;
 }
 
+/** What {@link clearRange} takes. Everything has a default. */
 export interface ClearOptions {
   /** The most rows of one transaction. From 1 to 100,000; default: 1,000. */
   readonly batch?: number | undefined;

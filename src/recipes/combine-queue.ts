@@ -30,6 +30,7 @@ export interface CombinedChange<V, K = string> {
   readonly value: V | undefined;
 }
 
+/** What {@link combineQueue} is told of a queue. */
 export interface CombineOptions<V, U, K = string> {
   /** The keys of the values. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;

@@ -34,6 +34,7 @@ export interface ExportEntry<V, K = string> {
 /** Delivers entries to the outside: see {@link ExportOptions.deliver}. */
 export type Deliver<V, K = string> = Send<ExportEntry<V, K>>;
 
+/** What {@link exportQueue} is told of a queue. */
 export interface ExportOptions<V, K = string> {
   /** What is kept in order: entries of one key are. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;

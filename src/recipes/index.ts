@@ -34,6 +34,7 @@ export {
   type ScheduleWorkOptions,
   schedule,
 } from "./schedule.js";
+export type { ParkedScheduledChange } from "./schedule-parked.js";
 export {
   EventualIndex,
   ExactIndex,

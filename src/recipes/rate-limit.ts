@@ -15,6 +15,7 @@ import { numberOption } from "./options.js";
 import { sleepUnlessAborted } from "./sleep.js";
 import { columnOf } from "./view.js";
 
+/** What {@link rateLimit} is told of a limit. */
 export interface RateLimitOptions<K = string> {
   /** What is limited, each key by itself. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
@@ -26,6 +27,7 @@ export interface RateLimitOptions<K = string> {
   readonly environment?: Environment | undefined;
 }
 
+/** How {@link RateLimit.take} takes tokens. */
 export interface TakeOptions {
   /** How many tokens. Default: 1. */
   readonly tokens?: number | undefined;
@@ -33,6 +35,7 @@ export interface TakeOptions {
   readonly longestWaitMs?: number | undefined;
 }
 
+/** How {@link RateLimit.acquire} takes tokens and waits for them. */
 export interface AcquireOptions extends TakeOptions {
   /** Gives the waiting up; tokens that were taken by then stay taken. */
   readonly signal?: AbortSignal | undefined;

@@ -3,7 +3,7 @@ import { memoryStore } from "percolatordb/memory";
 import { diesAfter, diesBefore, ProcessStore, requestLost, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
-import { schedule } from "./index.js";
+import { schedule, type View } from "./index.js";
 
 const fired = table("fired", { times: int(), value: text() });
 
@@ -95,6 +95,79 @@ test("one that throws is put off, longer each time, and holds nobody up", async 
     expect(await due.fireDue(db)).toBe(0);
   }
   expect(told).toEqual([0, 1_000, 3_000, 7_000].map((at) => ["a", "Error: no", at]));
+});
+
+describe.each(variants)("on $store, $commit", (variant) => {
+  test("one that always throws is parked after its attempts, and can be retried or discarded", async () => {
+    const clock = new TestClock();
+    let isMended = false;
+    const due = schedule("due", {
+      value: text(),
+      environment: clock.process(),
+      attempts: 4,
+      fire: (tx, { key, value }) => {
+        if (!isMended) throw new Error(`no ${value}`);
+        tx.set(fired.value, key, value);
+      },
+    });
+    const parked = async (view: View) => {
+      const found = [];
+      for await (const change of due.parked(view)) found.push(change);
+      return found;
+    };
+    await withDatabase(variant, { tables: [fired, ...due.tables] }, async (db) => {
+      await db.transact(async (tx) => {
+        await due.after(tx, "a", 0, "first");
+        await due.after(tx, "b", 0, "second");
+      });
+      for (let second = 0; second < 7; second++) {
+        await due.fireDue(db);
+        expect(await db.transact(parked)).toEqual([]);
+        await clock.advance(1_000);
+      }
+      await due.fireDue(db);
+      const now = clock.now();
+      const circumstances = { dueAt: now, attempts: 4, parkedAt: now };
+      expect(await db.transact(parked)).toEqual([
+        { key: "a", value: "first", ...circumstances, error: "Error: no first" },
+        { key: "b", value: "second", ...circumstances, error: "Error: no second" },
+      ]);
+      expect(await db.transact((tx) => due.get(tx, "a"))).toBeUndefined();
+
+      isMended = true;
+      await clock.advance(7_200_000);
+      expect(await due.fireDue(db)).toBe(0);
+      expect(await db.transact((tx) => due.retry(tx, "a"))).toBe(true);
+      expect(await db.transact((tx) => due.discard(tx, "b"))).toBe(true);
+      expect(await db.transact((tx) => due.retry(tx, "b"))).toBe(false);
+      expect(await due.fireDue(db)).toBe(1);
+      expect(await db.transact(parked)).toEqual([]);
+      expect(await db.transact((tx) => tx.getMany(fired.value, ["a", "b"]))).toEqual(["first", undefined]);
+    });
+  });
+
+  test("one whose writes the commit refuses is parked too, and holds nobody up", async () => {
+    const clock = new TestClock();
+    const clashing = table("fired", { times: text() });
+    const due = schedule("due", {
+      value: text(),
+      environment: clock.process(),
+      attempts: 1,
+      fire: (tx, { key, value }) => {
+        if (value === "bad") tx.set(clashing.times, key, "never");
+        else tx.set(fired.value, key, value);
+      },
+    });
+    await withDatabase(variant, { tables: [fired, ...due.tables] }, async (db) => {
+      await db.transact(async (tx) => {
+        await due.after(tx, "a", 0, "bad");
+        await due.after(tx, "b", 0, "good");
+      });
+      expect(await due.fireDue(db)).toBe(1);
+      const [change] = await db.transact(async (tx) => [(await due.parked(tx).next()).value]);
+      expect(change).toMatchObject({ key: "a", attempts: 1, error: expect.stringContaining("contradicts") });
+    });
+  });
 });
 
 test("the worker fires what becomes due, and what observers do with it is theirs", async () => {

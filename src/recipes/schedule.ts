@@ -4,6 +4,7 @@ import {
   type Column,
   type Database,
   type Environment,
+  type ErrorCode,
   float,
   int,
   type KeyCodec,
@@ -17,6 +18,7 @@ import {
 import { hashText } from "./hash.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { numberOption, wholeOption } from "./options.js";
+import { ParkedChanges, type ParkedScheduledChange } from "./schedule-parked.js";
 import { sleepUnlessAborted } from "./sleep.js";
 import { columnOf, type View } from "./view.js";
 
@@ -28,6 +30,7 @@ export interface ScheduledChange<V, K = string> {
   readonly dueAt: number;
 }
 
+/** What {@link schedule} is told of a schedule. */
 export interface ScheduleOptions<V, K = string> {
   /** What is scheduled, each key at one time. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
@@ -35,11 +38,13 @@ export interface ScheduleOptions<V, K = string> {
   readonly value: Codec<V>;
   /**
    * What happens when the time has come, in the transaction that takes the change off the schedule: it may run several times, and
-   * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws is put off: by a
-   * second at first, then twice as long each time, up to an hour.
+   * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws, or whose writes are
+   * refused, is put off: by a second at first, then twice as long each time, up to an hour; after `attempts` it is parked.
    */
   readonly fire: (tx: Transaction, change: ScheduledChange<V, K>) => unknown;
-  /** Told of every `fire` that threw. Default: nobody. */
+  /** How often a change is tried before it is parked. From 1 to 1,000; default: 15, which takes some three hours. */
+  readonly attempts?: number | undefined;
+  /** Told of every attempt that failed. Default: nobody. */
   readonly onError?: ((error: unknown, change: ScheduledChange<V, K>) => void) | undefined;
   /** Over how many ranges the changes are spread. From 1 to 1,024; default: 16. Fixed once there are changes. */
   readonly spreads?: number | undefined;
@@ -47,6 +52,7 @@ export interface ScheduleOptions<V, K = string> {
   readonly environment?: Environment | undefined;
 }
 
+/** What {@link Schedule.work} takes. Everything has a default. */
 export interface ScheduleWorkOptions {
   /** Ends the work when aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -70,6 +76,8 @@ export class Schedule<V, K = string> {
   readonly #environment: Environment;
   readonly #keys: KeyText<K>;
   readonly #spreads: number;
+  readonly #attempts: number;
+  readonly #parked: ParkedChanges<V, K>;
   readonly #values: Column<V, K>;
   readonly #dueAt: Column<number, K>;
   /** In the order of time: how often each was put off. */
@@ -82,9 +90,11 @@ export class Schedule<V, K = string> {
     this.#environment = options.environment ?? systemEnvironment;
     this.#keys = keyText(options.key);
     this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, 1_024);
+    this.#attempts = wholeOption("attempts", options.attempts ?? 15, 1, 1_000);
+    this.#parked = new ParkedChanges(name, options.value, options.key);
     const changes = table(name, { value: options.value, dueAt: float() }, { key: options.key });
     const due = table(`${name}_due`, { delays: int() }, { key: tuple(int(), float(), text()) });
-    this.tables = [changes, due];
+    this.tables = [changes, due, this.#parked.table];
     this.#values = columnOf(changes, "value");
     this.#dueAt = columnOf(changes, "dueAt");
     this.#due = due.delays;
@@ -118,6 +128,24 @@ export class Schedule<V, K = string> {
   async get(view: View, key: NoInfer<K>): Promise<ScheduledChange<V, K> | undefined> {
     const [dueAt, value] = await Promise.all([view.get(this.#dueAt, key), view.get(this.#values, key)]);
     return dueAt === undefined ? undefined : { key, dueAt, value: value as V };
+  }
+
+  /** What was given up after its last attempt, by key. */
+  parked(view: View): AsyncGenerator<ParkedScheduledChange<V, K>, void, undefined> {
+    return this.#parked.list(view);
+  }
+
+  /** Schedules what is parked for now, in place of what is scheduled for the key. False where nothing is parked. */
+  async retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    const parked = await this.#parked.take(tx, key);
+    if (parked === undefined) return false;
+    await this.at(tx, key, this.#environment.now(), parked.value);
+    return true;
+  }
+
+  /** Forgets what is parked. False where nothing is. */
+  async discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    return (await this.#parked.take(tx, key)) !== undefined;
   }
 
   /**
@@ -171,19 +199,21 @@ export class Schedule<V, K = string> {
     return due;
   }
 
-  /** Whether the change was there, and has fired. One that throws is put off, so that others are not held up. */
+  /** Whether the change was there, and has fired. One that fails is put off, so that others are not held up. */
   async #fire(db: Database, row: DueKey, signal: AbortSignal | undefined): Promise<boolean> {
-    const failure: { error?: unknown; change?: ScheduledChange<V, K> } = {};
+    const attempt: { change?: ScheduledChange<V, K>; thrown?: { readonly error: unknown } } = {};
     const key = this.#keys.parse(row[2]);
     const run = async (tx: Transaction): Promise<boolean> => {
+      delete attempt.thrown;
       if ((await tx.get(this.#due, row)) === undefined) return false;
       const change = (await this.get(tx, key))!;
+      attempt.change = change;
       await this.cancel(tx, key);
       tx.delete(this.#due, row);
       try {
         await this.#options.fire(tx, change);
       } catch (error) {
-        Object.assign(failure, { error, change });
+        attempt.thrown = { error };
         throw error;
       }
       return true;
@@ -191,24 +221,39 @@ export class Schedule<V, K = string> {
     try {
       return await db.transact(run, { signal, label: this.name });
     } catch (error) {
-      if (failure.change === undefined || failure.error !== error) throw error;
-      await this.#putOff(db, row, signal);
-      this.#options.onError?.(error, failure.change);
+      const { change, thrown } = attempt;
+      const isItsOwn = thrown === undefined ? isRefusal(error) : thrown.error === error;
+      if (change === undefined || !isItsOwn) throw error;
+      await this.#fail(db, row, change, error, signal);
+      this.#options.onError?.(error, change);
       return false;
     }
   }
 
-  /** Moves a change into the future. */
-  async #putOff(db: Database, row: DueKey, signal: AbortSignal | undefined): Promise<void> {
+  /** Moves a change that failed into the future, or after its last attempt out of the schedule. */
+  async #fail(
+    db: Database,
+    row: DueKey,
+    change: ScheduledChange<V, K>,
+    error: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     await db.transact(
       async (tx) => {
         const delays = await tx.get(this.#due, row);
         if (delays === undefined) return;
-        const key = this.#keys.parse(row[2]);
-        const dueAt = this.#environment.now() + Math.min(firstDelayMs * 2 ** delays, longestDelayMs);
+        const { key } = change;
+        const attempts = delays + 1;
+        const now = this.#environment.now();
         tx.delete(this.#due, row);
+        if (attempts >= this.#attempts) {
+          await this.cancel(tx, key);
+          this.#parked.add(tx, { ...change, attempts, parkedAt: now, error: String(error) });
+          return;
+        }
+        const dueAt = now + Math.min(firstDelayMs * 2 ** delays, longestDelayMs);
         tx.set(this.#dueAt, key, dueAt);
-        tx.set(this.#due, this.#dueKey(key, dueAt), Math.min(delays + 1, 30));
+        tx.set(this.#due, this.#dueKey(key, dueAt), attempts);
       },
       { signal },
     );
@@ -220,11 +265,24 @@ export class Schedule<V, K = string> {
   }
 }
 
+const refusals: ReadonlySet<string> = new Set<ErrorCode>([
+  "INVALID_VALUE",
+  "INVALID_KEY",
+  "INVALID_ARGUMENT",
+  "LIMIT_EXCEEDED",
+  "SCHEMA",
+]);
+
+/** Whether a commit says that what was written cannot be: it would say so every time. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof PercolatorError && refusals.has(error.code);
+}
+
 /**
  * Changes that happen at a time: reminders, delayed notifications, expiry. What is due fires in a transaction that takes it off the
  * schedule, so that it commits exactly once, though it may be late: by as long as nobody works.
  *
- * Declares the tables `NAME` and `NAME_due`.
+ * Declares the tables `NAME`, `NAME_due` and `NAME_parked`.
  *
  * @example
  * const rechecks = schedule("rechecks", {

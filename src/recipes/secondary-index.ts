@@ -15,6 +15,7 @@ import {
 import { type KeyText, keyText } from "./key-text.js";
 import type { View } from "./view.js";
 
+/** What {@link eventualIndex} and {@link exactIndex} are told of an index. */
 export interface IndexOptions<V, I, K = string> {
   /** The codec of what is indexed, which must have an order: `text()`, `int()` and the like. */
   readonly by: KeyPart<I>;

@@ -23,6 +23,7 @@ type KeyOfParts<P extends Parts> = { readonly [I in keyof P]: P[I] extends KeyPa
 /** Where a row really stands: its spread, then its key. */
 export type SpreadRow<K extends readonly unknown[]> = readonly [spread: number, ...key: K];
 
+/** What {@link spreadTable} is told of a table. */
 export interface SpreadOptions<P extends Parts> {
   /** The parts of the keys, as of `tuple`. Default: one string. */
   readonly key?: P | undefined;

@@ -4,6 +4,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NoCompilers } from "./no-compilers.js";
 import { Packed, root } from "./packed.js";
 
 /** The package as others get it: packed, installed in a fresh folder, and used from a strict TypeScript project. */
@@ -13,8 +14,11 @@ const entries = Object.keys(manifest.exports).filter((path) => path !== "./packa
 const specifier = (entry: string) => `percolatordb${entry.slice(1)}`;
 
 let packed: Packed;
+let compilers: NoCompilers;
 beforeAll(async () => {
   packed = await Packed.create();
+  compilers = await NoCompilers.create(join(packed.folder, "compilers"));
+  packed.env = compilers.env;
   await packed.write("package.json", JSON.stringify({ name: "project", private: true, type: "module" }));
   const { code, stderr } = await packed.run("npm", "install", "--no-audit", "--no-fund", packed.tarball);
   expect(code, stderr).toBe(0);
@@ -42,6 +46,19 @@ describe("the packed package", () => {
     const { stdout } = await packed.run("npm", "ls", "--all", "--json");
     expect(JSON.parse(stdout).problems ?? []).toEqual([]);
     expect(manifest.scripts.install ?? manifest.scripts.postinstall).toBe(undefined);
+    expect(await compilers.asked()).toEqual([]);
+  });
+
+  test("would be noticed if it compiled", async () => {
+    const { stdout, stderr } = await packed.run("npm", "rebuild", "lmdb", "--build-from-source");
+    expect(await compilers.asked(), `${stdout}${stderr}`).not.toEqual([]);
+  });
+
+  test("has its changes and the licences of others with it", async () => {
+    const { stdout } = await packed.run("ls", "node_modules/percolatordb");
+    const files = stdout.trim().split("\n");
+    const named = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD_PARTY_NOTICES", "dist", "package.json"];
+    expect(files.toSorted()).toEqual(named.toSorted());
   });
 
   test("has a command line that runs", async () => {

@@ -18,6 +18,8 @@ export interface Ran {
 export class Packed {
   readonly folder: string;
   readonly tarball: string;
+  /** Set for everything that is run. */
+  env: Readonly<Record<string, string>> = {};
 
   private constructor(folder: string, tarball: string) {
     this.folder = folder;
@@ -43,7 +45,8 @@ export class Packed {
   /** Runs something in the project to its end. */
   async run(command: string, ...args: readonly string[]): Promise<Ran> {
     try {
-      const options = { cwd: join(this.folder, "project"), maxBuffer: 1 << 26 };
+      const env = { ...process.env, ...this.env };
+      const options = { cwd: join(this.folder, "project"), maxBuffer: 1 << 26, env };
       const { stdout, stderr } = await run(command, [...args], options);
       return { code: 0, stdout, stderr };
     } catch (error) {

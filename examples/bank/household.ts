@@ -1,0 +1,50 @@
+import { type Isolation, open } from "percolatordb";
+import { auditBank } from "./audit.js";
+import { accounts, cash, tables } from "./tables.js";
+import { InsufficientFundsError, pair, transfer } from "./transfer.js";
+
+export interface HouseholdReport {
+  /** Of two withdrawals that begin at the same time, from one account each, how many were paid. */
+  readonly paid: number;
+  /** What the household holds then. It must not be less than 0. */
+  readonly total: number;
+  /** What an audit finds. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Ann and Ben have $100 each, and each may draw $150, since together they hold enough. Both do so at the same time: each reads both
+ * accounts and writes one of them, so that under snapshot isolation the two do not conflict. That is write skew.
+ */
+export async function drawTogether(isolation: Isolation, location = "memory:"): Promise<HouseholdReport> {
+  await using db = await open(location, { tables });
+  await db.transact(async (tx) => {
+    pair(tx, "Ann", "Ben");
+    await transfer(tx, "opening Ann", { from: cash, to: "Ann", amount: 100 });
+    await transfer(tx, "opening Ben", { from: cash, to: "Ben", amount: 100 });
+  });
+  let arrived = 0;
+  let bothHere = () => {};
+  const both = new Promise<void>((resolve) => {
+    bothHere = resolve;
+  });
+  const draw = (from: string, till: string) =>
+    db.transact(
+      async (tx) => {
+        await transfer(tx, `draw ${from}`, { from, to: till, amount: 150 });
+        // Each has read before either commits. Run again after a conflict, neither waits.
+        if (++arrived === 2) bothHere();
+        await both;
+      },
+      { isolation },
+    );
+  const drawn = await Promise.allSettled([draw("Ann", "till 1"), draw("Ben", "till 2")]);
+  for (const answer of drawn) {
+    if (answer.status === "rejected" && !(answer.reason instanceof InsufficientFundsError))
+      throw answer.reason;
+  }
+  await using view = await db.snapshot();
+  const [ann = 0, ben = 0] = await view.getMany(accounts.balance, ["Ann", "Ben"]);
+  const { problems } = await auditBank(view);
+  return { paid: drawn.filter(({ status }) => status === "fulfilled").length, total: ann + ben, problems };
+}

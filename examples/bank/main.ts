@@ -1,0 +1,61 @@
+/** Three scenes: a transfer step by step, many at once under audit, and write skew with its cure. See README.md. */
+import { setTimeout } from "node:timers/promises";
+import { type Database, open } from "percolatordb";
+import { type AuditReport, audit, auditBank } from "./audit.js";
+import { drawTogether } from "./household.js";
+import { makeTransfers, openAccounts } from "./load.js";
+import { showSteps } from "./steps.js";
+import { tables } from "./tables.js";
+
+const load = { accounts: 50, transfers: 2_000, clients: 64, name: new Date().toISOString() };
+const auditEveryMs = 250;
+
+console.log("1. Bob pays Joe $7, step by step\n");
+await showSteps(console.log);
+
+console.log(
+  `2. ${load.transfers} transfers between ${load.accounts} accounts, ${load.clients} at a time, under audit\n`,
+);
+await runBank(process.argv[2] ?? "memory:");
+
+console.log("\n3. Ann and Ben hold $100 each, and draw $150 each at the same time\n");
+for (const isolation of ["snapshot", "serializable"] as const) {
+  const { paid, total, problems } = await drawTogether(isolation);
+  console.log(`${isolation}: ${paid} of 2 were paid, and together they now hold $${total}`);
+  for (const problem of problems) console.log(`  audit: ${problem}`);
+}
+
+async function runBank(location: string): Promise<void> {
+  await using db = await open(location, { tables, observers: [audit] });
+  await using worker = db.work();
+  await openAccounts(db, load.accounts);
+  let isLoading = true;
+  const auditing = (async () => {
+    for (; isLoading; await setTimeout(auditEveryMs)) console.log(auditLine(await auditNow(db)));
+  })();
+  const started = performance.now();
+  const { done, refused } = await makeTransfers(db, load);
+  const seconds = (performance.now() - started) / 1_000;
+  isLoading = false;
+  await auditing;
+  await worker.idle();
+  const report = await auditNow(db);
+  console.log(auditLine(report));
+  const { conflicts } = db.metrics;
+  console.log(
+    `${done} made, ${refused} refused in ${seconds.toFixed(1)} s; ${conflicts} conflicts, each run again.`,
+  );
+  for (const problem of report.problems) console.error(problem);
+  if (report.problems.length > 0 || report.waiting > 0) process.exitCode = 1;
+}
+
+/** At any moment: all that the audit reads is of one snapshot. */
+async function auditNow(db: Database): Promise<AuditReport> {
+  await using view = await db.snapshot();
+  return await auditBank(view);
+}
+
+function auditLine({ transfers, waiting, sum, problems }: AuditReport): string {
+  const exact = problems.length === 0 ? "every account exact" : `${problems.length} PROBLEMS`;
+  return `audit: ${String(transfers).padStart(5)} transfers, ${String(waiting).padStart(4)} not yet in the trail, sum ${sum}, ${exact}`;
+}

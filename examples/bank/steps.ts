@@ -1,0 +1,88 @@
+import { type Database, open, type StepName } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import { StepHooks } from "percolatordb/testing";
+import { ProtocolView } from "./protocol-view.js";
+import { accounts, cash, tables } from "./tables.js";
+import { transfer } from "./transfer.js";
+
+const amount = 7;
+
+/** The steps of the transfer's commit, and what has happened after each. */
+const story: readonly (readonly [name: StepName, row: string | undefined, text: string])[] = [
+  [
+    "prewrite",
+    "Bob",
+    "Prewrite of Bob: the new balance stands in `data`, with a lock. This lock is the primary.",
+  ],
+  ["prewrite", "Joe", "Prewrite of Joe: his lock names the primary. Whoever meets it looks there."],
+  [
+    "commit-primary",
+    undefined,
+    "Commit point: at the primary the lock gave way to a write record. Now both are paid, though Joe's lock stands.",
+  ],
+  [
+    "commit-secondary",
+    "Joe",
+    "Joe's lock is rolled forward too. A reader that had met it would have done the same.",
+  ],
+];
+
+/**
+ * Bob pays Joe, by the full protocol in memory, and `print` is told what the store holds after every step, as in the paper's figure 4.
+ * Steps that the protocol takes at the same time are taken one after the other here, so that each can be looked at.
+ */
+export async function showSteps(print: (line: string) => void): Promise<void> {
+  const hooks = new StepHooks();
+  // Values go into data cells, as in the paper: by default small ones stand in the lock and the write record.
+  const store = memoryStore({ inlineBytes: 0 });
+  await using db = await open(store, { tables, hooks, commit: "two-phase", collectEveryMs: 0 });
+  await db.transact(async (tx) => {
+    await transfer(tx, "deposit-1", { from: cash, to: "Bob", amount: 10 });
+    await transfer(tx, "deposit-2", { from: cash, to: "Joe", amount: 2 });
+  });
+  const view = new ProtocolView();
+  const show = async (text: string) => {
+    for (const line of [text, "", ...view.lines(await balances(db)), ""]) print(line);
+  };
+  await settled(db);
+  await show("Bob has $10, Joe $2.");
+  const told: Promise<void>[] = [];
+  for (const [name, row, text] of story) {
+    told.push(afterStep(hooks, name, row, told.at(-1) ?? Promise.resolve(), () => show(text)));
+  }
+  await db.transact((tx) => transfer(tx, "transfer-1", { from: "Bob", to: "Joe", amount }));
+  await Promise.all(told);
+}
+
+/** Lets the next step of a name, of a row, wait for `turn`; resolves when it was done and `show` has ended. */
+function afterStep(
+  hooks: StepHooks,
+  name: StepName,
+  row: string | undefined,
+  turn: Promise<void>,
+  show: () => Promise<void>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const interfere = async (run: () => Promise<unknown>) => {
+      await turn;
+      const answer = await run();
+      await show();
+      resolve();
+      return answer;
+    };
+    hooks.once(name, interfere, ({ cell }) => row === undefined || cell?.includes(row) === true);
+  });
+}
+
+async function balances(db: Database) {
+  const rows = ["Bob", "Joe"].map(async (row) => {
+    const columns = await db.inspect(accounts, row);
+    return [row, columns.find(({ column }) => column === "balance")] as const;
+  });
+  return new Map(await Promise.all(rows));
+}
+
+/** Waits until no lock is left: a commit is answered before its secondaries have followed. */
+async function settled(db: Database): Promise<void> {
+  for await (const lock of db.locks()) await db.resolve(lock);
+}

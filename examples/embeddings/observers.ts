@@ -1,0 +1,62 @@
+import { type Observer, observer } from "percolatordb";
+import { embedByFeatureHashing, encodeVector } from "./feature-hashing.js";
+import { split } from "./split.js";
+import { chunks, documents, vectors } from "./tables.js";
+
+/*
+ * A chunk stays as long as a document contains it. `cut` reads whether a chunk is there and adds its document, `forget` reads whether a
+ * document is left and removes the chunk: each reads what the other writes, so both are serializable. Under snapshot isolation
+ * a chunk could go at the moment at which a second document comes to contain it.
+ */
+const serializable = { isolation: "serializable" } as const;
+
+/** Cuts a document that has changed into chunks, and touches only those that came or went. */
+export const cut = observer(
+  "cut",
+  documents.text,
+  async (tx, { row: path, value: text }) => {
+    const after = new Map(split(text ?? "").map((chunk) => [chunk.id, chunk]));
+    const before = new Set((await tx.get(documents.chunks, path)) ?? []);
+    for (const id of before) if (!after.has(id)) tx.delete(chunks.documents.at(path), id);
+    for (const chunk of after.values()) {
+      if (before.has(chunk.id)) continue;
+      tx.set(chunks.documents.at(path), chunk.id, "");
+      if ((await tx.get(chunks.text, chunk.id)) === undefined) tx.set(chunks.text, chunk.id, chunk.text);
+    }
+    if (text === undefined) tx.delete(documents.chunks, path);
+    else
+      tx.set(
+        documents.chunks,
+        path,
+        split(text).map(({ id }) => id),
+      );
+  },
+  serializable,
+);
+
+/** Forgets a chunk that no document contains any more. */
+export const forget = observer(
+  "forget",
+  chunks.documents,
+  async (tx, { row: id, value }) => {
+    if (value !== undefined) return;
+    for await (const _ of tx.entries(chunks.documents, id, { limit: 1 })) return;
+    tx.delete(chunks.text, id);
+  },
+  serializable,
+);
+
+/** Embeds a chunk that is new. `onEmbedded` is told of each: what costs, where a model does it. */
+export function embedding(onEmbedded: () => void = () => {}): Observer {
+  return observer("embed", chunks.text, (tx, { row: id, value: text }) => {
+    if (text === undefined) return tx.delete(vectors.vector, id);
+    onEmbedded();
+    tx.set(vectors.vector, id, encodeVector(embedByFeatureHashing(text)));
+  });
+}
+
+export const observersOf = (onEmbedded?: () => void): readonly Observer[] => [
+  cut,
+  forget,
+  embedding(onEmbedded),
+];

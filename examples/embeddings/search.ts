@@ -1,0 +1,30 @@
+import type { Snapshot } from "percolatordb";
+import { decodeVector, embedByFeatureHashing, similarity } from "./feature-hashing.js";
+import { chunks, vectors } from "./tables.js";
+
+export interface Neighbour {
+  readonly similarity: number;
+  readonly text: string;
+  /** Where it stands. */
+  readonly documents: readonly string[];
+}
+
+/**
+ * The chunks nearest to a question, the nearest first. Exact: it reads every vector, which is quick up to some hundred thousand of them.
+ * All is read from one snapshot: a chunk that is found is there, with its documents.
+ */
+export async function nearest(view: Snapshot, question: string, limit = 3): Promise<readonly Neighbour[]> {
+  const wanted = embedByFeatureHashing(question);
+  let best: { readonly id: string; readonly similarity: number }[] = [];
+  for await (const { row: id, value } of view.scan(vectors.vector)) {
+    const found = { id, similarity: similarity(wanted, decodeVector(value)) };
+    if (best.length === limit && found.similarity <= best.at(-1)!.similarity) continue;
+    best = [...best, found].sort((a, b) => b.similarity - a.similarity).slice(0, limit);
+  }
+  return Promise.all(
+    best.map(async ({ id, similarity }) => {
+      const chunk = (await view.row(chunks, id))!;
+      return { similarity, text: chunk.text!, documents: [...chunk.documents.keys()] };
+    }),
+  );
+}

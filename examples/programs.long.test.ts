@@ -1,0 +1,120 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type AnyTable, type Database, type Observer, open, type Snapshot } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../test/support/databases.js";
+import { ProgramProcess } from "../test/support/program-process.js";
+import { pause } from "../test/support/waiting.js";
+import bank from "./bank/app.js";
+import { auditBank } from "./bank/audit.js";
+import { openAccounts } from "./bank/load.js";
+import embeddings from "./embeddings/app.js";
+import { differences as differencesOfEmbeddings } from "./embeddings/batch.js";
+import { setDocument } from "./embeddings/folder.js";
+import pages from "./pages/app.js";
+import { differences as differencesOfPages } from "./pages/batch.js";
+import { makeSite } from "./pages/site.js";
+
+/** The examples' own commands, and a worker of the command line in their place. */
+
+async function run(script: string, ...args: string[]): Promise<string> {
+  const process = new ProgramProcess(script, args);
+  await process.ended();
+  expect([process.end, process.errors]).toEqual(["0", ""]);
+  return process.lines.join("\n");
+}
+
+describe("the command of", () => {
+  test("bank shows its three scenes, and goes on in a folder", async () => {
+    const folder = await temporaryFolder();
+    try {
+      for (let time = 0; time < 2; time++) {
+        const said = await run("examples/bank/main.ts", join(folder.path, "data"));
+        expect(said).toContain("Joe           3: $9       3: primary is accounts/Bob");
+        expect(said).toMatch(/ 0 not yet in the trail, sum 0, every account exact\n\d+ made, \d+ refused/);
+        expect(said).not.toContain("PROBLEMS");
+        expect(said).toContain("snapshot: 2 of 2 were paid, and together they now hold $-100");
+        expect(said).toContain("serializable: 1 of 2 were paid, and together they now hold $50");
+      }
+    } finally {
+      await folder.remove();
+    }
+  });
+
+  test("pages renders what each edit asks for", async () => {
+    const said = await run("examples/pages/main.ts");
+    const rendered = [...said.matchAll(/^(?:an?|one|what|the) .*? {2,}(\d+) +\d+ +\d+$/gm)];
+    expect(rendered.map(([, count]) => Number(count))).toEqual([1, 125, 1, 500, 500, 501, 500, 0, 1]);
+  });
+
+  test("embeddings embeds what each change asks for, and answers", async () => {
+    const folder = await temporaryFolder();
+    try {
+      const text = Array.from(
+        { length: 80 },
+        (_, line) => `Line ${line} of a text on the walrus, ${line * 7}.\n`,
+      );
+      await writeFile(join(folder.path, "walrus.md"), text.join(""));
+      await writeFile(join(folder.path, "stocks.md"), "Stock prices fell.\n");
+      const said = await run("examples/embeddings/main.ts", folder.path, "--ask", "prices of stock");
+      expect(said).toMatch(/the same again +\d+ +0 /);
+      expect(said).toMatch(/a paragraph is added to walrus.md +\d+ +[1-4] /);
+      expect(said).toMatch(/a copy of it comes +\d+ +0 /);
+      expect(said).toMatch(/"prices of stock"\n {2}0\.\d\d {2}stocks.md: Stock prices fell./);
+    } finally {
+      await folder.remove();
+    }
+  });
+});
+
+interface Example {
+  readonly name: string;
+  readonly app: { readonly tables: readonly AnyTable[]; readonly observers: readonly Observer[] };
+  readonly load: (db: Database) => Promise<unknown>;
+  /** What does not agree with the batch twin. */
+  readonly problems: (view: Snapshot) => Promise<readonly string[]>;
+}
+
+const examples: readonly Example[] = [
+  {
+    name: "bank",
+    app: bank,
+    load: (db) => openAccounts(db, 5),
+    problems: async (view) => (await auditBank(view)).problems,
+  },
+  { name: "pages", app: pages, load: (db) => makeSite(db, 5), problems: differencesOfPages },
+  {
+    name: "embeddings",
+    app: embeddings,
+    load: (db) => setDocument(db, "a", "a walrus"),
+    problems: differencesOfEmbeddings,
+  },
+];
+
+test.each(examples)("percolator worker LOCATION examples/$name/app.ts does what is due", async (example) => {
+  const folder = await temporaryFolder();
+  const location = join(folder.path, "data");
+  try {
+    await using db = await open(location, example.app);
+    await example.load(db);
+    expect(await waiting(db)).toBe(true);
+    const args = ["worker", location, `examples/${example.name}/app.ts`];
+    const worker = new ProgramProcess("src/cli/main.ts", args);
+    try {
+      while (await waiting(db)) await pause(20);
+      await worker.terminate();
+    } finally {
+      await worker.kill();
+    }
+    await using view = await db.snapshot();
+    expect(await example.problems(view)).toEqual([]);
+    expect(db.metrics.observers).toEqual({});
+  } finally {
+    await folder.remove();
+  }
+});
+
+async function waiting(db: Database): Promise<boolean> {
+  for await (const _ of db.pending()) return true;
+  return false;
+}

@@ -1,0 +1,20 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { notices, noticesPath } from "../../scripts/notices.js";
+
+test("THIRD_PARTY_NOTICES is as the installed packages have it: npm run notices", async () => {
+  expect(await readFile(noticesPath, "utf8")).toBe(notices());
+});
+
+test("it has the licence of every package that is needed to run, and of what these contain", () => {
+  const text = notices();
+  const without = text
+    .split("-".repeat(80))
+    .filter((part) => part.includes("without the text of its licence"));
+  expect(without.map((part) => part.trim().split(" ")[0])).toEqual(["weak-lru-cache"]);
+  for (const needed of ["@grpc/grpc-js", "commander", "jiti", "lmdb", "msgpackr", "preact", "protobufjs"]) {
+    expect(text).toMatch(new RegExp(`^${needed} \\d`, "m"));
+  }
+  expect(text).toContain("The OpenLDAP Public License");
+  expect(text).not.toMatch(/^vitest \d/m);
+});
