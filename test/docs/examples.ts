@@ -4,8 +4,11 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Beside the tests, so that imports are found as a program in this repository finds them. */
-export const place = join(root, "test", "docs", "generated", "pages");
+/**
+ * Beside the tests, so that imports are found as a program in this repository finds them; a folder for each process, since the tests
+ * may be run twice at a time.
+ */
+export const place = join(root, "test", "docs", "generated", `pages-${process.pid}`);
 
 /** A complete program of a page: a block of TypeScript that imports what it uses of `percolatordb`. */
 export interface Example {
@@ -20,8 +23,13 @@ export interface Example {
   readonly file: string;
 }
 
-interface Block {
+/** A fenced block of a page. */
+export interface Block {
   readonly language: string;
+  /** In brackets behind the language: the file that the block is, or where its commands are given. */
+  readonly title: string | undefined;
+  /** Marked `no-run`: it shows something that the tests do not run. */
+  readonly isShownOnly: boolean;
   readonly body: string;
   readonly line: number;
   readonly heading: string;
@@ -30,8 +38,15 @@ interface Block {
 /** The complete programs of a page. Blocks that only show a few lines are left out. */
 export function examplesOf(page: string, markdown: string): readonly Example[] {
   const blocks = blocksOf(markdown);
-  return blocks.flatMap(({ language, body, line, heading }, index) => {
-    if (language !== "ts" || !/^import .*"percolatordb(\/\w+)?";$/m.test(body)) return [];
+  return blocks.flatMap(({ language, title, isShownOnly, body, line, heading }, index) => {
+    // A block with a name is part of a story, which is run in its order.
+    if (
+      language !== "ts" ||
+      isShownOnly ||
+      title !== undefined ||
+      !/^import .*"percolatordb(\/\w+)?";$/m.test(body)
+    )
+      return [];
     const next = blocks[index + 1];
     return {
       title: `${page}, line ${line}: ${heading}`,
@@ -47,20 +62,25 @@ export function examplesOf(page: string, markdown: string): readonly Example[] {
 export function blocksOf(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
   let heading = "";
-  let open: { readonly language: string; readonly line: number; readonly lines: string[] } | undefined;
+  let open: { readonly info: string; readonly line: number; readonly lines: string[] } | undefined;
   for (const [index, text] of markdown.split("\n").entries()) {
     if (text.startsWith("```")) {
       if (open === undefined) {
-        open = { language: text.slice(3).trim(), line: index + 1, lines: [] };
+        open = { info: text.slice(3).trim(), line: index + 1, lines: [] };
         continue;
       }
-      const { language, line, lines } = open;
-      blocks.push({ language, body: `${lines.join("\n")}\n`, line, heading });
+      const { info, line, lines } = open;
+      blocks.push({ ...infoOf(info), body: `${lines.join("\n")}\n`, line, heading });
       open = undefined;
     } else if (open !== undefined) open.lines.push(text);
     else if (text.startsWith("#")) heading = text.replace(/^#+ */, "");
   }
   return blocks;
+}
+
+function infoOf(info: string): Pick<Block, "language" | "title" | "isShownOnly"> {
+  const [language = ""] = info.split(" ");
+  return { language, title: /\[(.+)\]/.exec(info)?.[1], isShownOnly: / no-run\b/.test(info) };
 }
 
 /** Writes an example's file, and gives its path. */

@@ -1,18 +1,15 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { compilerErrors } from "./compile.js";
 import { blocksOf, type Example, examplesOf, generate, place, root } from "./examples.js";
+import { pagesOf } from "./pages.js";
+import { storyOf } from "./story.js";
 
 /** Every complete example of a page under `docs/` is compiled and run, on the code as it is. */
 
 const folders = ["docs", "docs/recipes"];
 const pages = (await Promise.all(folders.map(pagesOf))).flat();
-
-async function pagesOf(folder: string): Promise<readonly string[]> {
-  const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(".md")).sort();
-  return names.map((name) => `${folder}/${name}`);
-}
 
 async function examplesIn(
   page: string,
@@ -46,7 +43,8 @@ for (const { example, path } of examples) {
 
 test("every example compiles in strict mode, that of README.md too", async () => {
   const readme = await examplesIn("README.md");
-  const paths = [...examples, ...readme].map(({ path }) => path);
+  const story = await storyFiles("docs/first-hour.md");
+  const paths = [...[...examples, ...readme].map(({ path }) => path), ...story];
   const wrong = await generate({
     file: "wrong.ts",
     code: 'import { open } from "percolatordb";\nawait open(1);\n',
@@ -54,6 +52,16 @@ test("every example compiles in strict mode, that of README.md too", async () =>
   const errors = compilerErrors(join(root, "tsconfig.json"), [...paths, wrong]);
   expect(errors).toEqual([expect.stringContaining("wrong.ts: Argument of type 'number'")]);
 });
+
+/** The modules of a page that is a story, as they are at its end. */
+async function storyFiles(page: string): Promise<readonly string[]> {
+  const files = new Map<string, string>();
+  for (const step of storyOf(await readFile(join(root, page), "utf8"))) {
+    if (step.type === "file" && step.name.endsWith(".ts")) files.set(step.name, step.text);
+  }
+  expect(files.size).toBeGreaterThan(5);
+  return Promise.all([...files].map(([name, code]) => generate({ file: name, code })));
+}
 
 test("docs/testing.md shows whole programs only", async () => {
   const page = await readFile(join(root, "docs/testing.md"), "utf8");

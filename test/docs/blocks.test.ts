@@ -1,0 +1,64 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandsOf, mistakeIn } from "./commands.js";
+import { blocksOf, examplesOf, root } from "./examples.js";
+import { allPages } from "./pages.js";
+
+/** Nothing that a page shows goes unlooked at, unless it says so: `ts no-run`, `sh no-run`. */
+
+const pages = await Promise.all(
+  (await allPages()).map(async (page) => ({ page, text: await readFile(join(root, page), "utf8") })),
+);
+
+test("every block of TypeScript is run, as an example or as a part of a story", () => {
+  const left = pages.flatMap(({ page, text }) => {
+    const shown = blocksOf(text).filter(
+      ({ language, isShownOnly, title }) => language === "ts" && !isShownOnly && title === undefined,
+    );
+    const run = examplesOf(page, text).map(({ title }) => title);
+    return shown
+      .filter(({ line }) => !run.some((title) => title.startsWith(`${page}, line ${line}:`)))
+      .map(({ line }) => `${page}:${line}`);
+  });
+  expect(left).toEqual([]);
+});
+
+test("blocks of a story, which have a name, are on its page only", () => {
+  const named = pages.filter(({ text }) => blocksOf(text).some(({ title }) => title !== undefined));
+  expect(named.map(({ page }) => page)).toEqual(["docs/first-hour.md"]);
+});
+
+test("every block says what it is written in", () => {
+  const ours = pages.filter(({ page }) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page));
+  const bare = ours.flatMap(({ page, text }) =>
+    blocksOf(text).flatMap(({ language, line }) => (language === "" ? [`${page}:${line}`] : [])),
+  );
+  expect(bare).toEqual([]);
+});
+
+test("every command that is shown is one: `percolator` with its arguments and options, scripts, paths", () => {
+  let looked = 0;
+  const wrong = pages.flatMap(({ page, text }) => {
+    if (page === "docs/first-hour.md") return []; // run, from the first to the last
+    return blocksOf(text)
+      .filter(({ language, isShownOnly }) => language === "sh" && !isShownOnly)
+      .flatMap(({ body, line }) =>
+        commandsOf(body).flatMap((command) => {
+          looked++;
+          const mistake = mistakeIn(command);
+          return mistake === undefined ? [] : [`${page}:${line}: ${command}: ${mistake}`];
+        }),
+      );
+  });
+  expect(wrong).toEqual([]);
+  expect(looked).toBeGreaterThan(80);
+});
+
+test("a command that is none is found", () => {
+  expect(mistakeIn("percolator status ./data --no-such")).toBe("no option --no-such of status");
+  expect(mistakeIn("npx percolator statsu ./data")).toBe("no command statsu");
+  expect(mistakeIn("percolator get ./data documents")).toMatch(/^get takes 3 to 3 arguments/);
+  expect(mistakeIn("npm run no-such")).toBe("no script no-such");
+  expect(mistakeIn("docker ps")).toMatch(/no-run/);
+});

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { Cli } from "../../src/cli/cli.js";
+import { buildProgram } from "../../src/cli/program.js";
+import { systemEnvironment } from "../../src/environment/index.js";
+import { Printed } from "../support/command-line.js";
+import { root } from "./examples.js";
+import { wordsOf } from "./story.js";
+
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+/** The commands of a block: without its comments, each part of a pipe or a sequence by itself. */
+export function commandsOf(body: string): readonly string[] {
+  return body
+    .split("\n")
+    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .filter((line) => line !== "")
+    .flatMap((line) => line.split(/ && | \| /))
+    .map((command) => command.replace(/ (>>?|<) \S+$/, "").trim());
+}
+
+/**
+ * What is wrong with a command that a page shows, as far as can be said without running it: commands, arguments and options of
+ * `percolator` that are not there, scripts and folders that are not. Undefined where nothing is.
+ */
+export function mistakeIn(command: string): string | undefined {
+  const words = wordsOf(command);
+  const [program, second, third] = words[0] === "npx" ? words.slice(1) : words;
+  if (program === "percolator") return mistakeInCommandLine(words.slice(words.indexOf("percolator") + 1));
+  if (program === "vitest")
+    return existsSync(join(root, third ?? "")) ? undefined : `there is no ${String(third)}`;
+  if (program === "npm" && second === "run")
+    return scripts[third ?? ""] === undefined ? `no script ${String(third)}` : undefined;
+  if (program === "npm" && ["ci", "test", "install"].includes(second ?? "")) return undefined;
+  if (program === "echo") return undefined;
+  return "it is not known here; mark its block `no-run`";
+}
+
+function mistakeInCommandLine(words: readonly string[]): string | undefined {
+  // Words in capitals stand for what they name.
+  if (words[0] === "COMMAND" || words.length === 0) return undefined;
+  if (words[0]?.startsWith("--"))
+    return ["--help", "--version"].includes(words[0]) ? undefined : `no option ${words[0]}`;
+  const command = program().commands.find((each) => each.name() === words[0]);
+  if (command === undefined) return `no command ${String(words[0])}`;
+  const { operands, unknown } = command.parseOptions(words.slice(1));
+  if (unknown.length > 0) return `no option ${unknown.join(" ")} of ${command.name()}`;
+  const needed = command.registeredArguments.filter(({ required }) => required).length;
+  const most = command.registeredArguments.some(({ variadic }) => variadic)
+    ? Number.POSITIVE_INFINITY
+    : command.registeredArguments.length;
+  if (operands.length >= needed && operands.length <= most) return undefined;
+  return `${command.name()} takes ${needed} to ${most} arguments, not ${operands.join(" ")}`;
+}
+
+function program(): Command {
+  return buildProgram(
+    new Cli({
+      stdin: process.stdin,
+      stdout: new Printed(),
+      stderr: new Printed(),
+      cwd: ".",
+      environment: systemEnvironment,
+      onSignal: () => () => {},
+    }),
+  );
+}

@@ -1,0 +1,135 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
+import { marked, type Token } from "marked";
+import { expect, test } from "vitest";
+import { sourceOf, target } from "../../docs/.vitepress/links.js";
+import { nav, sidebar } from "../../docs/.vitepress/pages.js";
+import { slugOf } from "../../docs/.vitepress/slug.js";
+import { draw } from "../../scripts/figures/draw.js";
+import { figures } from "../../scripts/figures/scenes.js";
+import { root } from "./examples.js";
+import { allPages } from "./pages.js";
+
+/** The site, without building it: `npm run docs:build` does that, and ends with an error where a link leads nowhere. */
+
+interface Link {
+  readonly page: string;
+  readonly href: string;
+}
+
+function* tokensOf(tokens: readonly Token[]): Generator<Token> {
+  for (const token of tokens) {
+    yield token;
+    if ("tokens" in token && token.tokens !== undefined) yield* tokensOf(token.tokens);
+    if (token.type === "list") for (const item of token.items as Token[]) yield* tokensOf([item]);
+    if (token.type === "table") {
+      for (const row of [token.header, ...token.rows] as { readonly tokens: Token[] }[][]) {
+        for (const cell of row) yield* tokensOf(cell.tokens);
+      }
+    }
+  }
+}
+
+const pages = await allPages();
+const textOf = (page: string) => readFileSync(join(root, page), "utf8");
+
+function linksOf(page: string): readonly Link[] {
+  return [...tokensOf(marked.lexer(textOf(page)))].flatMap((token) =>
+    token.type === "link" || token.type === "image" ? [{ page, href: String(token.href) }] : [],
+  );
+}
+
+/** The anchors of a page's headings; the second of the same name gets a number. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const token of tokensOf(marked.lexer(textOf(page)))) {
+    if (token.type !== "heading") continue;
+    const text = [...tokensOf(token.tokens ?? [])]
+      .filter(({ type }) => type === "text" || type === "codespan")
+      .map((each) => unescaped("text" in each ? String(each.text) : ""))
+      .join("");
+    const slug = slugOf(text);
+    let anchor = slug;
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+const unescaped = (text: string) =>
+  text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&amp;", "&");
+
+test("every link within the repository leads to a file, and to a heading of it", () => {
+  const dead = pages.flatMap(linksOf).flatMap(({ page, href }) => {
+    if (/^[a-z]+:/i.test(href) || href.startsWith("/")) return [];
+    const [path = "", anchor] = href.split("#");
+    const file = path === "" ? page : posix.join(posix.dirname(page), path);
+    // Made by `npm run docs:api`, and not kept.
+    if (file.startsWith("docs/api/")) return [];
+    if (!existsSync(join(root, file))) return [`${page}: ${href}`];
+    if (anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor)) return [];
+    return [`${page}: ${href} (no such heading)`];
+  });
+  expect(dead).toEqual([]);
+});
+
+test("every page is in the sidebar, once, and each of its links is a page", () => {
+  const links: string[] = [];
+  const walk = (items: readonly { readonly link?: string; readonly items?: readonly object[] }[]) => {
+    for (const item of items) {
+      if (item.link !== undefined) links.push(item.link);
+      walk((item.items ?? []) as typeof items);
+    }
+  };
+  walk(sidebar["/"] as Parameters<typeof walk>[0]);
+  const wanted = pages.flatMap((page) => {
+    if (page === "README.md" || page === "docs/index.md") return [];
+    const path = page
+      .replace(/^docs\//, "/")
+      .replace(/^examples\/([\w-]+)\/README\.md$/, "/examples/$1")
+      .replace(/\.md$/, "");
+    return path === "/decisions" ? "/decisions/" : path.replace(/\/index$/, "/");
+  });
+  expect(links.filter((link) => link !== "/api/").sort()).toEqual(wanted.sort());
+  const navigated = nav.map((item) => ("link" in item ? item.link : ""));
+  expect(navigated.filter((link) => link !== "/api/" && !links.includes(String(link)))).toEqual([]);
+});
+
+test("every example with a page is told of in docs/examples.md", async () => {
+  const text = await readFile(join(root, "docs/examples.md"), "utf8");
+  const missing = pages.filter((page) => page.startsWith("examples/") && !text.includes(`(../${page})`));
+  expect(missing).toEqual([]);
+});
+
+test("links of the pages lead where the site has them, and those that leave it to the repository or nowhere", () => {
+  const repository = "https://example.org/blob/main/";
+  expect(sourceOf("examples/webindex.md")).toBe("examples/webindex/README.md");
+  expect(target("../../docs/decisions/webindex.md", "examples/webindex.md", {})).toBe(
+    "/decisions/webindex.md",
+  );
+  expect(target("../examples/webindex/README.md", "examples.md", {})).toBe("/examples/webindex.md");
+  expect(target("scale.md#where-it-bends", "operations.md", {})).toBe("/scale.md#where-it-bends");
+  expect(target("../deploy/Dockerfile", "operations.md", {})).toBe(undefined);
+  expect(target("../deploy/Dockerfile", "operations.md", { repository })).toBe(
+    `${repository}deploy/Dockerfile`,
+  );
+  expect(target("https://example.org/", "operations.md", {})).toBe("https://example.org/");
+  expect(target("#first", "operations.md", {})).toBe("#first");
+});
+
+test.each(Object.entries(figures))(
+  "docs/figures/protocol/%s.svg shows what the code does (`npm run docs:figures` draws it anew)",
+  async (name, { title, make }) => {
+    const file = join(root, "docs/figures/protocol", `${name}.svg`);
+    expect(await readFile(file, "utf8")).toBe(draw(await make(), title));
+  },
+);
+
+test("the site asks nothing of anybody: no page, style or figure names a file elsewhere that would be loaded", () => {
+  for (const page of pages)
+    expect(textOf(page), page).not.toMatch(/<(script|img|link|iframe)\b[^>]*\b(src|href)="https?:/);
+  const style = join(root, "docs/.vitepress/theme/style.css");
+  expect(statSync(dirname(style)).isDirectory()).toBe(true);
+  expect(readFileSync(style, "utf8")).not.toMatch(/url\(|@import/);
+});
