@@ -10,6 +10,7 @@ import { viewTests } from "./conformance/views.js";
 
 export type { TestRunner } from "./conformance/harness.js";
 
+/** What {@link storeConformance} is told of a store, and the test runner to use. */
 export interface StoreConformanceOptions extends TestRunner {
   /** What the store under test declares; every claim is tested, and every claim of absence. */
   readonly atomicBatches: boolean;

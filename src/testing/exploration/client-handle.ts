@@ -5,6 +5,7 @@ import type { Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Network } from "../world/index.js";
 
+/** What a client of a program works on as a worker. */
 export interface WorkTurns {
   /** How often it looks at the hints, each time once some stand. Default: 1. */
   readonly looks?: number | undefined;

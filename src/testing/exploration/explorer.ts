@@ -5,6 +5,7 @@ import { prepare } from "./snapshot.js";
 import { areIndependent, type Step } from "./step.js";
 import type { Snapshot } from "./world.js";
 
+/** How far and in which order {@link explore} goes. Everything has a default. */
 export interface ExploreOptions {
   /**
    * `"depth-first"` (default) is quickest where all is well. `"breadth-first"` finds the shortest way to what is wrong.
@@ -21,6 +22,7 @@ export interface ExploreOptions {
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined;
 }
 
+/** How far an exploration has come. */
 export interface ExploreProgress {
   /** Different states that were seen. */
   readonly states: number;
@@ -34,6 +36,7 @@ export interface ExploreProgress {
   readonly depth: number;
 }
 
+/** What an exploration came to. */
 export interface ExploreReport extends ExploreProgress {
   readonly program: string;
   /** Whether every interleaving was tried, or shown to come to the same as one that was. */
@@ -42,6 +45,7 @@ export interface ExploreReport extends ExploreProgress {
   readonly violation: ExploreViolation | undefined;
 }
 
+/** What went wrong in an exploration, and the way there. */
 export interface ExploreViolation {
   readonly message: string;
   /** Who did what, line by line. */

@@ -23,6 +23,7 @@ export type ClientEnd =
   | { readonly outcome: "failed"; readonly error: unknown }
   | { readonly outcome: "stopped" };
 
+/** Which of the two commit paths the clients of a program take. */
 export type CommitMode = "one-phase" | "two-phase";
 
 /** A small program of several clients whose every interleaving is to be tried. */

@@ -12,6 +12,7 @@ import { classifyWrongReads } from "./classify.js";
 import type { History, RecordedTransaction } from "./history.js";
 import { resolveUnknown } from "./resolve-unknown.js";
 
+/** What {@link checkHistory} takes. */
 export interface CheckHistoryOptions {
   /** The most anomalies of each kind that are kept; all are counted. Default: 10. */
   readonly mostOfAKind?: number | undefined;

@@ -57,6 +57,7 @@ export interface RecordedWrite {
   readonly at: number;
 }
 
+/** One thing that a transaction did, as it was recorded. */
 export type RecordedOperation = RecordedRead | RecordedRange | RecordedWrite;
 
 /** What a client was told of its transaction. */

@@ -24,6 +24,7 @@ export interface RecordedClient {
   snapshot(db: RecordedDatabase, options?: SnapshotOptions): Promise<Snapshot>;
 }
 
+/** What a {@link HistoryRecorder} takes. */
 export interface HistoryRecorderOptions {
   /**
    * The moment that it is. Give the recorders of several processes of one machine the same clock, one that never goes back, and

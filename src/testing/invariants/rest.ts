@@ -10,6 +10,7 @@ import { standingVersions } from "./standing.js";
 import { isTransactional, type StoreModel } from "./store-model.js";
 import type { Reporter } from "./violation.js";
 
+/** What a database at rest is expected to be. */
 export interface AtRestOptions {
   /** Whether all observers were drained, so that no hint stands and nothing is due. Default: true. */
   readonly drained?: boolean | undefined;

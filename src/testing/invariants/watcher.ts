@@ -16,6 +16,7 @@ import { Timestamps } from "./timestamps.js";
 import { Transactions } from "./transactions.js";
 import { Reporter, type Violation } from "./violation.js";
 
+/** What a {@link ProtocolWatcher} takes. */
 export interface ProtocolWatcherOptions {
   /** The store itself, which answers reads at once; read by `adopt()` and `atRest()` only. */
   readonly store: RowStore;

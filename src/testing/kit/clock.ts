@@ -3,6 +3,7 @@ import { InvalidArgumentError, TimeoutError } from "../../errors/index.js";
 import { SeededRandom } from "../world/index.js";
 import { TestProcess, type TestProcessOptions } from "./process.js";
 
+/** What a {@link TestClock} takes. Everything has a default. */
 export interface TestClockOptions {
   /**
    * Whether time passes by itself, from timer to timer, when somebody waits for one and nobody has anything else to do.
@@ -20,6 +21,7 @@ export interface TestClockOptions {
   readonly seed?: string | undefined;
 }
 
+/** What {@link TestClock.until} takes. */
 export interface UntilOptions {
   /** The most time that may pass, in milliseconds. Default: 600,000. */
   readonly mostMs?: number | undefined;

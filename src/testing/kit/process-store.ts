@@ -3,6 +3,7 @@ import { abortError, ClosedError } from "../../errors/index.js";
 import type { AtomicStore, RowStore, StoreRequestOptions } from "../../store/index.js";
 import type { TestProcess } from "./process.js";
 
+/** How a store answers one process. */
 export interface ProcessStoreOptions {
   /** Milliseconds of the test's time that each request takes, half of them on its way back. Default: 0. */
   readonly delayMs?: number | undefined;

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import type { SeededRandom } from "../world/index.js";
 import type { TestClock } from "./clock.js";
 
+/** What is special about a {@link TestProcess}. Everything has a default. */
 export interface TestProcessOptions {
   /** Its name, by which it is asked for. Default: `process-` and a number. */
   readonly name?: string | undefined;

@@ -1,5 +1,6 @@
 import type { Place } from "./place.js";
 
+/** What a request to a store or an oracle asks for. */
 export type RequestKind =
   | "read"
   | "mutate"
