@@ -183,6 +183,7 @@ export class OracleUnavailableError extends PercolatorError {
 /** What about a coordinator is wrong: see {@link CoordinatorError.reason}. */
 export type CoordinatorFault = "token" | "tls" | "version" | "message" | "use";
 
+/** What a {@link CoordinatorError} is made of. */
 export interface CoordinatorDetails extends ErrorDetails {
   readonly reason?: CoordinatorFault | undefined;
 }

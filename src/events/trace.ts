@@ -8,6 +8,7 @@ export interface Tracer {
   startSpan(name: string, options: SpanOptions): Span;
 }
 
+/** How a {@link Tracer} is asked for a span. */
 export interface SpanOptions {
   readonly kind: number;
   /** Begins a trace of its own, whatever span is active. */
@@ -18,12 +19,14 @@ export interface SpanOptions {
   readonly links: { context: SpanContext; attributes?: Record<string, string | number> }[];
 }
 
+/** By what a span is known to others. */
 export interface SpanContext {
   traceId: string;
   spanId: string;
   traceFlags: number;
 }
 
+/** The part of OpenTelemetry's span that is used. */
 export interface Span {
   spanContext(): SpanContext;
   setStatus(status: { code: number; message?: string }): unknown;
