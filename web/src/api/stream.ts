@@ -1,0 +1,110 @@
+import type { Failure, Overview, TransactionShown } from "../../../src/dashboard/api.js";
+import { Store } from "../state/store.js";
+import { ApiError, apiPath, getJson } from "./client.js";
+
+/** `polling`: the stream is away, and the server is asked instead. `failing`: it answers that it cannot. */
+export type Connection = "connecting" | "live" | "failing" | "polling" | "lost";
+
+export interface ConnectionState {
+  readonly state: Connection;
+  readonly error: ApiError | undefined;
+}
+
+const pollMs = 2_000;
+const mostPauseMs = 10_000;
+/** Seconds of the overview that are remembered. */
+const mostSeconds = 180;
+
+export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
+export const overview = new Store<Overview | undefined>(undefined);
+
+/** What the overview said, second by second, so far as the page was open. */
+export interface Moment {
+  readonly at: number;
+  readonly pending: number;
+  readonly parked: number;
+  readonly oldest: Readonly<Record<string, number>>;
+}
+export const moments = new Store<readonly Moment[]>([]);
+
+type Listener = (transactions: readonly TransactionShown[]) => void;
+const listeners = new Set<Listener>();
+
+/** Tells transactions as they come; ends by the returned function. */
+export function onTransactions(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Follows the server for as long as the page is open. */
+export function connect(): void {
+  new Connecting().open();
+}
+
+class Connecting {
+  #source: EventSource | undefined;
+  #pauseMs = 1_000;
+  #poll: ReturnType<typeof setTimeout> | undefined;
+
+  open(): void {
+    this.#source?.close();
+    const source = new EventSource(apiPath("stream"));
+    this.#source = source;
+    source.addEventListener("open", () => this.#opened());
+    source.addEventListener("error", () => this.#failed(source));
+    source.addEventListener("overview", ({ data }: MessageEvent<string>) => {
+      if (connection.value.state !== "live") this.#opened();
+      remember(JSON.parse(data) as Overview);
+    });
+    source.addEventListener("failure", ({ data }: MessageEvent<string>) => {
+      connection.set({ state: "failing", error: new ApiError(503, JSON.parse(data) as Failure) });
+    });
+    source.addEventListener("transactions", ({ data }: MessageEvent<string>) => {
+      const came = JSON.parse(data) as readonly TransactionShown[] | TransactionShown;
+      const all = Array.isArray(came) ? (came as readonly TransactionShown[]) : [came as TransactionShown];
+      for (const listener of listeners) listener(all);
+    });
+  }
+
+  #opened(): void {
+    clearTimeout(this.#poll);
+    this.#poll = undefined;
+    this.#pauseMs = 1_000;
+    connection.set({ state: "live", error: undefined });
+  }
+
+  #failed(source: EventSource): void {
+    if (connection.value.state === "live") connection.set({ state: "lost", error: undefined });
+    if (this.#poll === undefined) this.#askAfter(0);
+    // A stream that was refused is not tried again by the browser.
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => this.open(), this.#pauseMs);
+    this.#pauseMs = Math.min(mostPauseMs, this.#pauseMs * 2);
+  }
+
+  #askAfter(ms: number): void {
+    this.#poll = setTimeout(() => void this.#ask(), ms);
+  }
+
+  async #ask(): Promise<void> {
+    const poll = this.#poll;
+    try {
+      const answer = await getJson<Overview>(apiPath("overview"), AbortSignal.timeout(mostPauseMs));
+      if (poll !== this.#poll) return;
+      remember(answer);
+      connection.set({ state: "polling", error: undefined });
+    } catch (error) {
+      if (poll !== this.#poll) return;
+      connection.set({ state: "lost", error: error as ApiError });
+    }
+    this.#askAfter(pollMs);
+  }
+}
+
+function remember(next: Overview): void {
+  overview.set(next);
+  const oldest: Record<string, number> = {};
+  for (const observer of next.observers) oldest[observer.name] = observer.oldestPendingMs ?? 0;
+  const moment = { at: next.now, pending: next.pending.count, parked: next.parked.count, oldest };
+  moments.set([...moments.value.slice(1 - mostSeconds), moment]);
+}

@@ -1,0 +1,107 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type ApiError, getJson } from "./client.js";
+
+export interface Answer<T> {
+  /** The newest; while another question is under way the one before, of the same kind. */
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  /** Asks again. */
+  readonly reload: () => void;
+}
+
+/** What was asked by a path, and came. */
+interface Got<T> {
+  readonly path: string;
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+}
+
+/**
+ * The answer at a path, asked again every `everyMs` while the page is seen. Undefined asks nothing. What is under way ends when the
+ * path changes or the view is left. `keep` says whether the last answer is shown until the next path's is there.
+ */
+export function useApi<T>(path: string | undefined, everyMs?: number, keep = true): Answer<T> {
+  const [got, setGot] = useState<Got<T>>();
+  const [isLoading, setLoading] = useState(path !== undefined);
+  const again = useRef<() => void>(() => {});
+  useEffect(() => {
+    if (path === undefined) return;
+    const asking = new Asking<T>(path, everyMs, setGot, setLoading);
+    again.current = () => asking.ask();
+    asking.ask();
+    return () => asking.end();
+  }, [path, everyMs]);
+  const reload = useCallback(() => again.current(), []);
+  const isOfPath = got?.path === path;
+  const shown = path === undefined || (!isOfPath && !keep) ? undefined : got;
+  return {
+    data: shown?.data,
+    error: isOfPath ? shown?.error : undefined,
+    isLoading: path !== undefined && (isLoading || !isOfPath),
+    reload,
+  };
+}
+
+/** Questions after one path, one at a time. */
+class Asking<T> {
+  readonly #path: string;
+  readonly #everyMs: number | undefined;
+  readonly #got: (change: (before: Got<T> | undefined) => Got<T>) => void;
+  readonly #loading: (isLoading: boolean) => void;
+  #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #hasEnded = false;
+
+  constructor(
+    path: string,
+    everyMs: number | undefined,
+    got: (change: (before: Got<T> | undefined) => Got<T>) => void,
+    loading: (isLoading: boolean) => void,
+  ) {
+    this.#path = path;
+    this.#everyMs = everyMs;
+    this.#got = got;
+    this.#loading = loading;
+  }
+
+  ask(): void {
+    this.#controller.abort();
+    clearTimeout(this.#timer);
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#loading(true);
+    void this.#get(controller.signal);
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#controller.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #get(signal: AbortSignal): Promise<void> {
+    try {
+      const data = await getJson<T>(this.#path, signal);
+      if (signal.aborted) return;
+      this.#got(() => ({ path: this.#path, data, error: undefined }));
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#got((before) => ({
+        path: this.#path,
+        data: before?.path === this.#path ? before.data : undefined,
+        error: error as ApiError,
+      }));
+    }
+    this.#loading(false);
+    this.#later();
+  }
+
+  #later(): void {
+    if (this.#everyMs === undefined || this.#hasEnded) return;
+    this.#timer = setTimeout(() => {
+      if (document.hidden) this.#later();
+      else this.ask();
+    }, this.#everyMs);
+  }
+}

@@ -1,0 +1,44 @@
+/** What stands where there is no figure. */
+export const none = "–";
+
+/** A count, with thousands apart: 12,304. */
+export function count(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** A count that ended at a bound has a plus. */
+export function bounded({
+  count: value,
+  isBound,
+}: {
+  readonly count: number;
+  readonly isBound: boolean;
+}): string {
+  return isBound ? `${count(value)}+` : count(value);
+}
+
+/** Something a second, without the unit: 0.03, 4.2, 1,204. */
+export function rate(value: number): string {
+  if (value === 0) return "0";
+  if (value < 0.01) return "<0.01";
+  if (value < 1) return value.toFixed(2);
+  return value < 100 ? value.toFixed(1) : count(value);
+}
+
+const byteUnits = ["B", "KB", "MB", "GB", "TB"] as const;
+
+/** 812 B, 4.1 KB, 12 MB: a thousand each. */
+export function bytes(value: number): string {
+  let left = value;
+  let unit = 0;
+  while (left >= 1_000 && unit < byteUnits.length - 1) {
+    left /= 1_000;
+    unit++;
+  }
+  return `${unit > 0 && left < 10 ? left.toFixed(1) : Math.round(left)} ${byteUnits[unit]}`;
+}
+
+/** `one change`, `3 changes`. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}

@@ -1,0 +1,31 @@
+/** An argument as a shell takes it, in quotes where it must be. */
+export function quoted(argument: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
+  return `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
+export interface CommandParts {
+  readonly command: string;
+  /** Options by name; undefined ones are left out, true ones have no value. */
+  readonly options?: Readonly<Record<string, string | number | true | undefined>> | undefined;
+  /** After the location. */
+  readonly args?: readonly string[] | undefined;
+}
+
+/** The command line that shows the same: `percolator pending ./data --observer cluster`. */
+export function commandLine(location: string, { command, options = {}, args = [] }: CommandParts): string {
+  const words = ["percolator", command];
+  const given: string[] = [];
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || value === "") continue;
+    const text = String(value);
+    // A value that looks like an option is one unless it is joined to its own.
+    if (value === true) given.push(`--${name}`);
+    else if (text.startsWith("-")) given.push(`--${name}=${quoted(text)}`);
+    else given.push(`--${name}`, quoted(text));
+  }
+  const places = [location, ...args];
+  if (places.some((place) => place.startsWith("-"))) words.push(...given, "--", ...places.map(quoted));
+  else words.push(...places.map(quoted), ...given);
+  return words.join(" ");
+}

@@ -1,0 +1,20 @@
+import { render } from "preact";
+import { connect } from "./api/stream.js";
+import { App } from "./app.js";
+import { restoreTheme } from "./state/theme.js";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/parts.css";
+import "./styles/tables.css";
+import "./styles/fields.css";
+import "./styles/overview.css";
+import "./styles/pipeline.css";
+import "./styles/data.css";
+import "./styles/transactions.css";
+import "./styles/failures.css";
+import "./styles/workers.css";
+import "./styles/narrow.css";
+
+restoreTheme();
+connect();
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,56 @@
+import { useEffect, useState } from "preact/hooks";
+
+const shownMs = 1_600;
+
+/** A button that copies a text, and says that it did. */
+export function CopyButton({
+  text,
+  label,
+  shows = "Copy",
+}: {
+  text: () => string;
+  label: string;
+  shows?: string;
+}) {
+  const [said, setSaid] = useState<string>();
+  useEffect(() => {
+    if (said === undefined) return;
+    const timer = setTimeout(() => setSaid(undefined), shownMs);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = async () => setSaid((await copied(text())) ? "Copied" : "Select it to copy");
+  return (
+    <button
+      type="button"
+      class="quiet copy"
+      aria-label={said === undefined ? label : undefined}
+      onClick={() => void copy()}
+    >
+      {said ?? shows}
+      <span class="unseen" aria-live="polite">
+        {said}
+      </span>
+    </button>
+  );
+}
+
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copiedOldWay(text);
+  }
+}
+
+/** Where the page is not served by https or from loopback there is no clipboard to write to. */
+function copiedOldWay(text: string): boolean {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "unseen";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

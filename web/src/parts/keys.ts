@@ -1,0 +1,26 @@
+/** Keys that go from row to row of a table, or item to item of a list: those with `data-row`. */
+export function moveByKeys(event: KeyboardEvent): void {
+  const from = (event.target as Element | null)?.closest<HTMLElement>("[data-row]");
+  if (from == null || event.altKey || event.ctrlKey || event.metaKey) return;
+  const all = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>("[data-row]")];
+  const index = all.indexOf(from);
+  const target = {
+    ArrowDown: all[index + 1],
+    ArrowUp: all[index - 1],
+    Home: all[0],
+    End: all.at(-1),
+    PageDown: all[Math.min(all.length - 1, index + 10)],
+    PageUp: all[Math.max(0, index - 10)],
+  }[event.key];
+  if (target === undefined) return;
+  event.preventDefault();
+  target.focus();
+}
+
+/** Whether keys are being typed into something. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement)
+    return !["checkbox", "radio", "range", "button"].includes(target.type);
+  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
+}

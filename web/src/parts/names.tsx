@@ -1,0 +1,47 @@
+import type { CellName, ValueShown } from "../../../src/dashboard/api.js";
+import { bytes } from "../format/numbers.js";
+import { columnName, oneLine } from "../format/text.js";
+import { hashOf } from "../routing/route.js";
+
+/** A cell, as a link to its row. */
+export function CellLink({ cell }: { readonly cell: CellName }) {
+  const state = { table: cell.table, row: cell.row, cell: cell.column };
+  return (
+    <a class="cell-link" href={hashOf("data", state)}>
+      <span class="cell-column">{columnName(cell)}</span> <bdi class="cell-row">{oneLine(cell.row)}</bdi>
+    </a>
+  );
+}
+
+/** A value of which the beginning is enough. */
+export function ShortValue({ value }: { readonly value: ValueShown }) {
+  return (
+    <span class="value short" title={value.isCut ? `the beginning of ${bytes(value.bytes)}` : undefined}>
+      <bdi>{oneLine(value.text)}</bdi>
+      {value.isCut ? <CutMark value={value} /> : null}
+    </span>
+  );
+}
+
+/** Characters that surely need no scrolling. */
+const mostUnscrolled = 200;
+
+/** A value as long as it was sent. */
+export function LongValue({ value }: { readonly value: ValueShown }) {
+  return (
+    <div class="value long">
+      {/* What scrolls is reached by keys. */}
+      <pre
+        dir="auto"
+        tabIndex={value.text.length > mostUnscrolled || value.text.includes("\n") ? 0 : undefined}
+      >
+        {value.text === "" ? <i class="faint">empty</i> : value.text}
+      </pre>
+      {value.isCut ? <CutMark value={value} /> : null}
+    </div>
+  );
+}
+
+function CutMark({ value }: { readonly value: ValueShown }) {
+  return <span class="cut"> … of {bytes(value.bytes)}</span>;
+}

@@ -1,0 +1,39 @@
+import { useEffect, useState } from "preact/hooks";
+
+interface Props {
+  readonly label: string;
+  readonly value: string;
+  readonly placeholder?: string;
+  readonly onChange: (text: string) => void;
+}
+
+const restMs = 200;
+
+/** A text to look for, taken up when typing rests. `/` goes there. */
+export function SearchField({ label, value, placeholder, onChange }: Props) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), restMs);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <label class="field grow">
+      <span>{label}</span>
+      <input
+        type="search"
+        data-search
+        value={text}
+        placeholder={placeholder}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") onChange(text);
+        }}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,25 @@
+interface Props {
+  readonly label: string;
+  readonly current: string;
+  /** Address and name of each. */
+  readonly items: readonly {
+    readonly key: string;
+    readonly name: string;
+    readonly href: string;
+    readonly badge?: string;
+  }[];
+}
+
+/** Parts of a view, each with a link of its own. */
+export function Tabs({ label, current, items }: Props) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {items.map(({ key, name, href, badge }) => (
+        <a key={key} href={href} aria-current={key === current ? "page" : undefined}>
+          {name}
+          {badge === undefined ? null : <span class="badge">{badge}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,27 @@
+/** The views, in the order of their tabs. */
+export const views = ["overview", "pipeline", "data", "transactions", "failures", "workers"] as const;
+export type View = (typeof views)[number];
+
+/** Where one is: a view, and all of its state. */
+export interface Route {
+  readonly view: View;
+  readonly state: Readonly<Record<string, string>>;
+}
+
+/** What a hash says; anything unknown is the overview. */
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const view = views.find((each) => each === path) ?? "overview";
+  return { view, state: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export type State = Readonly<Record<string, string | number | undefined>>;
+
+/** The hash of a view; what is undefined or empty is left out. */
+export function hashOf(view: View, state: State = {}): string {
+  const given = Object.entries(state).filter(([, value]) => value !== undefined && value !== "");
+  const query = new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
+  return query === "" ? `#/${view}` : `#/${view}?${query}`;
+}

@@ -1,0 +1,86 @@
+import { useEffect } from "preact/hooks";
+import { Dialog } from "../parts/dialog.js";
+import { isTyping } from "../parts/keys.js";
+import { views } from "../routing/route.js";
+import { go } from "../routing/use-route.js";
+import { nextTheme } from "../state/theme.js";
+
+/** Keys, and what they do. */
+const shortcuts: readonly (readonly [string, string])[] = [
+  ["1 … 6", "the views, in order"],
+  ["/", "the search field of the view"],
+  ["↑ ↓ Home End", "the rows of a table, the nodes of the graph"],
+  ["← →", "along the graph's edges, through the heat map"],
+  ["Enter", "open what has the focus"],
+  ["Esc", "leave a field, close what was opened"],
+  ["p", "pause the list of transactions, and go on"],
+  ["c", "copy the view's command line"],
+  ["t", "light, dark, or as the system has it"],
+  ["?", "this list"],
+];
+
+/** The keys that work everywhere. */
+export function useShortcuts(showList: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      if (event.key === "Escape") return leave(event);
+      if (isTyping(event.target)) return;
+      const run = actionOf(event.key, showList);
+      if (run === undefined) return;
+      event.preventDefault();
+      run();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [showList]);
+}
+
+function actionOf(key: string, showList: () => void): (() => void) | undefined {
+  const view = /^[1-6]$/.test(key) ? views[Number(key) - 1] : undefined;
+  if (view !== undefined) return () => go(view);
+  switch (key) {
+    case "?":
+      return showList;
+    case "/":
+      return () => first<HTMLInputElement>("[data-search]")?.focus();
+    case "c":
+      return () => first(".command .copy")?.click();
+    case "p":
+      return () => first("[data-pause]")?.click();
+    case "t":
+      return nextTheme;
+  }
+  return undefined;
+}
+
+/** Out of a field; else what was opened is closed. */
+function leave(event: KeyboardEvent): void {
+  if (isTyping(event.target)) (event.target as HTMLElement).blur();
+  else first("[data-close]")?.click();
+}
+
+const first = <T extends HTMLElement>(selector: string) => document.querySelector<T>(selector);
+
+export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl class="keys">
+        {shortcuts.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

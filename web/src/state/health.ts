@@ -1,0 +1,102 @@
+import type { ObserverOverview, Overview } from "../../../src/dashboard/api.js";
+import { bounded, counted } from "../format/numbers.js";
+import { duration } from "../format/times.js";
+
+/** How bad it is, by which things are marked and coloured. */
+export type Level = "ok" | "warn" | "bad" | "idle";
+
+export interface Health {
+  readonly level: Level;
+  /** One or two words. */
+  readonly word: string;
+  /** A sentence. */
+  readonly why: string;
+}
+
+/** A change that waits for longer is behind, or late. */
+export const behindMs = 5_000;
+export const lateMs = 60_000;
+
+/** How an observer does: the worst that can be said of it. */
+export function healthOf(observer: ObserverOverview): Health {
+  const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, delay } = observer;
+  const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
+  if (hosts === 0 && pending.count > 0)
+    return { level: "bad", word: "nobody runs it", why: `${waits} wait, and no worker runs it.` };
+  if (pending.count > 0 && oldestPendingMs >= lateMs)
+    return {
+      level: "bad",
+      word: "late",
+      why: `The oldest of ${waits} has waited ${duration(oldestPendingMs)}.`,
+    };
+  if (parked.count > 0)
+    return { level: "warn", word: "parked", why: `It was given up on ${bounded(parked)} of its changes.` };
+  if (failuresPerSecond > 0)
+    return { level: "warn", word: "failing", why: "Some of its runs fail, and are tried again." };
+  if (pending.count > 0 && oldestPendingMs >= behindMs)
+    return {
+      level: "warn",
+      word: "behind",
+      why: `The oldest of ${waits} has waited ${duration(oldestPendingMs)}.`,
+    };
+  if (hosts === 0) return { level: "idle", word: "no worker", why: "Nothing waits, and no worker runs it." };
+  return pending.count === 0 && delay.count === 0
+    ? { level: "ok", word: "idle", why: "Nothing waits." }
+    : { level: "ok", word: "fresh", why: "It keeps up with what changes." };
+}
+
+export interface Verdict extends Health {
+  /** What to look at, where there is something. */
+  readonly observer: string | undefined;
+  readonly lookAt: "pipeline" | "failures" | "workers" | undefined;
+}
+
+const rank: Readonly<Record<Level, number>> = { bad: 3, warn: 2, ok: 1, idle: 0 };
+
+/** The state of everything in one line: what is worst, or that nothing is. */
+export function verdictOf(overview: Overview): Verdict {
+  const { observers, coordinator } = overview;
+  if (coordinator?.answers === false)
+    return verdict(
+      "bad",
+      "The coordinator does not answer",
+      "No transaction can begin until one does.",
+      "workers",
+    );
+  const worst = observers
+    .map((observer) => ({ observer, health: healthOf(observer) }))
+    .sort(
+      (a, b) => rank[b.health.level] - rank[a.health.level] || oldest(b.observer) - oldest(a.observer),
+    )[0];
+  if (worst === undefined)
+    return verdict(
+      "idle",
+      "No observer is registered",
+      "Tables can be read and written; nothing is derived.",
+    );
+  const { observer, health } = worst;
+  const others = observers.filter(
+    (each) => each !== observer && rank[healthOf(each).level] >= rank.warn,
+  ).length;
+  const also =
+    others === 0 ? "" : ` ${counted(others, "other observer needs", "other observers need")} a look too.`;
+  const name = observer.name;
+  const lookAt =
+    health.word === "parked" ? "failures" : health.word === "nobody runs it" ? "workers" : "pipeline";
+  if (health.level === "bad" || health.level === "warn") {
+    const title = health.word === "parked" ? `${name} has parked changes` : `${name}: ${health.word}`;
+    return { ...verdict(health.level, title, `${health.why}${also}`, lookAt), observer: name };
+  }
+  if (overview.workers === 0)
+    return verdict("idle", "Nothing waits, and no worker runs", "What is committed now will wait.");
+  const oldestMs = Math.max(0, ...observers.map(oldest));
+  const what = oldestMs === 0 ? "Nothing waits." : `The oldest change has waited ${duration(oldestMs)}.`;
+  return verdict("ok", "Everything is fresh", `${counted(observers.length, "observer")} up to date. ${what}`);
+}
+
+const oldest = ({ pending, oldestPendingMs = 0 }: ObserverOverview) =>
+  pending.count === 0 ? 0 : oldestPendingMs;
+
+function verdict(level: Level, word: string, why: string, lookAt?: Verdict["lookAt"]): Verdict {
+  return { level, word, why, observer: undefined, lookAt };
+}

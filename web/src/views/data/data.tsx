@@ -1,0 +1,101 @@
+import { useMemo } from "preact/hooks";
+import type { Pipeline, RowsPage } from "../../../../src/dashboard/api.js";
+import { apiPath } from "../../api/client.js";
+import { useApi } from "../../api/use-api.js";
+import type { CommandParts } from "../../format/shell.js";
+import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { Select } from "../../parts/observers-select.js";
+import { SearchField } from "../../parts/search-field.js";
+import { ViewHead } from "../../parts/view-head.js";
+import type { Route } from "../../routing/route.js";
+import { change } from "../../routing/use-route.js";
+import { MomentField } from "./moment-field.js";
+import { RowPanel } from "./row-panel.js";
+import { RowsTable } from "./rows-table.js";
+
+/** Rows on a page. */
+const limit = 50;
+
+export function DataBrowser({ route }: { readonly route: Route }) {
+  const pipeline = useApi<Pipeline>(apiPath("pipeline"));
+  const tables = pipeline.data?.tables.map(({ name }) => name);
+  const table = route.state.table ?? tables?.[0];
+  const { row } = route.state;
+  return (
+    <div class="view">
+      <ViewHead title="Data" commands={commandsOf(route, table)}>
+        The rows of a table as they are, or as they were at any moment of the retention.
+      </ViewHead>
+      {pipeline.error === undefined ? null : <Failed error={pipeline.error} retry={pipeline.reload} />}
+      {tables === undefined && pipeline.error === undefined ? <Loading what="the tables" /> : null}
+      {tables?.length === 0 ? (
+        <Empty title="No table is recorded yet.">
+          A table is recorded when a database is opened with it, or at its first use.
+        </Empty>
+      ) : null}
+      {tables === undefined || table === undefined ? null : (
+        <>
+          <Controls route={route} table={table} tables={tables} />
+          <div
+            class={
+              row === undefined ? "split" : route.state.show === "protocol" ? "split open wide" : "split open"
+            }
+          >
+            <Rows route={route} table={table} />
+            {row === undefined ? null : (
+              <RowPanel key={`${table} ${row}`} route={route} table={table} row={row} />
+            )}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function commandsOf({ state }: Route, table: string | undefined): readonly CommandParts[] {
+  if (table === undefined) return [{ command: "status" }];
+  const { row, cell, show, prefix, at } = state;
+  if (row === undefined) return [{ command: "scan", args: [table], options: { prefix, at, limit } }];
+  if (show === "protocol") return [{ command: "inspect", args: [table, row] }];
+  if (show === "history" && cell !== undefined)
+    return [{ command: "history", args: [`${table}.${cell}`, row] }];
+  return [{ command: "get", args: [table, row], options: { at } }];
+}
+
+/** What another table, prefix or moment makes meaningless. */
+const fromTop = { after: undefined, row: undefined, cell: undefined, show: undefined };
+
+function Controls({ route, table, tables }: { route: Route; table: string; tables: readonly string[] }) {
+  const all = tables.includes(table) ? tables : [...tables, table];
+  const { prefix = "", at } = route.state;
+  return (
+    <div class="controls">
+      <Select
+        label="Table"
+        value={table}
+        options={all.map((each) => [each, each] as const)}
+        onChange={(chosen) => change(route, { ...fromTop, table: chosen, prefix: undefined })}
+      />
+      <SearchField
+        label="Rows that begin with"
+        value={prefix}
+        placeholder="a prefix of the key"
+        onChange={(text) => change(route, { ...fromTop, table, prefix: text }, true)}
+      />
+      <MomentField
+        at={at}
+        onChange={(moment, isFinal) => change(route, { table, at: moment, after: undefined }, !isFinal)}
+      />
+    </div>
+  );
+}
+
+function Rows({ route, table }: { readonly route: Route; readonly table: string }) {
+  const { prefix, after, at } = route.state;
+  const path = apiPath("rows", { table, prefix, after, limit, at });
+  const { data, error, isLoading, reload } = useApi<RowsPage>(path);
+  const page = useMemo(() => (data?.table === table ? data : undefined), [data, table]);
+  if (error !== undefined) return <Failed error={error} retry={reload} />;
+  if (page === undefined) return <Loading what="rows" />;
+  return <RowsTable page={page} route={route} table={table} isLoading={isLoading} reload={reload} />;
+}

@@ -1,0 +1,84 @@
+import { useEffect, useState } from "preact/hooks";
+import { overview } from "../../api/stream.js";
+import { dateTime, duration, inputTime } from "../../format/times.js";
+import { useAbout } from "../../state/about.js";
+import { useStore } from "../../state/store.js";
+
+interface Props {
+  /** Milliseconds since 1970, or a timestamp of the database; undefined is now. */
+  readonly at: string | undefined;
+  /** `isFinal` where the choice is made, and not on its way. */
+  readonly onChange: (at: string | undefined, isFinal: boolean) => void;
+}
+
+/** Parts of the slider. */
+const steps = 1_000;
+/** What was within the retention when it was chosen is to be so when it is read. */
+const slackMs = 2_000;
+/** Timestamps are microseconds since 1970: whatever is larger than this is one. */
+const leastTimestamp = 1e14;
+
+export function millisecondsOf(at: string): number {
+  const value = Number(at);
+  return value >= leastTimestamp ? value / 1_000 : value;
+}
+
+/** Chooses the moment as of which rows are shown: a slider over the retention, a date, or now. */
+export function MomentField({ at, onChange }: Props) {
+  const { retentionMs, now: startedAt } = useAbout();
+  const now = useStore(overview)?.now ?? startedAt;
+  const chosen = at === undefined ? undefined : millisecondsOf(at);
+  const [slid, setSlid] = useState<number>();
+  const shown = slid ?? chosen;
+  const place = shown === undefined ? steps : Math.round(steps * (1 - (now - shown) / retentionMs));
+  const oldest = now - retentionMs + slackMs;
+  const momentOf = (step: number) =>
+    step >= steps ? undefined : Math.max(oldest, Math.round(now - (1 - step / steps) * retentionMs));
+  // What was slid to is asked for once it rests, so that a slow store is not asked for each step.
+  useEffect(() => {
+    if (slid === undefined) return;
+    const timer = setTimeout(() => {
+      onChange(String(slid), true);
+      setSlid(undefined);
+    }, 180);
+    return () => clearTimeout(timer);
+  }, [slid]);
+  const slide = (step: number) => {
+    const moment = momentOf(step);
+    setSlid(moment);
+    if (moment === undefined) onChange(undefined, true);
+  };
+  const text = shown === undefined ? "now" : `${dateTime(shown)}, ${duration(Math.max(0, now - shown))} ago`;
+  return (
+    <fieldset class="field moment">
+      <legend>
+        As of <output>{text}</output>
+      </legend>
+      <div class="moment-parts">
+        <span class="faint">−{duration(retentionMs)}</span>
+        <input
+          type="range"
+          min={0}
+          max={steps}
+          value={Math.max(0, Math.min(steps, place))}
+          aria-label="Moment, within the retention"
+          aria-valuetext={text}
+          onInput={(event) => slide(Number(event.currentTarget.value))}
+        />
+        <input
+          type="datetime-local"
+          step={1}
+          aria-label="Moment, as a date and time"
+          value={shown === undefined ? "" : inputTime(shown)}
+          onChange={(event) => {
+            const moment = new Date(event.currentTarget.value).getTime();
+            onChange(Number.isNaN(moment) ? undefined : String(moment), true);
+          }}
+        />
+        <button type="button" disabled={shown === undefined} onClick={() => onChange(undefined, true)}>
+          Now
+        </button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,93 @@
+import type { RowDetail } from "../../../../src/dashboard/api.js";
+import { apiPath } from "../../api/client.js";
+import { useApi } from "../../api/use-api.js";
+import { bytes } from "../../format/numbers.js";
+import { oneLine } from "../../format/text.js";
+import { LongValue } from "../../parts/names.js";
+import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { Tabs } from "../../parts/tabs.js";
+import { hashOf, type Route } from "../../routing/route.js";
+import { change } from "../../routing/use-route.js";
+import { HistoryPanel } from "./history-panel.js";
+import { ProtocolPanel } from "./protocol-panel.js";
+
+interface Props {
+  readonly route: Route;
+  readonly table: string;
+  readonly row: string;
+}
+
+/** One row: its cells, a cell's history, or what the protocol keeps of it. */
+export function RowPanel({ route, table, row }: Props) {
+  const { show = "cells", cell } = route.state;
+  const link = (part: string | undefined, of = cell) =>
+    hashOf("data", { ...route.state, table, show: part, cell: of });
+  return (
+    <section class="panel row-panel" aria-labelledby="row">
+      <div class="panel-head">
+        <h2 id="row" class="row-name">
+          <span class="faint">{table}</span> <bdi>{row === "" ? "empty key" : oneLine(row)}</bdi>
+        </h2>
+        <button
+          type="button"
+          class="quiet"
+          data-close
+          onClick={() => change(route, { row: undefined, cell: undefined, show: undefined })}
+        >
+          Close
+        </button>
+      </div>
+      <Tabs
+        label="Of this row"
+        current={show}
+        items={[
+          { key: "cells", name: "Cells", href: link(undefined) },
+          ...(cell === undefined ? [] : [{ key: "history", name: "History", href: link("history") }]),
+          { key: "protocol", name: "Protocol", href: link("protocol") },
+        ]}
+      />
+      {show === "protocol" ? (
+        <ProtocolPanel table={table} row={row} />
+      ) : show === "history" && cell !== undefined ? (
+        <HistoryPanel route={route} table={table} row={row} column={cell} />
+      ) : (
+        <CellsPanel route={route} table={table} row={row} historyOf={(column) => link("history", column)} />
+      )}
+    </section>
+  );
+}
+
+function CellsPanel({
+  route,
+  table,
+  row,
+  historyOf,
+}: Props & { readonly historyOf: (column: string) => string }) {
+  const { at, cell } = route.state;
+  const { data, error, reload } = useApi<RowDetail>(apiPath("row", { table, row, at }));
+  if (error !== undefined) return <Failed error={error} retry={reload} />;
+  if (data === undefined) return <Loading what="the row" />;
+  if (data.cells.length === 0)
+    return (
+      <Empty title="The row has no cells at this moment.">
+        Its past, and what the protocol keeps of it, is under{" "}
+        <a href={hashOf("data", { ...route.state, table, show: "protocol" })}>Protocol</a>.
+      </Empty>
+    );
+  return (
+    <dl class="cells">
+      {data.cells.map(({ column, value }) => (
+        <div key={column} class={column === cell ? "chosen" : ""}>
+          <dt>
+            <bdi>{oneLine(column)}</bdi>
+            <span class="faint">{bytes(value.bytes)}</span>
+            <a href={historyOf(column)}>History</a>
+          </dt>
+          <dd>
+            <LongValue value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

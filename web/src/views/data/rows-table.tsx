@@ -1,0 +1,158 @@
+import type { RowShown, RowsPage } from "../../../../src/dashboard/api.js";
+import { counted } from "../../format/numbers.js";
+import { oneLine } from "../../format/text.js";
+import { dateTime } from "../../format/times.js";
+import { moveByKeys } from "../../parts/keys.js";
+import { ShortValue } from "../../parts/names.js";
+import { Empty } from "../../parts/notices.js";
+import { hashOf, type Route } from "../../routing/route.js";
+
+interface Props {
+  readonly page: RowsPage;
+  readonly route: Route;
+  readonly table: string;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** Cells of a family that are shown in a list of rows. */
+const mostCells = 3;
+
+/** A page of rows. */
+export function RowsTable({ page, route, table, isLoading, reload }: Props) {
+  const { state } = route;
+  const columns = [...new Set(page.columns.map(nameOf))];
+  const isNarrow = state.row !== undefined;
+  return (
+    <section class={`panel rows ${isLoading ? "loading" : ""}`} aria-labelledby="rows" aria-busy={isLoading}>
+      <div class="panel-head">
+        <h2 id="rows">{table}</h2>
+        <span class="faint">
+          {counted(page.rows.length, "row")} as of {dateTime(page.at / 1_000)}
+        </span>
+        <button type="button" class="quiet" onClick={reload}>
+          Read again
+        </button>
+      </div>
+      {page.rows.length === 0 ? (
+        <Empty title="No rows here.">
+          {state.prefix
+            ? "No key begins so."
+            : state.at
+              ? "The table had none at that moment."
+              : "The table is empty."}
+        </Empty>
+      ) : (
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Rows and their cells">
+          <table class="stack data-rows" onKeyDown={moveByKeys}>
+            <thead>
+              <tr>
+                <th scope="col">Row</th>
+                {isNarrow ? null : columns.map((column) => <th scope="col">{column}</th>)}
+              </tr>
+            </thead>
+            <tbody>
+              {page.rows.map((row) => (
+                <Row key={row.row} row={row} columns={isNarrow ? [] : columns} route={route} table={table} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Paging page={page} route={route} table={table} />
+    </section>
+  );
+}
+
+const nameOf = (column: string) => column.split(":", 1)[0]!;
+
+function Row({
+  row,
+  columns,
+  route,
+  table,
+}: {
+  row: RowShown;
+  columns: readonly string[];
+  route: Route;
+  table: string;
+}) {
+  const { prefix, after, at, show } = route.state;
+  const isChosen = route.state.row === row.row;
+  const href = hashOf("data", {
+    table,
+    prefix,
+    after,
+    at,
+    row: row.row,
+    show: show === "history" ? undefined : show,
+  });
+  return (
+    <tr class={isChosen ? "chosen" : ""}>
+      <th scope="row">
+        <a data-row href={href} aria-current={isChosen ? "true" : undefined}>
+          <bdi>{row.row === "" ? <i>empty key</i> : oneLine(row.row)}</bdi>
+        </a>
+      </th>
+      {columns.map((column) => (
+        <td key={column} data-label={column} class={isFamily(row, column) ? "family" : ""}>
+          <Cells row={row} column={column} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+const isFamily = (row: RowShown, column: string) =>
+  row.cells.some((cell) => cell.column.startsWith(`${column}:`));
+
+/** The value of a column, or the first cells of a family. */
+function Cells({ row, column }: { readonly row: RowShown; readonly column: string }) {
+  const cells = row.cells.filter((cell) => nameOf(cell.column) === column);
+  const [only] = cells;
+  if (only === undefined) return <span class="absent">–</span>;
+  if (only.column === column) return <ShortValue value={only.value} />;
+  return (
+    <span class="family-cells">
+      {cells.slice(0, mostCells).map((cell) => (
+        <span key={cell.column} class="family-cell">
+          <bdi class="qualifier">{oneLine(cell.column.slice(column.length + 1))}</bdi>{" "}
+          <ShortValue value={cell.value} />
+        </span>
+      ))}
+      {cells.length > mostCells ? <span class="faint">and {cells.length - mostCells} more</span> : null}
+    </span>
+  );
+}
+
+function Paging({
+  page,
+  route,
+  table,
+}: {
+  readonly page: RowsPage;
+  readonly route: Route;
+  readonly table: string;
+}) {
+  const { prefix, at, after } = route.state;
+  if (page.next === undefined && after === undefined) return null;
+  return (
+    <nav class="paging" aria-label="Pages">
+      {after === undefined ? null : (
+        <>
+          <a href={hashOf("data", { table, prefix, at })}>First page</a>
+          <button type="button" class="quiet" onClick={() => history.back()}>
+            Back
+          </button>
+        </>
+      )}
+      {page.next === undefined ? (
+        <span class="faint">the end</span>
+      ) : (
+        <a class="next" href={hashOf("data", { table, prefix, at, after: page.next })}>
+          Next rows
+        </a>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,113 @@
+import { useState } from "preact/hooks";
+import type { Acted } from "../../../../src/dashboard/api.js";
+import { type Action, ApiError, act } from "../../api/client.js";
+import { counted } from "../../format/numbers.js";
+import { Dialog } from "../../parts/dialog.js";
+import { Mark } from "../../parts/mark.js";
+
+/** Something to be done, once it is confirmed. */
+export interface Intent {
+  readonly action: Action;
+  readonly body: Readonly<Record<string, string>>;
+  /** As a question. */
+  readonly title: string;
+  /** What follows from it. */
+  readonly consequence: string;
+  readonly button: string;
+  readonly isDangerous: boolean;
+}
+
+const done: Readonly<Record<Action, readonly [one: string, many: string]>> = {
+  "parked/retry": ["change is due again", "changes are due again"],
+  "parked/discard": ["change counts as handled", "changes count as handled"],
+  "locks/resolve": ["lock was resolved", "locks were resolved"],
+};
+
+/** What came of it, in one sentence. */
+function outcomeOf(action: Action, { done: count, gone, standing }: Acted): string {
+  const parts = [counted(count, ...done[action])];
+  if (gone > 0) parts.push(`${counted(gone, "was", "were")} not there any more`);
+  if (standing > 0)
+    parts.push(`${counted(standing, "lock")} still ${standing === 1 ? "stands" : "stand"}: the owner lives`);
+  return `${parts.join("; ")}.`;
+}
+
+export interface Acting {
+  readonly propose: (intent: Intent) => void;
+  /** The question, the last outcome: to be shown in the view. */
+  readonly shown: preact.JSX.Element;
+}
+
+/** Asks before anything is changed, does it, and says what came of it. */
+export function useActing(onDone: () => void): Acting {
+  const [intent, setIntent] = useState<Intent>();
+  const [outcome, setOutcome] = useState<string>();
+  const finish = (text: string) => {
+    setIntent(undefined);
+    setOutcome(text);
+    onDone();
+  };
+  const shown = (
+    <>
+      <div role="status" class="outcome">
+        {outcome === undefined ? null : (
+          <p>
+            <Mark level="ok" /> {outcome}
+          </p>
+        )}
+      </div>
+      {intent === undefined ? null : (
+        <Confirm intent={intent} onClose={() => setIntent(undefined)} onDone={finish} />
+      )}
+    </>
+  );
+  const propose = (next: Intent) => {
+    setOutcome(undefined);
+    setIntent(next);
+  };
+  return { propose, shown };
+}
+
+interface ConfirmProps {
+  readonly intent: Intent;
+  readonly onClose: () => void;
+  readonly onDone: (outcome: string) => void;
+}
+
+function Confirm({ intent, onClose, onDone }: ConfirmProps) {
+  const [isDoing, setDoing] = useState(false);
+  const [error, setError] = useState<string>();
+  const { action, body, title, consequence, button, isDangerous } = intent;
+  const confirm = async () => {
+    setDoing(true);
+    try {
+      onDone(outcomeOf(action, await act(action, body)));
+    } catch (caught) {
+      setError(caught instanceof ApiError ? caught.message : String(caught));
+      setDoing(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{consequence}</p>
+      {error === undefined ? null : (
+        <p class="error-line" role="alert">
+          <Mark level="bad" /> {error}
+        </p>
+      )}
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          Leave it
+        </button>
+        <button
+          type="button"
+          class={isDangerous ? "primary danger" : "primary"}
+          disabled={isDoing}
+          onClick={() => void confirm()}
+        >
+          {isDoing ? "Doing it…" : button}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

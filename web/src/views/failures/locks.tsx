@@ -1,0 +1,146 @@
+import type { LockShown, LocksPage } from "../../../../src/dashboard/api.js";
+import { apiPath } from "../../api/client.js";
+import { useApi } from "../../api/use-api.js";
+import { shortId } from "../../format/text.js";
+import { duration } from "../../format/times.js";
+import { moveByKeys } from "../../parts/keys.js";
+import { Word } from "../../parts/mark.js";
+import { CellLink } from "../../parts/names.js";
+import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { hashOf, type Route } from "../../routing/route.js";
+import { useAbout } from "../../state/about.js";
+import { type Intent, useActing } from "./acting.js";
+
+const limit = 100;
+const everyMs = 2_000;
+
+/** Locks that stand: whose, for how long, and where the primary is. */
+export function Locks({ route }: { readonly route: Route }) {
+  const { after } = route.state;
+  const { data, error, reload } = useApi<LocksPage>(apiPath("locks", { after, limit }), everyMs);
+  const { writable, commit } = useAbout();
+  const { propose, shown } = useActing(reload);
+  if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
+  if (data === undefined) return <Loading what="locks" />;
+  return (
+    <>
+      {shown}
+      {data.locks.length === 0 ? (
+        <Empty title="No lock stands.">
+          {commit === "one-phase"
+            ? "This database commits in one phase, which leaves no locks."
+            : "Locks stand for the instant in which a transaction commits; those of a process that ended are resolved by whoever meets them."}
+        </Empty>
+      ) : (
+        <section class="panel" aria-labelledby="locks">
+          <div class="panel-head">
+            <h2 id="locks">Locks</h2>
+            <span class="faint">by age; what commits at this moment is among them</span>
+          </div>
+          <table class="stack locks" onKeyDown={moveByKeys}>
+            <thead>
+              <tr>
+                <th scope="col">Cell</th>
+                <th scope="col">Kind</th>
+                <th scope="col" class="number">
+                  Age
+                </th>
+                <th scope="col">Owner</th>
+                <th scope="col">Primary</th>
+                <th scope="col">Start</th>
+                {writable ? <th scope="col">Resolve</th> : null}
+              </tr>
+            </thead>
+            <tbody>
+              {[...data.locks]
+                .sort((a, b) => b.ageMs - a.ageMs)
+                .map((lock) => (
+                  <Line key={lock.id} lock={lock} propose={writable ? propose : undefined} />
+                ))}
+            </tbody>
+          </table>
+          {data.next === undefined && after === undefined ? null : (
+            <nav class="paging" aria-label="Pages">
+              {after === undefined ? null : <a href={hashOf("failures", { show: "locks" })}>First page</a>}
+              {data.next === undefined ? (
+                <span class="faint">the end</span>
+              ) : (
+                <a class="next" href={hashOf("failures", { show: "locks", after: data.next })}>
+                  Next locks
+                </a>
+              )}
+            </nav>
+          )}
+        </section>
+      )}
+    </>
+  );
+}
+
+/** What is known of the lock's owner. */
+function Owner({ lock: { ownerLives, session, ageMs, ttlMs } }: { readonly lock: LockShown }) {
+  if (ownerLives === true) return <Word level="ok">lives</Word>;
+  if (ownerLives === false) return <Word level="bad">ended</Word>;
+  return (
+    <span title={`session ${session}`}>
+      {ageMs > ttlMs ? <Word level="warn">not heard of</Word> : <Word level="idle">unknown</Word>}
+    </span>
+  );
+}
+
+function Line({
+  lock,
+  propose,
+}: {
+  readonly lock: LockShown;
+  readonly propose: ((intent: Intent) => void) | undefined;
+}) {
+  const { kind, ageMs, ttlMs, session, primary, isPrimary, startTimestamp, ownerLives } = lock;
+  return (
+    <tr>
+      <th scope="row">
+        <CellLink cell={lock} />
+      </th>
+      <td data-label="Kind">{kind}</td>
+      <td
+        data-label="Age"
+        class="number"
+        title={`Its owner is thought gone ${duration(ttlMs)} after it was last heard of.`}
+      >
+        {duration(ageMs)}
+      </td>
+      <td data-label="Owner">
+        <Owner lock={lock} />{" "}
+        <span class="faint mono" title={`session ${session}`}>
+          {shortId(session)}
+        </span>
+      </td>
+      <td data-label="Primary">
+        {isPrimary ? <span class="tag">itself</span> : <CellLink cell={primary} />}
+      </td>
+      <td data-label="Start" class="timestamp">
+        {startTimestamp}
+      </td>
+      {propose === undefined ? null : (
+        <td data-label="Resolve">
+          <button type="button" onClick={() => propose(resolving(lock))}>
+            Resolve
+          </button>
+          {ownerLives === true ? <span class="unseen"> It will be left alone: its owner lives.</span> : null}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function resolving({ id, row, ownerLives }: LockShown): Intent {
+  const left = ownerLives === true ? " Its owner lives, and so it will be left alone." : "";
+  return {
+    action: "locks/resolve",
+    body: { id },
+    title: "Resolve this lock?",
+    consequence: `The transaction that locked ${row} is rolled forward where its primary committed, else back.${left}`,
+    button: "Resolve",
+    isDangerous: false,
+  };
+}

@@ -1,0 +1,54 @@
+import type { Overview } from "../../../../src/dashboard/api.js";
+import { overview } from "../../api/stream.js";
+import { Mark } from "../../parts/mark.js";
+import { Loading, ReachNote } from "../../parts/notices.js";
+import { ViewHead } from "../../parts/view-head.js";
+import { hashOf, type Route } from "../../routing/route.js";
+import { verdictOf } from "../../state/health.js";
+import { useStore } from "../../state/store.js";
+import { Figures } from "./figures.js";
+import { Freshness } from "./freshness.js";
+import { Statistics } from "./statistics.js";
+
+export function OverviewView(_: { readonly route: Route }) {
+  const now = useStore(overview);
+  return (
+    <div class="view">
+      <ViewHead title="Overview" commands={[{ command: "status" }]}>
+        How fresh what is derived is, and what this database does at the moment.
+      </ViewHead>
+      {now === undefined ? <Loading what="the overview" /> : <Shown now={now} />}
+    </div>
+  );
+}
+
+function Shown({ now }: { readonly now: Overview }) {
+  return (
+    <>
+      <VerdictLine now={now} />
+      <ReachNote reach={now.reach} of="overview" />
+      <Freshness now={now} />
+      <Figures now={now} />
+      <Statistics statistics={now.statistics} />
+    </>
+  );
+}
+
+function VerdictLine({ now }: { readonly now: Overview }) {
+  const { level, word, why, observer, lookAt } = verdictOf(now);
+  const state =
+    lookAt === "pipeline"
+      ? { node: observer === undefined ? undefined : `observer:${observer}` }
+      : { observer };
+  return (
+    <section class={`verdict ${level}`} aria-label="In one line">
+      <Mark level={level} />
+      <p>
+        <strong>{word}</strong> <span>{why}</span>
+      </p>
+      {lookAt === undefined ? null : (
+        <a href={hashOf(lookAt, lookAt === "workers" ? {} : state)}>Look at it</a>
+      )}
+    </section>
+  );
+}

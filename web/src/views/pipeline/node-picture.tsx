@@ -1,0 +1,105 @@
+import { bounded, rate } from "../../format/numbers.js";
+import { oneLine } from "../../format/text.js";
+import { duration } from "../../format/times.js";
+import { MarkAt } from "../../parts/mark.js";
+import { healthOf } from "../../state/health.js";
+import type { GraphNode } from "./graph.js";
+import type { Placed } from "./layout.js";
+
+export function sizeOf({ kind }: GraphNode): { readonly width: number; readonly height: number } {
+  return kind === "observer" ? { width: 176, height: 58 } : { width: 130, height: 44 };
+}
+
+interface Props {
+  readonly node: GraphNode;
+  readonly place: Placed;
+  readonly href: string;
+  readonly isSelected: boolean;
+  readonly isDim: boolean;
+  /** Whether Tab comes here. */
+  readonly isFirst: boolean;
+  readonly onFocus: () => void;
+}
+
+/** A node, as a link that shows only what it is connected with. */
+export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onFocus }: Props) {
+  const health = node.kind === "observer" ? healthOf(node.observer) : undefined;
+  const name = ["node", node.kind, health?.level, isDim && "dim", isSelected && "selected"]
+    .filter(Boolean)
+    .join(" ");
+  return (
+    <g class={name} transform={`translate(${place.x} ${place.y})`}>
+      <a
+        href={href}
+        data-node={node.id}
+        tabindex={isFirst ? 0 : -1}
+        aria-label={labelOf(node, health?.why)}
+        aria-current={isSelected ? "true" : undefined}
+        onFocus={onFocus}
+      >
+        <rect class="focus-ring" x={-4} y={-4} width={place.width + 8} height={place.height + 8} rx={12} />
+        <rect class="box" width={place.width} height={place.height} rx={node.kind === "observer" ? 9 : 4} />
+      </a>
+      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus; it stands beside the link, whose label says more. */}
+      <g class="node-text" aria-hidden="true">
+        {node.kind === "observer" ? (
+          <ObserverText node={node} width={place.width} />
+        ) : (
+          <ColumnText node={node} />
+        )}
+      </g>
+    </g>
+  );
+}
+
+function labelOf(node: GraphNode, why: string | undefined): string {
+  if (node.kind === "column") return `${node.of} ${node.table}.${node.column}`;
+  const { name, pending, parked, delay } = node.observer;
+  return `observer ${name}. ${why} ${bounded(pending)} wait, ${bounded(parked)} parked, p99 ${duration(delay.p99Ms)}.`;
+}
+
+function ColumnText({ node }: { readonly node: GraphNode & { kind: "column" } }) {
+  const sign = node.of === "column" ? "" : ` · ${node.of}`;
+  return (
+    <>
+      <text class="node-sub" x={12} y={16}>
+        {cut(node.table, 20 - sign.length)}
+        {sign}
+      </text>
+      <text class="node-name mono" x={12} y={34}>
+        {cut(node.column, 14)}
+      </text>
+    </>
+  );
+}
+
+function ObserverText({
+  node,
+  width,
+}: {
+  readonly node: GraphNode & { kind: "observer" };
+  readonly width: number;
+}) {
+  const { observer } = node;
+  const { level, word } = healthOf(observer);
+  const parked = observer.parked.count === 0 ? "" : `${bounded(observer.parked)} parked`;
+  return (
+    <>
+      <MarkAt level={level} x={18} y={19} size={12} />
+      <text class="node-name" x={30} y={23}>
+        {cut(observer.name, 15)}
+      </text>
+      <text class={`node-word ${level}`} x={width - 12} y={23} text-anchor="end">
+        {word === "nobody runs it" ? "no worker" : word}
+      </text>
+      <text class="node-sub" x={12} y={45}>
+        {`p99 ${duration(observer.delay.p99Ms)} · ${parked === "" ? `${rate(observer.runsPerSecond)}/s` : parked}`}
+      </text>
+    </>
+  );
+}
+
+function cut(text: string, most: number): string {
+  const shown = [...oneLine(text)];
+  return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
+}

@@ -1,0 +1,108 @@
+import type { HeatMap, LocksPage, ParkedPage, ParkedShown, Workers } from "../../src/dashboard/api.js";
+import { startedAt } from "./pipeline.js";
+import { numbers } from "./random.js";
+
+/** What is parked, locked, and who works, made. */
+
+const stack = `TypeError: Cannot read properties of undefined (reading 'length')
+    at tokens (app/terms.ts:41:18)
+    at index (app/observers/index.ts:22:11)
+    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)`;
+
+const parked: readonly ParkedShown[] = Array.from({ length: 12 }, (_, index) => ({
+  id: `p${index}`,
+  observer: index % 5 === 4 ? "invert" : "index",
+  table: "documents",
+  row: index === 3 ? "עברית/🦉" : `https://example.org/manual/${String(index * 31).padStart(5, "0")}.html`,
+  column: "text",
+  attempts: 10,
+  parkedAt: startedAt - index * 61_000,
+  error:
+    index === 2
+      ? `${"A very long error message. ".repeat(30)}`
+      : "TypeError: Cannot read properties of undefined (reading 'length')",
+  stack: index === 5 ? undefined : stack,
+}));
+
+export function parkedPage(query: URLSearchParams, gone: ReadonlySet<string>): ParkedPage {
+  const observer = query.get("observer") ?? "";
+  const left = parked.filter((each) => !gone.has(each.id) && (observer === "" || each.observer === observer));
+  return { parked: left, next: undefined };
+}
+
+export const parkedIds = (observer: string) =>
+  parked.filter((each) => each.observer === observer).map(({ id }) => id);
+
+export function locksPage(gone: ReadonlySet<string>): LocksPage {
+  const cell = (column: string) => ({
+    table: "documents",
+    row: "https://example.org/manual/00041.html",
+    column,
+  });
+  const lock = (id: string, column: string, ageMs: number, ownerLives: boolean | undefined) => ({
+    id,
+    ...cell(column),
+    kind: "put",
+    startTimestamp: startedAt * 1_000 - ageMs * 1_000,
+    primary: cell("contents"),
+    isPrimary: column === "contents",
+    session: "0f3a91c2",
+    ageMs,
+    ttlMs: 10_000,
+    ownerLives,
+  });
+  const locks = [
+    lock("l1", "contents", 412_000, false),
+    lock("l2", "hash", 411_998, false),
+    lock("l3", "title", 12, true),
+    lock("l4", "links", 40, undefined),
+  ];
+  return { locks: locks.filter(({ id }) => !gone.has(id)), next: undefined };
+}
+
+export function workers(reach: Workers["reach"], isEmpty: boolean): Workers {
+  const isHeard = reach !== "store";
+  const session = (id: string, process: string, isHere: boolean) => ({
+    session: id,
+    process,
+    observers: ["extract", "cluster", "invert", "index"],
+    isHere,
+    runsPerSecond: isHeard && isHere ? 402.2 : undefined,
+    commitsPerSecond: isHeard && isHere ? 711 : undefined,
+    running: isHeard && isHere ? 64 : undefined,
+    claims: isHeard && isHere ? 3 : undefined,
+    memoryBytes: isHeard && isHere ? 212_000_000 : undefined,
+  });
+  return {
+    reach,
+    sessions: isEmpty
+      ? []
+      : [session("0f3a91c2", "4711 on alpha", true), session("77b2e0aa", "993 on beta", false)],
+    coordinator: undefined,
+  };
+}
+
+export function heatMap(query: URLSearchParams, reach: HeatMap["reach"], isEmpty: boolean): HeatMap {
+  const random = numbers(7);
+  const metric = (query.get("metric") ?? "writes") as HeatMap["metric"];
+  const ranges = Array.from({ length: 24 }, (_, index) =>
+    index === 0 ? "" : index === 9 ? "עברית/🦉" : `https://example.org/${index * 400}`,
+  );
+  const counts = ranges.map((_, range) =>
+    Array.from({ length: 60 }, (_, bucket) => {
+      const ridge = Math.max(0, 1 - Math.abs(range - bucket / 3) / 3);
+      return isEmpty
+        ? 0
+        : Math.round((ridge * 900 + (range === 17 ? 80 : 0)) * random() * (metric === "writes" ? 1 : 0.02));
+    }),
+  );
+  return {
+    reach,
+    table: query.get("table") ?? "",
+    metric,
+    ranges,
+    startsAt: startedAt - 600_000,
+    bucketMs: 10_000,
+    counts,
+  };
+}
