@@ -41,6 +41,8 @@ export async function withCase(
       tx.set(numbers.value, "1", 10);
       tx.set(numbers.value, "2", 20);
     });
+    // Where a commit is answered before its locks are rolled forward, a case would begin with a conflict.
+    await db.idle();
     await use({ db, recorder, begin });
     await recorder.audit(db);
     const { anomalies, committed } = checkHistory(recorder.history());

@@ -166,6 +166,16 @@ describe("a recorder", () => {
     expect(recorder.flows().map(({ perSecond }) => perSecond)).toEqual([0, 0, 0, 0]);
   });
 
+  test("counts a signal that was notified as written, and a cell that was written once", () => {
+    const { recorder, tell } = start();
+    const [title, rescore] = [cell("a", "title"), cell("b", "rescore")];
+    tell(committed(1, { cause: cause("titles"), cells: 1, written: [title], hinted: [title, rescore] }));
+    expect(recorder.flows().map(({ does, column }) => [does, column])).toEqual([
+      ["writes", "title"],
+      ["writes", "rescore"],
+    ]);
+  });
+
   test("keeps a fair choice of rows for heat, and how many there were", async () => {
     const { clock, recorder, tell } = start();
     for (let each = 0; each < 500; each++)
