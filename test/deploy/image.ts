@@ -105,7 +105,7 @@ export class Image {
 function build(place: string): void {
   const folder = mkdtempSync(join(tmpdir(), "percolator-build-"));
   try {
-    for (const name of ["src", "tsconfig.json", "tsconfig.build.json", "package.json"]) {
+    for (const name of ["src", "web", "tsconfig.json", "tsconfig.build.json", "package.json"]) {
       cpSync(join(root, name), join(folder, name), { recursive: true });
     }
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));

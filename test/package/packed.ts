@@ -32,7 +32,10 @@ export class Packed {
       cwd: root,
       maxBuffer: 1 << 26,
     });
-    const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf("["))) as [{ readonly filename: string }];
+    // What builds the package has its say before.
+    const [{ filename }] = JSON.parse(stdout.slice(stdout.search(/^\[$/m))) as [
+      { readonly filename: string },
+    ];
     await mkdir(join(folder, "project"));
     return new Packed(folder, join(folder, filename));
   }
