@@ -31,6 +31,8 @@ export interface JobReport {
 export interface JobSelection {
   readonly larger?: boolean | undefined;
   readonly mutants?: boolean | undefined;
+  /** Only mutants that `npm test` does not try. Default: all. */
+  readonly besideTests?: boolean | undefined;
   readonly only?: string | undefined;
   readonly mostStates?: number | undefined;
 }
@@ -54,7 +56,7 @@ function showFaults(faults: FaultBudget): string {
 
 /** What is to be explored. */
 export function listJobs(selection: JobSelection = {}): readonly Job[] {
-  const { larger, mutants: withMutants = true, only, mostStates } = selection;
+  const { larger, mutants: withMutants = true, besideTests = false, only, mostStates } = selection;
   const jobs: Job[] = [];
   for (const [key, { name, faults }] of allPrograms()) {
     if (largerPrograms.has(key) && !larger) continue;
@@ -73,6 +75,9 @@ export function listJobs(selection: JobSelection = {}): readonly Job[] {
         mostStates,
       });
   }
-  if (withMutants) for (const { name } of mutants) jobs.push({ kind: "mutant", name, key: name });
+  for (const { name, takesLong } of withMutants ? mutants : []) {
+    if (besideTests && takesLong !== true) continue;
+    jobs.push({ kind: "mutant", name, key: name });
+  }
   return only === undefined ? jobs : jobs.filter(({ name, key }) => `${key} ${name}`.includes(only));
 }

@@ -12,6 +12,7 @@ const help = `Tries every interleaving of small programs on the code that ships,
   --only TEXT       programs and mutants whose names contain TEXT
   --larger          larger budgets of faults too: takes hours
   --no-mutants      programs only
+  --beside-tests    without the mutants that npm test tries
   --most-states N   programs of more states only in part
   --processes N     default: as many as there are cores
   --traces          the shortest way to each mutant's end, line by line
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     larger: { type: "boolean", default: false },
     mutants: { type: "boolean", default: true },
+    "beside-tests": { type: "boolean", default: false },
     "most-states": { type: "string" },
     processes: { type: "string" },
     traces: { type: "boolean", default: false },
@@ -42,7 +44,13 @@ if (values.help) {
 /** Lines of a trace that are shown: the last ones. */
 const mostLines = 60;
 const mostStates = values["most-states"] === undefined ? undefined : Number(values["most-states"]);
-const jobs = listJobs({ larger: values.larger, mutants: values.mutants, only: values.only, mostStates });
+const jobs = listJobs({
+  larger: values.larger,
+  mutants: values.mutants,
+  besideTests: values["beside-tests"],
+  only: values.only,
+  mostStates,
+});
 const processes = Math.max(1, Number(values.processes ?? availableParallelism()));
 const queue = [...jobs];
 const reports: JobReport[] = [];
