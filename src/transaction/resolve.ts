@@ -5,7 +5,8 @@ import { addressKey, type CellAddress, showCell } from "./address.js";
 import type { TransactionContext } from "./context.js";
 import { lockedGuard, lockValueGuard } from "./guards.js";
 import { deleteLockAndData, type PrimaryState, readPrimary, rollbackPrimary } from "./primary.js";
-import { decodeLock, encodeLock, encodeWrite, type LockRecord, type StatusRecord } from "./records.js";
+import { decodeLock, encodeLock, type LockRecord, type StatusRecord } from "./records.js";
+import { rollForwardMutations } from "./roll-forward.js";
 
 /** A lock that stood in somebody's way. */
 export interface MetLock {
@@ -203,23 +204,13 @@ function columnsOf(met: MetLock): readonly Uint8Array[] {
 /** Puts the write record of a committed transaction where its lock still stands. */
 async function rollForward(context: TransactionContext, met: MetLock, commit: number): Promise<void> {
   const info = { startTimestamp: met.start, commitTimestamp: commit, cell: showCell(met.cell) };
-  const { kind, value } = met.lock;
   const { table, row, column } = met.cell;
   await context.hooks.step("roll-forward", info, () =>
     context.store.mutate({
       table,
       row,
       guards: [lockedGuard(column, met.start)],
-      mutations: [
-        {
-          type: "put",
-          column,
-          part: "write",
-          timestamp: commit,
-          value: encodeWrite({ start: met.start, kind, onePhase: false, value }),
-        },
-        { type: "delete", column, part: "lock", from: met.start, to: met.start + 1 },
-      ],
+      mutations: rollForwardMutations(column, met.start, commit, met.lock),
     }),
   );
 }

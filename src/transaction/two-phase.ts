@@ -11,9 +11,10 @@ import { commitGuard, lockedGuard, prewriteGuards } from "./guards.js";
 import type { CommitOutcome } from "./outcome.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "./primary.js";
 import { findHints, putHints } from "./put-hints.js";
-import { encodeLock, encodeStatus, encodeWrite, type StatusRecord } from "./records.js";
+import { encodeLock, encodeStatus, type StatusRecord } from "./records.js";
 import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
+import { rollForwardMutations } from "./roll-forward.js";
 import type { StepName } from "./steps.js";
 import { validateReads } from "./validate.js";
 
@@ -126,21 +127,22 @@ class TwoPhaseCommit {
 
   #prewriteMutations(chunk: Chunk, write: BufferedWrite, index: number): readonly Mutation[] {
     const { start } = this.#request;
-    const { liveness, environment, settings, store } = this.#context;
-    const inline = write.value === undefined || write.value.length <= store.capabilities.inlineBytes;
+    const { liveness, environment, settings } = this.#context;
+    const { kind, value } = this.#lockedValue(write);
     const lock = encodeLock({
       minCommit: start + 1,
-      kind: write.value === undefined ? "delete" : "put",
+      kind,
       primary: this.#primary,
       session: liveness.session,
       refreshedAt: environment.now(),
       ttlMs: settings.lockTtlMs,
-      value: inline ? write.value : undefined,
+      value,
       others: index === 0 ? chunk.writes.slice(1).map((other) => other.column) : [],
     });
     const { column } = write;
     const mutations: Mutation[] = [{ type: "put", column, part: "lock", timestamp: start, value: lock }];
-    if (!inline) mutations.push({ type: "put", column, part: "data", timestamp: start, value: write.value! });
+    if (value === undefined && write.value !== undefined)
+      mutations.push({ type: "put", column, part: "data", timestamp: start, value: write.value });
     return mutations;
   }
 
@@ -241,19 +243,13 @@ class TwoPhaseCommit {
   }
 
   #commitMutations(write: BufferedWrite, commit: number): readonly Mutation[] {
-    const { start } = this.#request;
-    const { column, value } = write;
-    const inline = value !== undefined && value.length <= this.#context.store.capabilities.inlineBytes;
-    const record = encodeWrite({
-      start,
-      kind: value === undefined ? "delete" : "put",
-      onePhase: false,
-      value: inline ? value : undefined,
-    });
-    return [
-      { type: "put", column, part: "write", timestamp: commit, value: record },
-      { type: "delete", column, part: "lock", from: start, to: start + 1 },
-    ];
+    return rollForwardMutations(write.column, this.#request.start, commit, this.#lockedValue(write));
+  }
+
+  /** What a lock, and later the write record, holds of a write: the value where it is short. */
+  #lockedValue({ value }: BufferedWrite) {
+    const isInline = value !== undefined && value.length <= this.#context.store.capabilities.inlineBytes;
+    return { kind: value === undefined ? "delete" : "put", value: isInline ? value : undefined } as const;
   }
 
   /** Where that cannot be read it is not abandoned, but decided: the commit was sent, and what answered may be its repetition. */

@@ -1,0 +1,29 @@
+import type { RowStore } from "../row-store.js";
+import { type BigtableStoreOptions, openBigtableStore } from "./open.js";
+import { type Handler, TestService } from "./test-service.js";
+
+const ended: (() => Promise<void>)[] = [];
+
+/** Closes what was opened; for after each test. */
+export async function endAll(): Promise<void> {
+  for (const end of ended.splice(0)) await end();
+}
+
+/** A store on a service that answers as it is told. */
+export async function openOn(
+  handlers: Record<string, Handler>,
+  options: BigtableStoreOptions = {},
+  place = "bigtable://p/i",
+): Promise<{ service: TestService; store: RowStore }> {
+  const service = await TestService.start(handlers);
+  const store = await openBigtableStore(place, { emulatorHost: service.host, gather: false, ...options });
+  ended.push(async () => {
+    service[Symbol.dispose]();
+    await store.close();
+  });
+  return { service, store };
+}
+
+export const column = Buffer.from("c");
+export const read = { table: "t", row: Buffer.from("r"), columns: [{ exact: column }], at: 9 };
+export const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString("latin1");
