@@ -145,6 +145,10 @@ export type {
   Columns,
   DeleteMutation,
   Guard,
+  LendingStore,
+  LentPage,
+  LentRead,
+  LentRecord,
   MaybePromise,
   Mutation,
   MutationAnswer,
@@ -167,6 +171,7 @@ export type {
   RowView,
   StoreCapabilities,
   StoreRequestOptions,
+  TakeCell,
   Version,
 } from "./store/index.js";
 export type {

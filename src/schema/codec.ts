@@ -24,6 +24,8 @@ export interface Codec<V> {
   decode(bytes: Uint8Array): V;
   /** As {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`: the fast path, without a view of them. */
   readonly decodeRange?: ((buffer: Buffer, start: number, end: number) => V) | undefined;
+  /** Whether {@link decodeRange} runs no code but this package's, so that a scan may decode where a store has the bytes. */
+  readonly decodesInPlace?: boolean | undefined;
 }
 
 /** The tags of codecs whose values can also be parts of a key: they have an order. */
@@ -45,11 +47,13 @@ class BuiltCodec<V, T extends string> implements Codec<V> {
   readonly tag: T;
   readonly encode: EncodeValue<V>;
   readonly decodeRange: DecodeRange<V>;
+  readonly decodesInPlace: boolean;
 
-  constructor(tag: T, encode: EncodeValue<V>, decodeRange: DecodeRange<V>) {
+  constructor(tag: T, encode: EncodeValue<V>, decodeRange: DecodeRange<V>, decodesInPlace: boolean) {
     this.tag = tag;
     this.encode = encode;
     this.decodeRange = decodeRange;
+    this.decodesInPlace = decodesInPlace;
   }
 
   decode(bytes: Uint8Array): V {
@@ -57,13 +61,14 @@ class BuiltCodec<V, T extends string> implements Codec<V> {
   }
 }
 
-/** A codec of this package, from its tag and its two directions. */
+/** A codec of this package, from its tag and its two directions. `decodesInPlace`: false where `decodeRange` runs the user's code. */
 export function buildCodec<V, T extends string>(
   tag: T,
   encode: EncodeValue<V>,
   decodeRange: DecodeRange<V>,
+  decodesInPlace = true,
 ): Codec<V> & { readonly tag: T } {
-  return Object.freeze(new BuiltCodec(tag, encode, decodeRange));
+  return Object.freeze(new BuiltCodec(tag, encode, decodeRange, decodesInPlace));
 }
 
 /** Whether this is a codec that this package made (of whatever copy of it). */

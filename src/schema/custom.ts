@@ -31,9 +31,9 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
     checkValueBytes(encoded.length);
     return copyBytes(encoded);
   };
-  return buildCodec("custom", encode, (buffer, start, end) =>
-    attempt("cannot read the stored bytes", () => functions.decode(copyBytes(buffer.subarray(start, end)))),
-  );
+  const decodeRange = (buffer: Buffer, start: number, end: number) =>
+    attempt("cannot read the stored bytes", () => functions.decode(copyBytes(buffer.subarray(start, end))));
+  return buildCodec("custom", encode, decodeRange, false);
 }
 
 /** The codec itself where this package made it; an object shaped like one becomes a custom codec. */

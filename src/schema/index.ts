@@ -45,6 +45,8 @@ export {
   encodePrefix,
   encodeRow,
   encodeValue,
+  lendRow,
+  lentRow,
   valueErrorAt,
 } from "./position.js";
 export { parseCellRowText, parsePrefixText, parseRowText } from "./row-text.js";

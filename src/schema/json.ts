@@ -30,6 +30,7 @@ export function json(schema?: StandardSchema): Codec<unknown> {
     "json",
     (value) => encodeJson(validate(schema, value)),
     (buffer, start, end) => validate(schema, decodeJson(buffer, start, end)),
+    false,
   );
 }
 

@@ -24,7 +24,7 @@ export interface KeyPartForm {
   /** What it must be, for messages. */
   readonly expected: string;
   accepts(value: unknown): boolean;
-  /** Writes an accepted value at `at`, at most {@link partBytes}; returns the position after it. */
+  /** Writes an accepted value at `at`, at most {@link partBytes} bytes; returns the position after it. */
   write(value: never, out: Buffer, at: number): number;
   /** The next part, or `undefined` where the bytes are none that {@link KeyPartForm.write} writes. */
   read(cursor: KeyCursor): unknown;
@@ -42,7 +42,10 @@ const terminator = 0;
 const escapeMark = 1;
 
 /** The most bytes that an accepted part of at most `limits.keyBytes` UTF-16 units or bytes takes. */
-export const partBytes = 3 * limits.keyBytes + intBytes;
+const partBytes = 3 * limits.keyBytes + intBytes;
+
+/** Room for any key while it is encoded: a part starts at most at the limit. */
+export const keyRoom = limits.keyBytes + partBytes;
 
 const text: KeyPartForm = {
   expected: "a string without lone surrogates",

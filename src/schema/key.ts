@@ -17,6 +17,11 @@ export interface KeyCodec<K> {
    */
   encode(key: K): Uint8Array;
   /**
+   * As {@link KeyCodec.encode}, to the beginning of `target`, which has room for any key: how many bytes they are. Less than
+   * 0, or an error, where only `encode` can tell. The fast path of reads, which need no bytes of their own.
+   */
+  encodeInto?(key: K, target: Buffer): number;
+  /**
    * The key of bytes that {@link KeyCodec.encode} made. They are lent for the length of the call.
    *
    * @throws InvalidKeyError if they cannot be read.
@@ -52,6 +57,9 @@ type LeadingParts<K extends readonly unknown[]> = K extends readonly [...infer L
   ? Readonly<K> | LeadingParts<Leading>
   : readonly [];
 
+/** Keys of so many bytes are within the limit, however many of them are NUL. */
+export const shortKeyBytes = limits.keyBytes / 2;
+
 const brand = Symbol.for("percolatordb.key");
 
 /** Whether this is a key codec that this package made (of whatever copy of it). */
@@ -61,11 +69,12 @@ export function isKeyCodec(value: unknown): value is KeyCodec<unknown> {
 
 /** A key codec of this package, from what it does. */
 export function buildKeyCodec<K>(tag: string, functions: Omit<KeyCodec<K>, "tag" | "decode">): KeyCodec<K> {
-  const { encode, decodeRange, prefix, format, parse } = functions;
+  const { encode, encodeInto, decodeRange, prefix, format, parse } = functions;
   return Object.freeze({
     [brand]: true,
     tag,
     encode,
+    ...(encodeInto === undefined ? {} : { encodeInto }),
     decode: (bytes: Uint8Array) => decodeRange(asBuffer(bytes), 0, bytes.length),
     decodeRange,
     prefix,
@@ -77,6 +86,7 @@ export function buildKeyCodec<K>(tag: string, functions: Omit<KeyCodec<K>, "tag"
 /** String keys, ordered by their UTF-8 bytes: the default. */
 export const textKey: KeyCodec<string> = buildKeyCodec<string>("text", {
   encode: encodeTextKey,
+  encodeInto: writeTextKey,
   decodeRange: decodeTextKey,
   prefix: (partial) => encodeTextKey(partial),
   format: (key) => key,
@@ -96,6 +106,13 @@ export function encodeTextKey(key: unknown): Buffer {
   const encoded = Buffer.from(key, "utf8");
   checkKeyBytes(encoded);
   return encoded;
+}
+
+/** What is no key, or may be too long, is left to {@link encodeTextKey}. */
+function writeTextKey(key: unknown, target: Buffer): number {
+  if (typeof key !== "string" || key.length > shortKeyBytes || !isWellFormed(key)) return -1;
+  const length = target.write(key, 0, "utf8");
+  return length <= shortKeyBytes ? length : -1;
 }
 
 function decodeTextKey(buffer: Buffer, start: number, end: number): string {

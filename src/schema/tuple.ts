@@ -2,8 +2,8 @@ import { types } from "node:util";
 import { InvalidKeyError, SchemaError } from "../errors/index.js";
 import { isBuiltCodec, type KeyPart } from "./codec.js";
 import { describeValue } from "./describe.js";
-import { buildKeyCodec, type KeyCodec, keyCost, tooLong } from "./key.js";
-import { type KeyPartForm, keyPartForms, partBytes } from "./key-part.js";
+import { buildKeyCodec, type KeyCodec, keyCost, shortKeyBytes, tooLong } from "./key.js";
+import { type KeyPartForm, keyPartForms, keyRoom } from "./key-part.js";
 import { limits } from "./limits.js";
 
 /** At least one codec that can be a part of a key. */
@@ -52,6 +52,11 @@ function tupleOfTags(tags: readonly string[]): KeyCodec<readonly unknown[]> {
       checkArity(forms, key, forms.length);
       return encodeParts(forms, key);
     },
+    encodeInto(key, target) {
+      checkArity(forms, key, forms.length);
+      const length = writeParts(forms, key, target);
+      return length <= shortKeyBytes ? length : -1;
+    },
     decodeRange: (buffer, start, end) => decodeParts(forms, buffer, start, end),
     prefix(partial) {
       checkArity(forms, partial, 0);
@@ -76,23 +81,28 @@ export function tupleFromTag(tag: string): KeyCodec<readonly unknown[]> | undefi
   return tags?.every((part) => keyPartForms.has(part)) ? tupleOfTags(tags) : undefined;
 }
 
-// A part starts at most at the limit; the key is copied out before the next one is encoded.
-const scratch = Buffer.allocUnsafe(limits.keyBytes + partBytes);
+// The key is copied out before the next one is encoded.
+const scratch = Buffer.allocUnsafe(keyRoom);
 
 function encodeParts(forms: readonly KeyPartForm[], key: readonly unknown[]): Buffer {
+  const encoded = Buffer.from(scratch.subarray(0, writeParts(forms, key, scratch)));
+  const cost = keyCost(encoded);
+  if (cost > limits.keyBytes) throw tooLong(cost);
+  return encoded;
+}
+
+/** Writes the parts to the beginning of `target`, which has room as {@link keyRoom} says; how many bytes they are. */
+function writeParts(forms: readonly KeyPartForm[], key: readonly unknown[], target: Buffer): number {
   let at = 0;
   for (let i = 0; i < key.length; i++) {
     const form = forms[i]!;
     const part = key[i];
     if (!form.accepts(part)) throw badPart(form, i, part);
     if (lengthOf(part) > limits.keyBytes) throw tooLong(at + lengthOf(part));
-    at = form.write(part as never, scratch, at);
+    at = form.write(part as never, target, at);
     if (at > limits.keyBytes) throw tooLong(at);
   }
-  const encoded = Buffer.from(scratch.subarray(0, at));
-  const cost = keyCost(encoded);
-  if (cost > limits.keyBytes) throw tooLong(cost);
-  return encoded;
+  return at;
 }
 
 /** The least bytes that a part of any length takes. */

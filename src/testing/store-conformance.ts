@@ -1,6 +1,7 @@
 import type { RowStore } from "../store/index.js";
 import { batchTests, noBatchTests } from "./conformance/batches.js";
 import type { Declare, TestRunner } from "./conformance/harness.js";
+import { lendingTests } from "./conformance/lending.js";
 import { mutationTests } from "./conformance/mutations.js";
 import { orderTests } from "./conformance/order.js";
 import { pageTests } from "./conformance/pages.js";
@@ -52,6 +53,7 @@ export function storeConformance(
     describe("order", () => orderTests(test));
     describe("views", () => viewTests(test));
     describe("pages", () => pageTests(test));
+    describe("lending", () => lendingTests(test));
     describe("mutations", () => mutationTests(test));
     describe("batches", () => (options.atomicBatches ? batchTests(test) : noBatchTests(test)));
     describe("requests", () => requestTests(test));

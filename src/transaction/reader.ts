@@ -13,10 +13,12 @@ import type {
   Version,
 } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
+import { isWhole, ownData } from "./cell-views.js";
 import { columnsBelow, columnsFrom } from "./column-parts.js";
 import { CommittedCell, type CommittedRow, committed, keep } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import type { Foresight } from "./foresight.js";
+import { LentReader } from "./lent-reader.js";
 import { readCells } from "./raw.js";
 import { asBuffer, decodeWrite, writeForm, writeHeaderBytes } from "./records.js";
 import { type MetLock, metLock, newResolution, type Resolution } from "./resolve.js";
@@ -66,6 +68,7 @@ export class SnapshotReader {
   readonly #request: StoreRequestOptions | undefined;
   /** Where a request costs, and it is known what else is likely to be read. */
   #ahead: RowsAhead | undefined;
+  #lent: LentReader | undefined;
 
   constructor(context: TransactionContext, timestamp: number, options: ReaderOptions = noOptions) {
     this.#context = context;
@@ -86,9 +89,18 @@ export class SnapshotReader {
       : this.#ahead.read(read);
   }
 
+  /** Reads by the shortest ways, where the store has them, and nobody is to be told of each read; else undefined. */
+  get lent(): LentReader | undefined {
+    const { lending } = this.#context.store;
+    if (lending === undefined || this.#ahead !== undefined || this.#options.trace !== undefined)
+      return undefined;
+    this.#lent ??= new LentReader(this.#context, lending, this.timestamp, this.#options);
+    return this.#lent;
+  }
+
   /**
-   * The bytes of one cell, by the shortest way: where the store answers at once and nothing stands in the way, `decode`
-   * is called with lent bytes before anything else happens. Undefined where the cell is not, or was deleted.
+   * The bytes of one cell, by the shortest way that any store has: where it answers at once and nothing stands in the way,
+   * `decode` is called with lent bytes before anything else happens. Undefined where the cell is not, or was deleted.
    */
   value<V>(
     table: string,
@@ -386,14 +398,4 @@ export class SnapshotReader {
     if (this.#options.exempt) return;
     return this.#context.safepoint.check(this.timestamp);
   }
-}
-
-function ownData(view: CellView): readonly { readonly timestamp: number; readonly value: Buffer }[] {
-  return view.data.map((version) => ({ timestamp: version.timestamp, value: Buffer.from(version.value) }));
-}
-
-/** Whether every column that was asked for shows its newest write: then no collection can have touched the answer. */
-function isWhole(page: RowPage, columns: Columns): boolean {
-  if (page.cells.length !== columns.length || !columns.every((column) => "exact" in column)) return false;
-  return page.cells.every((cell) => cell.latest && cell.write !== undefined);
 }

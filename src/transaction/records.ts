@@ -106,15 +106,16 @@ export function decodeWrite(bytes: Uint8Array): WriteRecord {
 export type WriteForm = "value" | "elsewhere" | "delete";
 
 /** What a write record did, without decoding the rest. Throws where the bytes are no write record. */
-export function writeForm(bytes: Uint8Array): WriteForm {
-  const length = bytes.length;
+export function writeForm(bytes: Uint8Array, start = 0, end = bytes.length): WriteForm {
+  const length = end - start;
   if (length >= writeHeaderBytes) {
-    const flags = bytes[0]! & ~flagOnePhase;
+    const flags = bytes[start]! & ~flagOnePhase;
     if (flags === 0) return "value";
     if (length === writeHeaderBytes && flags === flagDelete) return "delete";
     if (length === writeHeaderBytes && flags === flagExternal) return "elsewhere";
   }
-  throw unreadable(writeRecord, `its ${length} bytes begin with ${bytes[0] ?? "nothing"}`);
+  const first = length > 0 ? bytes[start] : "nothing";
+  throw unreadable(writeRecord, `its ${length} bytes begin with ${first}`);
 }
 
 export function encodeLock(record: LockRecord): Buffer {

@@ -1,10 +1,13 @@
 import type { Columns, Position, RangePage, RangeRead } from "../store/index.js";
 import type { BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CommittedCell, CommittedRow } from "./committed.js";
+import type { LentColumn } from "./lent-reader.js";
 import { isSelected, mergeRows } from "./merge.js";
 import type { ReadRange, ReadRecorder, SnapshotReader } from "./reader.js";
+import type { Page } from "./typed-scan.js";
 
-export interface RowScanRequest {
+/** `T`: what an item is made to be. */
+export interface RowScanRequest<T> {
   readonly table: string;
   readonly start: Uint8Array | undefined;
   /** Exclusive. */
@@ -13,6 +16,8 @@ export interface RowScanRequest {
   readonly reverse: boolean;
   /** How many rows are wanted; Infinity for all. The scan may give more. */
   readonly limit: number;
+  /** The column, where it is but one and a store may lend it. */
+  readonly lent?: LentColumn<T> | undefined;
 }
 
 const firstPage = 32;
@@ -24,8 +29,8 @@ const largestPage = 250;
  * The first page has as many rows as are wanted, or few where nobody says; pages grow then, so that a scan that is left
  * early has not read much.
  */
-export class RowScan {
-  readonly #request: RowScanRequest;
+export class RowScan<T> {
+  readonly #request: RowScanRequest<T>;
   readonly #reader: SnapshotReader;
   readonly #buffer: WriteBuffer | undefined;
   readonly #recorded: { -readonly [K in keyof ReadRange]: ReadRange[K] };
@@ -37,6 +42,8 @@ export class RowScan {
   #finished = false;
   #pages = 0;
   #shown = 0;
+  /** The next page begins with what is not lent. */
+  #stopped = false;
   /** The page after the last that was taken, where it was asked for already. */
   #ahead: { readonly read: Omit<RangeRead, "at">; readonly page: Promise<RangePage> } | undefined;
 
@@ -44,7 +51,7 @@ export class RowScan {
     reader: SnapshotReader,
     buffer: WriteBuffer | undefined,
     recorder: ReadRecorder | undefined,
-    request: RowScanRequest,
+    request: RowScanRequest<T>,
   ) {
     this.#reader = reader;
     this.#buffer = buffer;
@@ -67,8 +74,34 @@ export class RowScan {
   }
 
   /** The next rows, in order; undefined at the end. May be empty before it. */
-  async next(): Promise<readonly CommittedRow[] | undefined> {
+  async next(): Promise<Page<CommittedRow, T> | undefined> {
     if (this.#finished) return undefined;
+    return (await this.#nextLent()) ?? { rows: await this.#nextRows() };
+  }
+
+  /** Undefined where the page cannot be lent. */
+  async #nextLent(): Promise<Page<CommittedRow, T> | undefined> {
+    const { table, reverse, lent } = this.#request;
+    const reader = this.#reader.lent;
+    const isStopped = this.#stopped;
+    this.#stopped = false;
+    if (lent === undefined || reader === undefined || isStopped) return undefined;
+    if (this.#hasOwn() || this.#partial !== undefined || this.#ahead !== undefined) return undefined;
+    const read = { table, start: this.#start, end: this.#end, reverse, limit: this.#limit };
+    const page = await reader.items(read, lent);
+    // Its rows are not decided: something may have been written while it was waited for.
+    if (page === undefined || this.#hasOwn()) return undefined;
+    this.#stopped = page.stopped;
+    if (!page.stopped) this.#grow();
+    this.#advance(page.next);
+    return page;
+  }
+
+  #hasOwn(): boolean {
+    return this.#buffer?.hasWrites === true;
+  }
+
+  async #nextRows(): Promise<readonly CommittedRow[]> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const page = await this.#reader.range(ahead?.read ?? this.#nextRead(), ahead?.page);
@@ -85,8 +118,12 @@ export class RowScan {
   #nextRead(): Omit<RangeRead, "at"> {
     const { table, columns, reverse } = this.#request;
     const limit = this.#limit;
-    this.#limit = Math.min(largestPage, limit * 4);
+    this.#grow();
     return { table, start: this.#start, end: this.#end, columns, reverse, limit };
+  }
+
+  #grow(): void {
+    this.#limit = Math.min(largestPage, this.#limit * 4);
   }
 
   /** Whoever has come for a second page is likely to come for the next: it is on its way while this one is worked on. */
@@ -120,7 +157,7 @@ export class RowScan {
 
   /** Own writes among the rows that this page has decided. */
   #overlay(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
-    if (this.#buffer === undefined || !this.#buffer.hasWrites) return rows;
+    if (this.#buffer === undefined || !this.#hasOwn()) return rows;
     const { reverse, columns } = this.#request;
     const from = reverse
       ? next === undefined

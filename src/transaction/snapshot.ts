@@ -3,7 +3,8 @@ import type { Position } from "../store/index.js";
 import type { CommittedRow } from "./committed.js";
 import type { TransactionContext } from "./context.js";
 import { SnapshotReader } from "./reader.js";
-import { userColumns, View } from "./view.js";
+import { userColumns } from "./user-columns.js";
+import { View } from "./view.js";
 
 const rowsAtOnce = 250;
 

@@ -14,7 +14,8 @@ import {
 } from "../schema/index.js";
 import type { CoreTransaction } from "./core.js";
 import { systemCell } from "./system.js";
-import { encodeCellRow, notAColumn, View } from "./view.js";
+import { encodeCellRow, View } from "./view.js";
+import { notAColumn } from "./wrong-argument.js";
 
 /**
  * A transaction under snapshot isolation (the paper, section 2.2): reads the database as of its start timestamp, its own

@@ -1,14 +1,19 @@
+/** A page of a scan: items, or what each of them is made of when its turn comes. */
+export type Page<P, T> = { readonly items: readonly T[] } | { readonly rows: readonly P[] };
+
 /** Turns pages into single items; the quickest way through an async iterable. */
 export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
-  readonly #nextPage: () => Promise<readonly P[] | undefined>;
+  readonly #nextPage: () => Promise<Page<P, T> | undefined>;
   readonly #convert: (item: P) => T;
-  #page: readonly P[] = [];
+  /** Of these two, one is filled at a time. */
+  #items: readonly T[] = [];
+  #rows: readonly P[] = [];
   #index = 0;
   #left: number;
   #failed = false;
 
   /** `limit`: the most items. */
-  constructor(nextPage: () => Promise<readonly P[] | undefined>, convert: (item: P) => T, limit: number) {
+  constructor(nextPage: () => Promise<Page<P, T> | undefined>, convert: (item: P) => T, limit: number) {
     this.#nextPage = nextPage;
     this.#convert = convert;
     this.#left = limit;
@@ -19,22 +24,26 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<IteratorResult<T>> {
+    if (this.#left > 0 && this.#index < this.#items.length) {
+      this.#left--;
+      return Promise.resolve({ done: false, value: this.#items[this.#index++]! });
+    }
     if (this.#left <= 0) return Promise.resolve({ done: true, value: undefined });
-    if (this.#index >= this.#page.length) return this.#fetch();
-    return this.#take();
+    if (this.#index < this.#rows.length) return this.#take();
+    return this.#fetch();
   }
 
   return(): Promise<IteratorResult<T>> {
     this.#left = 0;
-    this.#page = [];
+    this.#show(undefined);
     return Promise.resolve({ done: true, value: undefined });
   }
 
   #take(): Promise<IteratorResult<T>> {
-    const item = this.#page[this.#index++]!;
+    const row = this.#rows[this.#index++]!;
     this.#left--;
     try {
-      return Promise.resolve({ done: false, value: this.#convert(item) });
+      return Promise.resolve({ done: false, value: this.#convert(row) });
     } catch (error) {
       this.#left = 0;
       return Promise.reject(error as Error);
@@ -46,18 +55,22 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
     try {
       do {
         const page = await this.#nextPage();
+        this.#show(page);
         if (page === undefined) {
           this.#left = 0;
-          this.#page = [];
           return { done: true, value: undefined };
         }
-        this.#page = page;
-      } while (this.#page.length === 0);
+      } while (this.#items.length + this.#rows.length === 0);
     } catch (error) {
       this.#failed = true;
       throw error;
     }
+    return this.next();
+  }
+
+  #show(page: Page<P, T> | undefined): void {
+    this.#items = page !== undefined && "items" in page ? page.items : [];
+    this.#rows = page !== undefined && "rows" in page ? page.rows : [];
     this.#index = 0;
-    return this.#take();
   }
 }

@@ -3,22 +3,19 @@ import {
   type AnyTable,
   type Column,
   checkCellKey,
-  decodeRow,
   decodeValue,
   definition,
   describeRow,
-  encodePrefix,
   encodeRow,
   type Family,
   familyRange,
   isColumn,
   isFamily,
-  isSignal,
   isTable,
   type KeyOf,
-  type KeyPrefix,
+  lendRow,
+  lentRow,
   parsePath,
-  prefixEnd,
   type QualifierRange,
   qualifierBytes,
   type RowOf,
@@ -27,38 +24,22 @@ import {
 } from "../schema/index.js";
 import type { Columns, MaybePromise } from "../store/index.js";
 import type { WriteBuffer } from "./buffer.js";
-import { buildRow, familyMap } from "./build-row.js";
-import type { CommittedCell, CommittedRow } from "./committed.js";
+import { buildRow } from "./build-row.js";
+import type { CommittedCell } from "./committed.js";
 import type { TransactionContext } from "./context.js";
+import { notLent } from "./lent-reader.js";
 import { isSelected, mergeCells } from "./merge.js";
 import type { ReadRecorder, SnapshotReader } from "./reader.js";
 import { RowScan, type RowScanRequest } from "./row-scan.js";
+import { type ScanItem, type ScanOptions, scanRange, scanTarget } from "./scan-target.js";
 import { PagedIterator } from "./typed-scan.js";
-
-/** Which rows a scan is about, and how. All together narrow it. */
-export interface ScanOptions<K> {
-  /** Keys that begin so: the start of a string, or the leading parts of a tuple. */
-  readonly prefix?: KeyPrefix<K> | undefined;
-  /** First key, inclusive. Default: the first of the table. */
-  readonly start?: K | undefined;
-  /** Key after the last. Default: none. */
-  readonly end?: K | undefined;
-  /** Descending. Default: false. */
-  readonly reverse?: boolean | undefined;
-  /** The most items. Default: no limit. */
-  readonly limit?: number | undefined;
-}
+import { endOfColumns, firstColumn, userColumns } from "./user-columns.js";
+import { notAColumn } from "./wrong-argument.js";
 
 /** Which cells of a family, in the order of the qualifiers' bytes. */
 export interface EntriesOptions extends QualifierRange {
   /** The most entries. Default: no limit. */
   readonly limit?: number | undefined;
-}
-
-/** A row with the value of the column that was scanned, or with its cells where a table was. */
-export interface ScanItem<K, V> {
-  readonly row: K;
-  readonly value: V;
 }
 
 /** A cell of a family, as `entries` gives it. */
@@ -67,10 +48,6 @@ export interface Entry<V> {
   readonly value: V;
 }
 
-/** Every column of a user: the protocol's own stand after them. */
-const firstColumn: Uint8Array = new Uint8Array(0);
-const endOfColumns: Uint8Array = Buffer.from("~");
-export const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];
 const firstEntries = 64;
 const entriesPage = 1_000;
 const rowsAtOnce = 256;
@@ -112,23 +89,33 @@ export abstract class View {
     try {
       this.assertReadable();
       if (!isColumn(column)) throw notAColumn("get", column);
-      const { table, path, codec } = column;
-      if (!this.#context.schemas.known(table)) return this.#readUnknown(column, row);
-      const rowBytes = encodeRow(table, row);
-      if (this.#buffer?.hasWrites) {
-        const own = this.#buffer.get({ table: table.name, row: rowBytes, column: path });
-        if (own !== undefined) {
-          return own.value === undefined ? undefined : decodeValue(column, row, own.value);
-        }
-      }
-      const columns = [{ exact: path }];
-      const decode = codec.decodeRange ?? decodeCopy(codec);
-      const value = this.#reader.value(table.name, rowBytes, columns, decode);
+      if (!this.#context.schemas.known(column.table)) return this.#readUnknown(column, row);
+      const value = this.#readCell(column, row);
       if (!(value instanceof Promise)) return value;
       return value.catch((error: unknown) => Promise.reject(valueErrorAt(column, row, error)));
     } catch (error) {
       return Promise.reject(valueErrorAt(column, row, error));
     }
+  }
+
+  #readCell<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
+    const { table, path, codec } = column;
+    const { name } = table;
+    let rowBytes: Uint8Array | undefined;
+    if (this.#buffer?.hasWrites) {
+      rowBytes = encodeRow(table, row);
+      const own = this.#buffer.get({ table: name, row: rowBytes, column: path });
+      if (own !== undefined) return own.value === undefined ? undefined : decodeValue(column, row, own.value);
+    }
+    const decode = codec.decodeRange ?? decodeCopy(codec);
+    const { lent } = this.#reader;
+    if (lent !== undefined) {
+      const length = rowBytes === undefined ? lendRow(table, row) : rowBytes.length;
+      const value = length < 0 ? notLent : lent.value(name, rowBytes ?? lentRow, length, path, decode);
+      if (value !== notLent) return value;
+    }
+    rowBytes ??= encodeRow(table, row);
+    return this.#reader.value(name, rowBytes, [{ exact: path }], decode);
   }
 
   async #readUnknown<V, K>(column: Column<V, K>, row: K): Promise<V | undefined> {
@@ -138,16 +125,19 @@ export abstract class View {
 
   /** The values of a column in several rows, in the order of `rows`. */
   async getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
-    const values: (V | undefined)[] = [];
-    let asked: MaybePromise<V | undefined>[] = [];
+    const values: MaybePromise<V | undefined>[] = [];
+    /** The first that is waited for. */
+    let waiting = -1;
     for (const row of rows) {
-      asked.push(this.#read(column, row));
-      if (asked.length < rowsAtOnce) continue;
-      await moveAnswers(asked, values);
-      asked = [];
+      const value = this.#read(column, row);
+      values.push(value);
+      if (waiting < 0 && value instanceof Promise) waiting = values.length - 1;
+      if (waiting < 0 || values.length - waiting < rowsAtOnce) continue;
+      await settle(values, waiting);
+      waiting = -1;
     }
-    await moveAnswers(asked, values);
-    return values;
+    if (waiting >= 0) await settle(values, waiting);
+    return values as (V | undefined)[];
   }
 
   /** A row with all its columns and families; `undefined` where it has none. */
@@ -211,7 +201,7 @@ export abstract class View {
       const cells = this.#withOwn(table.name, rowBytes, covered, page.cells);
       shown += cells.length;
       pageSize = Math.max(1, Math.min(entriesPage, limit - shown));
-      return cells;
+      return { rows: cells };
     };
     const convert = (cell: CommittedCell): Entry<V> => ({
       qualifier: parsePath(cell.column).qualifier!,
@@ -238,17 +228,18 @@ export abstract class View {
   ): AsyncIterableIterator<ScanItem<unknown, unknown>> {
     this.assertReadable();
     const limit = checkLimit(options.limit);
-    const { table, columns, convert } = scanTarget(target);
+    const { table, columns, convert, lent } = scanTarget(target);
     const range = scanRange(table, options);
     if (range === undefined) return new PagedIterator(async () => undefined, convert, 0);
-    const request: RowScanRequest = {
+    const request: RowScanRequest<ScanItem<unknown, unknown>> = {
       table: table.name,
       ...range,
       columns,
       reverse: options.reverse ?? false,
       limit,
+      lent,
     };
-    let scan: RowScan | undefined;
+    let scan: RowScan<ScanItem<unknown, unknown>> | undefined;
     const nextPage = async () => {
       this.assertReadable();
       if (scan === undefined) {
@@ -270,83 +261,16 @@ export abstract class View {
   }
 }
 
-interface ScanTarget {
-  readonly table: TableDefinition;
-  readonly columns: Columns;
-  readonly convert: (row: CommittedRow) => ScanItem<unknown, unknown>;
-}
-
-function scanTarget(target: unknown): ScanTarget {
-  if (isColumn(target)) {
-    const { table } = target;
-    const convert = (found: CommittedRow) => {
-      const row = decodeRow(table, found.row);
-      return { row, value: decodeCell(target, row, found.cells[0]!) };
-    };
-    return { table, columns: [{ exact: target.path }], convert };
-  }
-  if (isFamily(target)) {
-    const { table, name } = target;
-    const convert = (found: CommittedRow) => {
-      const row = decodeRow(table, found.row);
-      return { row, value: familyMap(target, row, found.cells) };
-    };
-    return { table, columns: [familyRange(name)], convert };
-  }
-  if (isTable(target)) {
-    const table = target[definition];
-    const convert = (found: CommittedRow) => {
-      const row = decodeRow(table, found.row);
-      return { row, value: buildRow(table, row, found.cells) };
-    };
-    return { table, columns: userColumns, convert };
-  }
-  throw notAColumn("scan", target);
-}
-
-/** The value of a cell that is not deleted, without a view of its bytes where the codec can do without. */
-function decodeCell<V>(column: Column<V, unknown>, row: unknown, cell: CommittedCell): V {
-  const { codec } = column;
-  if (codec.decodeRange === undefined) return decodeValue(column, row, cell.value!);
-  try {
-    return codec.decodeRange(cell.source!, cell.from, cell.source!.length);
-  } catch (error) {
-    throw valueErrorAt(column, row, error);
-  }
-}
-
-/** The bytes of a scan's rows; undefined where no row can be among them. */
-function scanRange(
-  table: TableDefinition,
-  options: ScanOptions<unknown>,
-): { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined } | undefined {
-  let start = options.start === undefined ? undefined : encodeRow(table, options.start);
-  let end = options.end === undefined ? undefined : encodeRow(table, options.end);
-  if (options.prefix !== undefined) {
-    const prefix = encodePrefix(table, options.prefix);
-    const prefixLimit = prefixEnd(prefix);
-    if (start === undefined || Buffer.compare(start, prefix) < 0) start = prefix;
-    if (end === undefined || (prefixLimit !== undefined && Buffer.compare(prefixLimit, end) < 0))
-      end = prefixLimit;
-  }
-  if (start !== undefined && end !== undefined && Buffer.compare(start, end) >= 0) return undefined;
-  return { start, end };
-}
-
 function checkLimit(limit: number | undefined): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
   if (Number.isInteger(limit) && limit >= 0) return limit;
   throw new InvalidArgumentError(`\`limit\` must be a whole number of 0 or more, not ${String(limit)}.`);
 }
 
-/** Puts answers behind `values`; waits only where one is still to come. */
-function moveAnswers<V>(asked: readonly MaybePromise<V>[], values: V[]): MaybePromise<void> {
-  if (asked.some((answer) => answer instanceof Promise)) {
-    return Promise.all(asked).then((answers) => {
-      for (const answer of answers) values.push(answer);
-    });
-  }
-  for (const answer of asked) values.push(answer as V);
+/** Puts in the place of every promise from `start` on what it came to. */
+async function settle<V>(values: MaybePromise<V>[], start: number): Promise<void> {
+  const answers = await Promise.all(values.slice(start));
+  for (let index = 0; index < answers.length; index++) values[start + index] = answers[index]!;
 }
 
 /** Values of codecs without the fast path are decoded from a view of the bytes. */
@@ -354,24 +278,6 @@ function decodeCopy<V>(codec: {
   decode(bytes: Uint8Array): V;
 }): (bytes: Buffer, start: number, end: number) => V {
   return (bytes, start, end) => codec.decode(bytes.subarray(start, end));
-}
-
-/** The error for something that is not what a call takes. */
-export function notAColumn(call: string, given: unknown): SchemaError {
-  const wanted =
-    call === "entries" ? "a family" : call === "scan" ? "a column, a family or a table" : "a column";
-  if (isSignal(given)) {
-    return new SchemaError(
-      `\`${call}\` takes ${wanted}, and ${given.table.name}.${given.name} is a signal: signals are only notified.`,
-    );
-  }
-  if (isFamily(given)) {
-    const { table, name } = given;
-    return new SchemaError(
-      `\`${call}\` takes ${wanted}, and ${table.name}.${name} is a family: name a cell of it by \`.at(qualifier)\`.`,
-    );
-  }
-  return new SchemaError(`\`${call}\` takes ${wanted} of a table made with \`table(name, columns)\`.`);
 }
 
 /** The bytes of a row for a cell of it, checked against the limit. */

@@ -1,13 +1,26 @@
-import type { Part } from "../cell.js";
+import type { Part, Version } from "../cell.js";
+import {
+  type Beside,
+  besideLength,
+  nothingBeside,
+  placeBelow,
+  recordAt,
+  recordsBelow,
+  withNewer,
+  withoutInterval,
+} from "./beside.js";
 import type { Databases } from "./databases.js";
 import { Key, readTimestamp } from "./key.js";
 import {
+  besideBytes,
+  besideNewestBytes,
   checkEntry,
   damagedStore,
   encodeEntry,
   flags,
-  headerBytes,
   nearBytes,
+  newestEnd,
+  newestStart,
   type ProtocolPart,
   protocolParts,
 } from "./layout.js";
@@ -38,6 +51,8 @@ export class CellEdit {
   #newest = -1;
   /** The newest write record where it is near. */
   #bytes: Uint8Array | undefined;
+  /** The newest of the older ones. */
+  #beside: Beside = nothingBeside;
   #changed = false;
   readonly #steps: Step[] = [];
 
@@ -53,7 +68,16 @@ export class CellEdit {
     this.#flags = entry[0]!;
     if (!this.#is(flags.write)) return;
     this.#newest = readTimestamp(entry, 1);
-    if (!this.#is(flags.far)) this.#bytes = Buffer.from(entry.subarray(headerBytes, entry.length));
+    if (this.#is(flags.far)) return;
+    const start = newestStart(this.#flags);
+    const copy = Buffer.from(entry.subarray(start, entry.length));
+    const end = newestEnd(entry, entry.length) - start;
+    if (end === copy.length) {
+      this.#bytes = copy;
+    } else {
+      this.#bytes = copy.subarray(0, end);
+      this.#beside = copy.subarray(end);
+    }
   }
 
   /** Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any change. */
@@ -64,6 +88,8 @@ export class CellEdit {
     }
     if (this.#newest < from) return false;
     if (this.#newest < to) return true;
+    const beside = this.#besideBelow(to - 1);
+    if (beside !== undefined) return beside.timestamp >= from;
     return this.#is(flags.older) && atLeast(olderTimestamps(this.#databases, this.#key(), to - 1, 1), from);
   }
 
@@ -74,6 +100,8 @@ export class CellEdit {
       return storedPart(this.#databases, this.#key(), part, timestamp);
     }
     if (timestamp === this.#newest && this.#bytes !== undefined) return this.#bytes;
+    const beside = timestamp < this.#newest ? this.#besideBelow(timestamp) : undefined;
+    if (beside !== undefined) return beside.timestamp === timestamp ? beside.value : undefined;
     if (timestamp > this.#newest || !this.#is(flags.older | flags.far)) return undefined;
     return storedWrite(this.#databases, this.#key(), timestamp);
   }
@@ -84,8 +112,8 @@ export class CellEdit {
       this.#steps.push({ part, timestamp, value });
       this.#flags |= protocolParts[part].flag;
     } else if (timestamp < this.#newest) {
-      this.#steps.push({ part, timestamp, value });
-      this.#flags |= flags.older;
+      this.#moveBeside();
+      this.#putOlder(timestamp, value);
     } else {
       if (timestamp > this.#newest && this.#is(flags.write)) this.#demote();
       this.#setNewest(timestamp, value);
@@ -111,7 +139,9 @@ export class CellEdit {
       else database.put(at, value);
     }
     at.cellOnly();
-    if (this.#flags !== 0) cells.put(at, encodeEntry(this.#flags, this.#newest, this.#bytes));
+    if (this.#beside.length > 0) this.#flags |= flags.beside;
+    else this.#flags &= ~flags.beside;
+    if (this.#flags !== 0) cells.put(at, encodeEntry(this.#flags, this.#newest, this.#bytes, this.#beside));
     else if (this.#stored) cells.remove(at);
     return true;
   }
@@ -124,11 +154,36 @@ export class CellEdit {
     return (this.#flags & flag) !== 0;
   }
 
-  /** Moves the newest write record to the older ones; one that is far stands there already. */
+  /** The newest of the records beside the newest one, at or below `at`. */
+  #besideBelow(at: number): Version | undefined {
+    const { length } = this.#beside;
+    if (length === 0) return undefined;
+    const place = placeBelow(this.#beside, 0, length, at);
+    return place < 0 ? undefined : recordAt(this.#beside, place, length);
+  }
+
+  /** Moves the newest write record to the older ones, beside its successor if it is short. */
   #demote(): void {
-    if (this.#bytes !== undefined) {
-      this.#steps.push({ part: "write", timestamp: this.#newest, value: this.#bytes });
+    if (this.#bytes === undefined) {
+      // It is far, so it stands there already, and nothing stands beside it.
+      this.#flags |= flags.older;
+      return;
     }
+    const length = besideLength(this.#bytes.length);
+    if (this.#beside.length + length > besideBytes) this.#moveBeside();
+    if (length <= besideBytes) this.#beside = withNewer(this.#beside, this.#newest, this.#bytes);
+    else this.#putOlder(this.#newest, this.#bytes);
+  }
+
+  /** Moves all older write records to `versions`, where they stand next to each other. */
+  #moveBeside(): void {
+    for (const { timestamp, value } of recordsBelow(this.#beside, allVersions))
+      this.#putOlder(timestamp, value);
+    this.#beside = nothingBeside;
+  }
+
+  #putOlder(timestamp: number, value: Uint8Array): void {
+    this.#steps.push({ part: "write", timestamp, value });
     this.#flags |= flags.older;
   }
 
@@ -136,6 +191,7 @@ export class CellEdit {
     const wasFar = this.#is(flags.far) && timestamp === this.#newest;
     this.#newest = timestamp;
     this.#flags |= flags.write;
+    if (value.length > besideNewestBytes) this.#moveBeside();
     if (value.length > nearBytes) {
       this.#steps.push({ part: "write", timestamp, value });
       this.#flags |= flags.far;
@@ -161,9 +217,11 @@ export class CellEdit {
     if (!this.#is(flags.write) || this.#newest < from) return;
     const older = this.#is(flags.older) ? this.#standing("write") : [];
     const left = this.#deleteSteps("write", older, from, to);
+    const beside = withoutInterval(this.#beside, from, to);
     const newestGoes = this.#newest >= from && this.#newest < to;
-    if (left.length === older.length && !newestGoes) return;
+    if (left.length === older.length && beside === this.#beside && !newestGoes) return;
     this.#changed = true;
+    this.#beside = beside;
     if (newestGoes) this.#promote(left);
     if (left.length === 0) this.#flags &= ~flags.older;
   }
@@ -174,6 +232,14 @@ export class CellEdit {
     this.#flags &= ~(flags.far | flags.write);
     this.#bytes = undefined;
     this.#newest = -1;
+    if (this.#beside.length > 0) {
+      const { timestamp, value } = recordAt(this.#beside, 0, this.#beside.length);
+      this.#newest = timestamp;
+      this.#bytes = value;
+      this.#beside = this.#beside.subarray(besideLength(value.length));
+      this.#flags |= flags.write;
+      return;
+    }
     const next = older.shift();
     if (next === undefined) return;
     const value = this.#olderWrite(next);

@@ -110,3 +110,6 @@ export const databaseOptions = Object.freeze({
   protocol: handleOptions("protocol", timestampAtEnd, copyOf),
   meta: handleOptions("meta", timestampAtEnd, copyOf),
 });
+
+/** Those whose keys begin with a table. */
+export const databaseNames = Object.freeze(["cells", "versions", "protocol"] as const);

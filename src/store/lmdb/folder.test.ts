@@ -1,12 +1,13 @@
 import { chmod, mkdir, mkdtemp, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { open as openLmdb } from "lmdb";
+import { type Database, open as openLmdb } from "lmdb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
-import type { RowStore } from "../index.js";
+import type { RangePage, RowStore } from "../index.js";
 import { databaseOptions } from "./databases.js";
 import { Key } from "./key.js";
+import { flags } from "./layout.js";
 import { openLmdbStore } from "./store.js";
 
 let base: string;
@@ -31,6 +32,38 @@ function put(store: RowStore, row: string, value: Uint8Array) {
     mutations: [{ type: "put", column, part: "write", timestamp: 1, value }],
   });
 }
+
+/** What is used of a closed folder's `meta`, by LMDB alone. */
+interface Meta {
+  put(key: Key, value: Uint8Array): Promise<boolean>;
+  get(key: Key): Uint8Array | undefined;
+}
+
+async function withFormat<Result>(
+  path: string,
+  use: (meta: Meta, key: Key) => Result,
+): Promise<Awaited<Result>> {
+  const root = openLmdb({ path, noSubdir: false });
+  const meta = root.openDB(databaseOptions.meta as never) as unknown as Meta;
+  const result = await use(meta, new Key().raw(Buffer.from("format")));
+  await root.close();
+  return result;
+}
+
+/** A closed folder's cells, by LMDB alone. */
+async function withCells(path: string, use: (cells: Database<Buffer, Buffer>) => unknown): Promise<void> {
+  const root = openLmdb({ path, noSubdir: false });
+  await use(root.openDB<Buffer, Buffer>({ name: "cells", encoding: "binary", keyEncoding: "binary" }));
+  await root.close();
+}
+
+/** A cell's entry with a write record of timestamp 1. */
+const wasWritten = (value: string) =>
+  Buffer.concat([Buffer.of(flags.write, 0, 0, 0, 0, 0, 0, 0, 1), Buffer.from(value)]);
+
+const writeFormat = (path: string, format: string) =>
+  withFormat(path, (meta, key) => meta.put(key, Buffer.from(format)));
+const readFormat = (path: string) => withFormat(path, (meta, key) => String(meta.get(key)));
 
 /** A closed database with some thousand rows. */
 async function filled(): Promise<string> {
@@ -103,13 +136,36 @@ describe("opening a folder", () => {
 
   it("refuses what a newer version wrote", async () => {
     const path = await filled();
-    const root = openLmdb({ path, noSubdir: false });
-    const meta = root.openDB(databaseOptions.meta as never) as unknown as {
-      put(key: Key, value: Uint8Array): Promise<boolean>;
-    };
-    await meta.put(new Key().raw(Buffer.from("format")), Buffer.from("percolatordb 2"));
-    await root.close();
-    await refused(path, StoreVersionError, /layout 2.*Upgrade/);
+    await writeFormat(path, "percolatordb 3");
+    await refused(path, StoreVersionError, /layout 3.*Upgrade/);
+  });
+
+  it("makes what an earlier version wrote into its own layout, and does not read it before", async () => {
+    const path = await filled();
+    await writeFormat(path, "percolatordb 1");
+    await withCells(path, async (cells) => {
+      // As version 1 had them: system tables by their names.
+      for (const row of ["a", "b"]) await cells.put(Buffer.from(`~hints\0${row}\0\u0001c`), wasWritten(row));
+    });
+    await refused(path, StoreVersionError, /layout 1.*Open it once for writing/, true);
+    expect(await readFormat(path)).toBe("percolatordb 1");
+    const store = await openLmdbStore(path);
+    const page = (await store.readRange({
+      table: "~hints",
+      columns: [{ exact: column }],
+      at: 9,
+    })) as RangePage;
+    expect(page.rows.map(({ row, cells }) => `${Buffer.from(row)} ${cells[0]!.write!.value}`)).toEqual([
+      "a a",
+      "b b",
+    ]);
+    const all = (await store.readRange({ table: "t", columns: [{ exact: column }], at: 9 })) as RangePage;
+    expect(all.rows).toHaveLength(1_000);
+    await store.close();
+    expect(await readFormat(path)).toBe("percolatordb 2");
+    await withCells(path, (cells) => {
+      expect([...cells.getKeys({ start: Buffer.of(0x7e), end: Buffer.of(0x7f) })]).toEqual([]);
+    });
   });
 
   it("refuses random bytes, and files of another version of LMDB", async () => {

@@ -3,6 +3,7 @@ import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { arch, endianness } from "node:os";
 import { join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
+import { databaseNames } from "./databases.js";
 import { storeError } from "./errors.js";
 import { DataFile, type Meta, PageError } from "./pages.js";
 
@@ -12,7 +13,7 @@ const lockFileName = "lock.mdb";
 const ignoredFiles = new Set([lockFileName, ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found"]);
 
 /** The names of our own databases; a file with others is somebody else's. */
-const databaseNames: ReadonlySet<string> = new Set(["cells", "versions", "protocol", "meta"]);
+const knownDatabases: ReadonlySet<string> = new Set([...databaseNames, "meta"]);
 
 /** Upper levels of each tree that are looked at when a database is opened. */
 const checkedLevels = 1;
@@ -106,7 +107,7 @@ function checkTrees(data: DataFile, meta: Meta): void {
   data.check(meta.main, allLevels);
   data.check(meta.free, levels);
   const trees = data.trees(meta);
-  const other = [...trees.keys()].find((name) => !databaseNames.has(name));
+  const other = [...trees.keys()].find((name) => !knownDatabases.has(name));
   if (other !== undefined) throw new PageError("format", `it holds other databases, ${other} among them`);
   if (trees.size === 0 && meta.main.entries > 0) throw new PageError("format", "it holds other data");
   for (const tree of trees.values()) data.check(tree, levels);

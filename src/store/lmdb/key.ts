@@ -16,14 +16,15 @@ const latestTimestamp = Number.MAX_SAFE_INTEGER;
 const prefixes = new Map<string, Uint8Array>();
 
 /**
- * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another.
- * Refuses what cannot be a table's name.
+ * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another. With NUL in place of the
+ * tilde that system tables begin with, they stand first, and the last of the other tables at the end of the tree, where LMDB fills
+ * pages to the brim with what is loaded in order. Refuses what cannot be a table's name.
  */
 export function tablePrefix(table: string): Uint8Array {
   const known = prefixes.get(table);
   if (known !== undefined) return known;
   checkTable(table);
-  const prefix = Buffer.from(`${table}\0`);
+  const prefix = Buffer.from(`${table.startsWith("~") ? `\0${table.slice(1)}` : table}\0`);
   if (prefixes.size < 10_000) prefixes.set(table, prefix);
   return prefix;
 }
@@ -142,23 +143,24 @@ export function encodeCell(
   column: Uint8Array | undefined,
   target: Uint8Array,
   start: number,
+  rowLength = row.length,
 ): number {
-  const rowAndColumn = row.length + (column === undefined ? 0 : column.length);
+  const rowAndColumn = rowLength + (column === undefined ? 0 : column.length);
   if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
   let at = start;
   for (let i = 0; i < prefix.length; i++) target[at++] = prefix[i]!;
-  at = escapeInto(row, target, at);
+  at = escapeInto(row, rowLength, target, at);
   target[at++] = 0;
   target[at++] = 1;
-  if (column !== undefined) at = escapeInto(column, target, at);
+  if (column !== undefined) at = escapeInto(column, column.length, target, at);
   const bytes = at - start - prefix.length - 2;
   if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
   return at;
 }
 
-/** Copies `source` to `at`, each NUL as 00 FF; gives the place behind it. */
-function escapeInto(source: Uint8Array, target: Uint8Array, at: number): number {
-  for (let i = 0; i < source.length; i++) {
+/** Copies the first `length` bytes of `source` to `at`, each NUL as 00 FF; gives the place behind them. */
+function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: number): number {
+  for (let i = 0; i < length; i++) {
     const byte = source[i]!;
     target[at++] = byte;
     if (byte === 0) target[at++] = 0xff;
@@ -202,11 +204,14 @@ export function timestampOfKey(source: Uint8Array, end: number): number {
 export class CellAddress {
   prefix: Uint8Array = noBytes;
   row: Uint8Array = noBytes;
+  rowLength = 0;
   column: Uint8Array = noBytes;
 
-  of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): this {
+  /** The row is the first `rowLength` bytes of `row`. */
+  of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array, rowLength = row.length): this {
     this.prefix = prefix;
     this.row = row;
+    this.rowLength = rowLength;
     this.column = column;
     return this;
   }
@@ -214,7 +219,9 @@ export class CellAddress {
 
 /** Hands a key to LMDB, without a buffer between. */
 export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
-  if (key instanceof CellAddress) return encodeCell(key.prefix, key.row, key.column, target, start);
+  if (key instanceof CellAddress) {
+    return encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
+  }
   const source = key.bytes;
   const length = key.length;
   for (let i = 0; i < length; i++) target[start + i] = source[i]!;

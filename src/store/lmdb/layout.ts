@@ -2,8 +2,8 @@ import { StoreDamagedError } from "../../errors/index.js";
 import type { Part } from "../cell.js";
 import { writeTimestamp } from "./key.js";
 
-/** Version of the layout below; a newer one is refused. See docs/decisions/embedded-layout.md. */
-export const formatVersion = 1;
+/** Version of the layout below; a newer one is refused, and version 1 made into it. See docs/decisions/embedded-layout.md. */
+export const formatVersion = 2;
 export const formatName = "percolatordb";
 
 /** What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a version does. */
@@ -17,12 +17,23 @@ export const flags = Object.freeze({
   older: 16,
   /** The newest write record's bytes stand in `versions`, because they are many; only its timestamp follows. */
   far: 32,
+  /** The newest of the older write records stand behind the newest one; see `beside.ts`. */
+  beside: 64,
 });
 
-const allFlags = 63;
+const allFlags = 127;
 
 /** Flag byte and timestamp. */
 export const headerBytes = 9;
+
+/** The same and the length of the newest write record, where older ones follow it. */
+const besideHeaderBytes = 11;
+
+/** So many bytes of older write records stand beside the newest one: to write a cell anew mostly touches one page. */
+export const besideBytes = 384;
+
+/** Beside a longer newest write record stand none: LMDB keeps what is long on pages of its own. */
+export const besideNewestBytes = 1_024;
 
 /** Longer write records stand in `versions` from the start, so that to set a lock need not copy them. */
 export const nearBytes = 16_384;
@@ -39,13 +50,34 @@ export type ProtocolPart = Exclude<Part, "write">;
 const scratch = Buffer.alloc(headerBytes + nearBytes);
 
 /** A cell's entry. Lent until the next call. */
-export function encodeEntry(cellFlags: number, timestamp: number, value: Uint8Array | undefined): Buffer {
+export function encodeEntry(
+  cellFlags: number,
+  timestamp: number,
+  value: Uint8Array | undefined,
+  beside: Uint8Array,
+): Buffer {
   scratch[0] = cellFlags;
   if ((cellFlags & flags.write) === 0) return scratch.subarray(0, 1);
   writeTimestamp(scratch, 1, timestamp);
   if (value === undefined) return scratch.subarray(0, headerBytes);
-  scratch.set(value, headerBytes);
-  return scratch.subarray(0, headerBytes + value.length);
+  const start = newestStart(cellFlags);
+  const end = start + value.length;
+  scratch.set(value, start);
+  if (start === headerBytes) return scratch.subarray(0, end);
+  scratch.writeUInt16BE(value.length, headerBytes);
+  scratch.set(beside, end);
+  return scratch.subarray(0, end + beside.length);
+}
+
+/** Where the newest write record's bytes begin in an entry with these flags. */
+export function newestStart(cellFlags: number): number {
+  return (cellFlags & flags.beside) === 0 ? headerBytes : besideHeaderBytes;
+}
+
+/** Where they end, in a checked entry of `length` bytes: there the older ones begin. */
+export function newestEnd(entry: Uint8Array, length: number): number {
+  if ((entry[0]! & flags.beside) === 0) return length;
+  return besideHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
 }
 
 /** Throws for `length` bytes that can be no cell's entry: LMDB has no check sums, and gives back what is there. */
@@ -59,6 +91,8 @@ export function checkEntry(entry: Uint8Array, length: number): void {
 function isWritten(entry: Uint8Array, length: number): boolean {
   if (length < headerBytes || entry[0]! > allFlags) return false;
   if ((entry[0]! & flags.far) !== 0 && length !== headerBytes) return false;
+  if ((entry[0]! & flags.beside) !== 0 && (length < besideHeaderBytes || newestEnd(entry, length) >= length))
+    return false;
   // No timestamp is beyond the safe integers.
   return entry[1] === 0 && entry[2]! < 0x20;
 }

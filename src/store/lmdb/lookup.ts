@@ -1,7 +1,8 @@
 import type { CellView, Version } from "../cell.js";
+import { type Beside, nothingBeside, placeBelow, recordAt } from "./beside.js";
 import type { Databases, VersionEntry } from "./databases.js";
 import { Key } from "./key.js";
-import { damagedStore, flags, type ProtocolPart, protocolParts } from "./layout.js";
+import { checkEntry, damagedStore, flags, newestEnd, type ProtocolPart, protocolParts } from "./layout.js";
 
 /** Data cells that a view shows: the one that a write record names is among the newest, or has to be asked for. */
 const dataCellsShown = 4;
@@ -96,6 +97,27 @@ export function storedPart(
   return bytes === undefined ? undefined : Buffer.from(bytes.subarray(0, bytes.length));
 }
 
+/** A copy of what stands beside the newest write record of the cell at `cell`. */
+export function readBeside(databases: Databases, cell: Key): Beside {
+  const entry = databases.cells.getBinaryFast(cell);
+  if (entry === undefined) return nothingBeside;
+  const { length } = entry;
+  checkEntry(entry, length);
+  return Buffer.from(entry.subarray(newestEnd(entry, length), length));
+}
+
+/** A copy of the newest of the write records beside the newest one that is at or below `at`. */
+function besideBelow(databases: Databases, cell: Key, at: number): Version | undefined {
+  const entry = databases.cells.getBinaryFast(cell);
+  if (entry === undefined) return undefined;
+  const { length } = entry;
+  checkEntry(entry, length);
+  const place = placeBelow(entry, newestEnd(entry, length), length, at);
+  if (place < 0) return undefined;
+  const { timestamp, value } = recordAt(entry, place, length);
+  return { timestamp, value: Buffer.from(value) };
+}
+
 /** What is known of a cell from its entry. */
 export interface EntryFacts {
   readonly flags: number;
@@ -142,6 +164,8 @@ function toVersion(entry: VersionEntry): Version {
 function visibleWrite(databases: Databases, cell: Key, entry: EntryFacts, at: number): Version | undefined {
   if ((entry.flags & flags.write) === 0) return undefined;
   if (entry.timestamp > at) {
+    const beside = (entry.flags & flags.beside) === 0 ? undefined : besideBelow(databases, cell, at);
+    if (beside !== undefined) return beside;
     return (entry.flags & flags.older) === 0 ? undefined : first(olderWrites(databases, cell, at, 1));
   }
   if ((entry.flags & flags.far) === 0) return { timestamp: entry.timestamp, value: entry.bytes };

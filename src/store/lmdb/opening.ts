@@ -7,6 +7,7 @@ import { settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
 import { readFormat, writeFormat } from "./state.js";
+import { upgradeFrom1 } from "./upgrade.js";
 import { type NativeRoot, Writing } from "./writing.js";
 
 export interface EnvironmentOptions {
@@ -47,6 +48,8 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
     keyEncoding: "binary",
     maxDbs: 8,
     noMemInit: true,
+    // For the statistics; a few looks at the clock for each transaction.
+    trackMetrics: true,
     // Its batches are not needed, and where one cannot be committed they leave a rejected promise to nobody.
     eventTurnBatching: false,
     mapSize: options.mapSize,
@@ -113,20 +116,35 @@ function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolea
     meta: named(databaseOptions.meta),
   };
   if (readOnly) {
-    checkFormat(readFormat(databases), path);
+    const format = readFormat(databases);
+    checkFormat(format, path);
+    if (format === firstFormat) {
+      throw new StoreVersionError(
+        `The database in ${path} has layout 1, which an earlier version of the package wrote. Open it once for writing: it becomes layout ${formatVersion}.`,
+      );
+    }
     return databases;
   }
+  const upgrade = readFormat(databases) === firstFormat ? upgradeFrom1(root) : undefined;
   let format: string | undefined;
+  let failure: unknown;
   databases.root.transactionSync(() => {
     format = readFormat(databases);
-    if (format === undefined) {
+    if (format !== undefined && format !== firstFormat) return;
+    try {
+      upgrade?.();
       format = `${formatName} ${formatVersion}`;
       writeFormat(databases, format);
+    } catch (error) {
+      failure = error;
     }
   });
+  if (failure !== undefined) throw failure;
   checkFormat(format, path);
   return databases;
 }
+
+const firstFormat = `${formatName} 1`;
 
 function checkFormat(format: string | undefined, path: string): void {
   const [name, version] = (format ?? "").split(" ");

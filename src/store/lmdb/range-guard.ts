@@ -41,7 +41,7 @@ function mayHave(
 ): boolean {
   if (part !== "write") return (scan.flags & protocolParts[part].flag) !== 0;
   if (scan.timestamp < from) return false;
-  return scan.timestamp < to || (scan.flags & flags.older) !== 0;
+  return scan.timestamp < to || (scan.flags & (flags.older | flags.beside)) !== 0;
 }
 
 function has(

@@ -1,9 +1,10 @@
 import { type Part, type PartVersion, parts, type RawCell, type RawRow } from "../cell.js";
 import type { RawPage, RawRead } from "../row-store.js";
+import { recordsBelow } from "./beside.js";
 import type { Databases } from "./databases.js";
 import { Key, tablePrefix } from "./key.js";
 import { flags, protocolParts } from "./layout.js";
-import { type EntryFacts, olderWrites, partVersions } from "./lookup.js";
+import { type EntryFacts, olderWrites, partVersions, readBeside } from "./lookup.js";
 import { pageLimits, rangeBounds } from "./read.js";
 import { CellScan } from "./scan.js";
 
@@ -73,6 +74,12 @@ function addWrites(
   const { timestamp } = entry;
   if ((entry.flags & flags.far) === 0 && timestamp >= from && timestamp < below) {
     result.push({ part: "write", timestamp, value: entry.bytes });
+  }
+  if ((entry.flags & flags.beside) !== 0) {
+    for (const version of recordsBelow(readBeside(databases, cell), below - 1)) {
+      if (version.timestamp < from) return;
+      result.push({ part: "write", ...version });
+    }
   }
   if ((entry.flags & (flags.older | flags.far)) === 0) return;
   addVersions(olderWrites(databases, cell, below - 1, allVersions), "write", from, result);

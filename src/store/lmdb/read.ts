@@ -2,7 +2,7 @@ import type { CellView, Position, RowView } from "../cell.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../row-store.js";
 import type { Databases } from "./databases.js";
 import { CellAddress, Key, readTimestamp, tablePrefix } from "./key.js";
-import { checkEntry, flags, headerBytes } from "./layout.js";
+import { checkEntry, flags, newestEnd, newestStart } from "./layout.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
 import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
 
@@ -15,7 +15,7 @@ export const pageLimits = Object.freeze({
 });
 
 /** LMDB lends answers up to this length from its one buffer; longer ones lie in the file and are copied here. */
-const lentBytes = 32_000;
+export const lentBytes = 32_000;
 
 const cellKey = new Key();
 const address = new CellAddress();
@@ -83,7 +83,8 @@ function readCell(
   checkEntry(entry, length);
   const cellFlags = entry[0]!;
   const timestamp = (cellFlags & flags.write) === 0 ? -1 : readTimestamp(entry, 1);
-  const value = timestamp <= at && length > headerBytes ? entry.subarray(headerBytes, length) : noBytes;
+  const start = newestStart(cellFlags);
+  const value = timestamp <= at && length > start ? entry.subarray(start, newestEnd(entry, length)) : noBytes;
   if (isPlain(cellFlags) && timestamp <= at) {
     return plainView(column, timestamp, lend && length <= lentBytes ? value : Buffer.from(value));
   }

@@ -2,7 +2,7 @@ import type { Columns } from "../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
 import { type Databases, type EntryReader, entryReader } from "./databases.js";
 import { Key, longestEncodedKey, readTimestamp } from "./key.js";
-import { checkEntry, damagedStore, flags, headerBytes } from "./layout.js";
+import { checkEntry, damagedStore, flags, newestEnd, newestStart } from "./layout.js";
 
 /** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
 const missesBeforeSeek = 6;
@@ -132,11 +132,11 @@ export class CellScan implements EntryReader {
       return;
     }
     this.timestamp = readTimestamp(entry, 1);
-    if (length > headerBytes && this.timestamp <= this.#at) {
-      const copy = this.#take(length - headerBytes);
-      if (copy.length > 48)
-        copy.set(new Uint8Array(entry.buffer, entry.byteOffset + headerBytes, copy.length));
-      else for (let i = 0; i < copy.length; i++) copy[i] = entry[headerBytes + i]!;
+    const start = newestStart(this.flags);
+    if (length > start && this.timestamp <= this.#at) {
+      const copy = this.#take(newestEnd(entry, length) - start);
+      if (copy.length > 48) copy.set(new Uint8Array(entry.buffer, entry.byteOffset + start, copy.length));
+      else for (let i = 0; i < copy.length; i++) copy[i] = entry[start + i]!;
       this.bytes = copy;
     }
   }

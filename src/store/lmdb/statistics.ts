@@ -23,10 +23,30 @@ export function folderStatistics({
     staleReadersCleared: root.readerCheck(),
     transactions: number(environment.lastTxnId),
     timesMended: mended,
+    ...writingStatistics(environment),
     cells: number(environment.entryCount),
     versions: number(versions.getStats().entryCount),
     protocol: number(protocol.getStats().entryCount),
   };
+}
+
+/** Of this process since it opened the folder; all figures above are the folder's, or of the moment. */
+function writingStatistics(environment: Record<string, unknown>) {
+  return {
+    writeTransactions: number(environment.txns),
+    pagesWritten: number(environment.pagesWritten),
+    // Until LMDB's write lock was free, which one process has at a time.
+    writeLockWaitMs: milliseconds(environment.timeStartTxns),
+    // With the lock: all of it, the part in which the write thread waited for what was put, and that in which pages were written.
+    writeTransactionMs: milliseconds(environment.timeDuringTxns),
+    writeFillMs: milliseconds(environment.timeTxnWaiting),
+    pageWriteMs: milliseconds(environment.timePageFlushes),
+    flushMs: milliseconds(environment.timeSync),
+  };
+}
+
+function milliseconds(seconds: unknown): number {
+  return number(seconds) * 1_000;
 }
 
 function number(value: unknown): number {

@@ -176,7 +176,7 @@ describe("the embedded store", () => {
     await commit(store, "r", column);
     await commit(store, "r", column);
     const figures = await store.statistics();
-    expect(figures).toMatchObject({ cells: 1, versions: 1, protocol: 0, maxReaders: 50 });
+    expect(figures).toMatchObject({ cells: 1, versions: 0, protocol: 0, maxReaders: 50 });
     expect(figures.bytes).toBeGreaterThan(8_192);
     await store.close();
   });

@@ -2,6 +2,7 @@ import { type Environment, systemEnvironment } from "../../environment/index.js"
 import { ClosedError, InvalidArgumentError, StoreError, throwIfAborted } from "../../errors/index.js";
 import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
+import type { LendingStore } from "../lending.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type {
   AtomicStore,
@@ -18,6 +19,7 @@ import type {
 } from "../row-store.js";
 import { acquireFolder, releaseFolder } from "./environment.js";
 import { storeError } from "./errors.js";
+import { lendCell } from "./lend.js";
 import { readRaw } from "./raw.js";
 import { readRange, readRow } from "./read.js";
 import { type Answer, Request, type Task } from "./request.js";
@@ -25,6 +27,7 @@ import type { SharedFolder } from "./shared-folder.js";
 import { splitPoints } from "./split.js";
 import { readCounter } from "./state.js";
 import { folderStatistics } from "./statistics.js";
+import { walkColumn } from "./walk.js";
 
 /** What {@link openLmdbStore} takes. Everything has a default. */
 export interface LmdbStoreOptions {
@@ -96,6 +99,7 @@ class LmdbStore implements RowStore {
   readonly description: string;
   readonly capabilities = capabilities;
   readonly atomic: AtomicStore;
+  readonly lending: LendingStore;
   readonly #shared: SharedFolder;
   readonly #readOnly: boolean;
   readonly #early: boolean;
@@ -108,6 +112,7 @@ class LmdbStore implements RowStore {
     this.#early = early;
     this.description = `lmdb:${path}`;
     this.atomic = this.#atomicStore();
+    this.lending = this.#lendingStore();
   }
 
   async prepare(tables: readonly string[]): Promise<void> {
@@ -206,6 +211,28 @@ class LmdbStore implements RowStore {
         return (await this.#ask({ type: "next" }, options)) as number;
       },
       commit: (batch, options) => this.#commit(batch, options),
+    };
+  }
+
+  /** What fails here is left to `readRow` and `readRange`, which fail likewise and say why, or mend it. */
+  #lendingStore(): LendingStore {
+    return {
+      cell: (table, row, rowLength, column, at) => {
+        if (this.#closing !== undefined || !(at >= 0)) return undefined;
+        try {
+          return lendCell(this.#shared.databases, table, row, rowLength, column, at);
+        } catch {
+          return undefined;
+        }
+      },
+      column: (read, take) => {
+        if (this.#closing !== undefined || !(read.at >= 0 && read.limit >= 1)) return undefined;
+        try {
+          return walkColumn(this.#shared.databases, read, take);
+        } catch {
+          return undefined;
+        }
+      },
     };
   }
 

@@ -13,6 +13,7 @@ import {
   type RowStore,
 } from "../../store/index.js";
 import { awkwardKeys, bytes, type Declare, range, raw, row, seededRandom } from "./harness.js";
+import { checkLentCell, checkLentColumn } from "./lending.js";
 import { ModelStore } from "./model.js";
 
 const tables = ["t", "tt", "~t"] as const;
@@ -163,6 +164,11 @@ async function compareReads(store: RowStore, model: ModelStore, requests: Reques
     const reversed = await range(store, { table, columns, at, start, end, limit, reverse: true });
     assert.deepEqual(reversed.reverse(), expected);
   }
+
+  const column = requests.key();
+  await checkLentCell(store, { table, row: name, column, at });
+  const reverse = store.capabilities.reverseScans && requests.number(2) === 0;
+  await checkLentColumn(store, { table, start, end, column: bytes(column), at, reverse, limit });
 
   const some: readonly Part[] = requests.some(4, () => requests.pick(parts));
   const { from, to } = requests.interval();
