@@ -3,6 +3,7 @@ import { describeValue } from "../schema/index.js";
 import type { CellAddress, Hint } from "../transaction/index.js";
 import { BusyReport } from "./busy-report.js";
 import { Claims } from "./claims.js";
+import { bucketOf } from "./hint.js";
 import { type DrainOptions, type IdleOptions, untilIdle } from "./idle.js";
 import { isObserver, type Observer } from "./observer.js";
 import type { Registry } from "./registry.js";
@@ -11,13 +12,17 @@ import type { Sessions } from "./sessions.js";
 import { Shares } from "./shares.js";
 import { surveyHints } from "./survey.js";
 import { TaskBoard } from "./task-board.js";
+import { AdaptiveWidth, defaultConcurrency, fixedWidth, type RunWidth } from "./width.js";
 import { type StopOptions, Worker } from "./worker.js";
 
 /** What `db.work` takes. Everything has a default. */
 export interface WorkOptions {
   /** Which of the observers given to `open`, by themselves or by name. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
-  /** Runs at the same time. From 1 to 10,000; default: 64. Commits that wait together share a flush. */
+  /**
+   * Runs at the same time. From 1 to 10,000; default: 64, and on a store that commits in one batch up to 512 while hardly any of them
+   * conflict. Commits that wait together share a flush.
+   */
   readonly concurrency?: number | undefined;
   /** Stops the worker when aborted, as `stop` does. */
   readonly signal?: AbortSignal | undefined;
@@ -35,7 +40,6 @@ export interface PoolOptions {
   readonly queueLimit?: number | undefined;
 }
 
-const defaultConcurrency = 64;
 const mostConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
 const clusterQueueLimit = 256;
@@ -78,26 +82,41 @@ export class WorkerPool {
       },
     });
     this.runner = new Runner(this.registry, this.sessions, this.board);
+    if (this.claims === undefined) {
+      // Taken on before it was known who else works: both would run it, and one of them in vain.
+      this.sessions.onChange(() =>
+        this.board.letGo(({ observer, cell }) => this.shares.owns(observer, bucketOf(cell.row))),
+      );
+    }
     this.#unlisten = this.registry.onCommitted((hints, commit) => this.#committed(hints, commit));
   }
 
   /** Starts a worker. */
   work(options: WorkOptions = {}): Worker {
     this.#assertOpen();
-    const { concurrency = defaultConcurrency, signal } = options;
-    if (!(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= mostConcurrency)) {
+    const { concurrency, signal } = options;
+    if (
+      concurrency !== undefined &&
+      !(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= mostConcurrency)
+    ) {
       throw new InvalidArgumentError(
         `\`concurrency\` must be a whole number from 1 to ${mostConcurrency}, not ${describeValue(concurrency)}.`,
       );
     }
     const observers = options.observers?.map((each) => this.#find(each)) ?? this.#hosted;
-    const worker = new Worker(this, observers, concurrency);
+    const worker = new Worker(this, observers, this.#width(concurrency));
     this.#workers.set(worker, observers);
     this.#listWorked();
     worker.start();
     if (signal?.aborted) this.#stopInBackground(worker);
     else signal?.addEventListener("abort", () => this.#stopInBackground(worker), { once: true });
     return worker;
+  }
+
+  #width(concurrency: number | undefined): RunWidth {
+    if (concurrency !== undefined) return fixedWidth(concurrency);
+    const adapts = this.registry.context.store.capabilities.atomicBatches;
+    return adapts ? new AdaptiveWidth() : fixedWidth(defaultConcurrency);
   }
 
   #stopInBackground(worker: Worker): void {

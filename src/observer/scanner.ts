@@ -30,8 +30,12 @@ export interface ScannerOptions {
 const pageHints = 256;
 /** Jumps in one round; more would not find a free place either. */
 const mostJumps = 8;
-/** How long another process's hint must have been seen standing before it is taken on, in milliseconds. */
+/**
+ * How long another process's hint must have been seen standing before it is taken on, in milliseconds: by a process that has nothing of its own
+ * to do, and by one that has. Two that are both busy would run each other's hints, and half of those runs would be in vain.
+ */
 const foreignAgeMs = 2_000;
+const foreignAgeOfBusyMs = 20_000;
 const foreignEveryMs = 250;
 const mostForeign = 4_096;
 
@@ -190,7 +194,11 @@ export class Scanner implements HintScanner {
   #isOld(hint: StandingHint, now: number): boolean {
     const key = `${Buffer.from(hint.address.row).toString("latin1")}\0${Buffer.from(hint.column).toString("latin1")}`;
     const seen = this.#foreign.get(key);
-    if (seen !== undefined && seen.timestamp === hint.timestamp) return now - seen.seenAt >= foreignAgeMs;
+    if (seen !== undefined && seen.timestamp === hint.timestamp) {
+      const { board, observer } = this.#options;
+      const isBusy = board.queued(observer.name) > 0;
+      return now - seen.seenAt >= (isBusy ? foreignAgeOfBusyMs : foreignAgeMs);
+    }
     if (this.#foreign.size < mostForeign || seen !== undefined) {
       this.#foreign.set(key, { timestamp: hint.timestamp, seenAt: now });
     }
@@ -200,7 +208,7 @@ export class Scanner implements HintScanner {
   /** What was seen long ago is gone, or will be seen again. */
   #forgetForeign(now: number): void {
     for (const [key, { seenAt }] of this.#foreign) {
-      if (now - seenAt < 10 * foreignAgeMs) return;
+      if (now - seenAt < 10 * foreignAgeOfBusyMs) return;
       this.#foreign.delete(key);
     }
   }

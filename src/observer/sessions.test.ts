@@ -66,14 +66,17 @@ describe("sessions", () => {
       databases.map((db) => db.pool.shares.owns(length, bucket)),
     );
     for (const owned of owners) expect(owned.filter(Boolean)).toHaveLength(1);
-    for (const index of [0, 1, 2]) expect(owners.filter((owned) => owned[index]).length).toBeGreaterThan(6);
+    const parts = [0, 1, 2].map((index) => owners.filter((owned) => owned[index]).length);
+    expect(Math.min(...parts)).toBeGreaterThanOrEqual(20);
+    expect(Math.max(...parts)).toBeLessThanOrEqual(22);
     const first = owners.map((owned) => owned.indexOf(true));
     await environment.until(workers[2]!.stop());
     await environment.advance(1_500);
     const moved = first.filter(
       (owner, bucket) => owner < 2 && !databases[owner]!.pool.shares.owns(length, bucket),
     );
-    expect(moved).toEqual([]);
+    // Only what came to its second choice, since its first had its full part, goes back to the first.
+    expect(moved.length).toBeLessThanOrEqual(buckets / 8);
     for (const worker of workers) await environment.until(worker.stop());
   });
 

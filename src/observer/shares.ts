@@ -4,7 +4,8 @@ import type { Sessions } from "./sessions.js";
 
 /**
  * Which buckets of an observer's hints are this process's: each bucket belongs to one of the live sessions that run the
- * observer, by rendezvous hashing, so that a session that comes or goes moves only its own part.
+ * observer, by rendezvous hashing with a bound, so that all have equally many, and a session that comes or goes moves little more than its own
+ * part.
  */
 export class Shares {
   readonly #sessions: Sessions;
@@ -36,15 +37,25 @@ export class Shares {
   }
 }
 
-function divide(own: string, sessions: readonly string[], observer: string): readonly boolean[] {
-  const others = sessions.filter((session) => session !== own);
+/**
+ * Each bucket goes to the session that weighs the most for it, of those that have not got their full part yet: by weight alone one of two
+ * would often have half as much again as the other, and the other would wait for it.
+ */
+function divide(own: string, hosting: readonly string[], observer: string): readonly boolean[] {
+  const sessions = [own, ...hosting.filter((session) => session !== own)].sort();
+  const most = Math.ceil(buckets / sessions.length);
+  const counts = new Map(sessions.map((session) => [session, 0]));
   return Array.from({ length: buckets }, (_, bucket) => {
     const place = `${observer}\0${bucket}`;
-    const weight = weigh(own, place);
-    return others.every((other) => {
-      const theirs = weigh(other, place);
-      return theirs < weight || (theirs === weight && other < own);
-    });
+    let best: string | undefined;
+    let heaviest = -1;
+    for (const session of sessions) {
+      if (counts.get(session)! >= most) continue;
+      const weight = weigh(session, place);
+      if (weight > heaviest) [best, heaviest] = [session, weight];
+    }
+    counts.set(best!, counts.get(best!)! + 1);
+    return best === own;
   });
 }
 

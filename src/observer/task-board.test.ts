@@ -56,6 +56,18 @@ describe("the task board", () => {
     expect(board.queued("length")).toBe(1);
   });
 
+  test("what waits and is another's is let go of; what runs goes on", () => {
+    const { board } = makeBoard();
+    for (const row of ["a", "b", "c"]) board.offer(offerOf(row));
+    const running = board.take("length")!;
+    board.letGo(({ cell }) => cell.row.toString() === "b");
+    expect(board.queued("length")).toBe(1);
+    expect(board.take("length")!.cell.row.toString()).toBe("b");
+    expect(board.take("length")).toBeUndefined();
+    expect(board.offer(offerOf("c"))).toBe("taken");
+    board.done(running, 10);
+  });
+
   test("what is withdrawn is not run, and may be offered again; what runs goes on", () => {
     const forgotten: string[] = [];
     const own = new TaskBoard({

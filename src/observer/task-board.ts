@@ -190,6 +190,17 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
+  /** Lets go of what waits and is not this process's: another one will do it. */
+  letGo(isOurs: (task: Task) => boolean): void {
+    for (const task of [...this.#claims.values()]) {
+      if (task.phase !== "queued" || isOurs(task)) continue;
+      this.#laneOf(task.observer).withdrawn++;
+      task.phase = "withdrawn";
+      this.#forget(task);
+    }
+    this.#checkQuiet();
+  }
+
   /** The next task of an observer, marked as running. */
   take(observer: string): Task | undefined {
     const lane = this.#lanes.get(observer);

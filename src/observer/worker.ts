@@ -9,6 +9,7 @@ import type { WorkerPool } from "./pool.js";
 import { type HintScanner, ScanLoop } from "./scan-loop.js";
 import { Scanner } from "./scanner.js";
 import type { Task } from "./task.js";
+import type { RunWidth } from "./width.js";
 
 /** What {@link Worker.stop} takes. */
 export interface StopOptions {
@@ -29,7 +30,7 @@ const starting = { initialMs: 50, maximumMs: 5_000 };
 export class Worker {
   readonly #pool: WorkerPool;
   readonly #observers: readonly Observer[];
-  readonly #concurrency: number;
+  readonly #width: RunWidth;
   readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
@@ -40,10 +41,10 @@ export class Worker {
   #stopped: Promise<void> | undefined;
 
   /** @internal */
-  constructor(pool: WorkerPool, observers: readonly Observer[], concurrency: number) {
+  constructor(pool: WorkerPool, observers: readonly Observer[], width: RunWidth) {
     this.#pool = pool;
     this.#observers = [...observers].sort((a, b) => b.priority - a.priority);
-    this.#concurrency = concurrency;
+    this.#width = width;
     const scanners = observers.map((observer) => this.#scannerOf(observer));
     const { sessions, claims } = pool;
     this.#scanLoop = new ScanLoop(pool.registry, scanners, () => (claims === undefined ? 1 : sessions.size));
@@ -98,7 +99,7 @@ export class Worker {
   /** Begins as many runs as may be. @internal */
   pump(): void {
     if (!this.#isReady || this.#stopping.signal.aborted) return;
-    while (this.#runs.size < this.#concurrency && !this.#pool.board.isCongested) {
+    while (this.#runs.size < this.#width.limit && !this.#pool.board.isCongested) {
       const task = this.#next();
       if (task === undefined) return;
       this.#begin(task);
@@ -126,7 +127,9 @@ export class Worker {
 
   #begin(task: Task): void {
     const giveUp = new GiveUp();
+    const conflictsBefore = task.conflicts;
     const over = this.#run(task, giveUp).then(() => {
+      this.#width.ended(this.#runs.size, task.conflicts > conflictsBefore);
       this.#runs.delete(task);
       this.#pool.pump();
       this.#pool.busy?.end();
