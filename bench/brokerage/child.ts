@@ -1,41 +1,64 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { RequestMetrics } from "percolatordb";
-import type { Action } from "./market.js";
+import type { Answer, Done, Order, Progress } from "./messages.js";
 
-export interface Counts extends Readonly<Record<Action, number>> {
-  readonly runs: number;
-  readonly commits: number;
-  readonly conflicts: number;
-  readonly requests: RequestMetrics;
+interface ChildOptions {
+  readonly location: string;
+  readonly number: number;
+  readonly processes: number;
+  readonly clients: number;
+  readonly concurrency: number;
+  readonly mostAhead: number;
+  /** Flags of node's, such as for profiles. */
+  readonly node: readonly string[];
 }
 
 /** A process with customers and a worker. */
 export class Child {
   readonly #process: ChildProcess;
-  readonly ready: Promise<unknown>;
+  readonly #waiting = new Map<Answer["type"], (answer: Answer) => void>();
+  readonly #ended: Promise<never>;
+  /** Resolves when it has begun. */
+  readonly ready: Promise<Answer>;
+  progress: Progress = { orders: 0, settled: 0 };
 
-  constructor(location: string, number: number, clients: number, concurrency: number) {
+  constructor(options: ChildOptions) {
+    const { location, number, processes, clients, concurrency, mostAhead } = options;
     const script = fileURLToPath(new URL("process.ts", import.meta.url));
-    const args = [location, number, clients, concurrency].map(String);
-    this.#process = fork(script, args, { execArgv: ["--import", "tsx"] });
-    this.ready = this.#answer();
+    const args = [location, number, processes, clients, concurrency, mostAhead].map(String);
+    this.#process = fork(script, args, { execArgv: [...options.node, "--import", "tsx"] });
+    this.#process.on("message", (answer: Answer) => this.#hear(answer));
+    this.#ended = new Promise((_, reject) => {
+      this.#process.once("exit", (code, signal) =>
+        reject(new Error(`A process of the brokerage ended with ${code ?? signal}.`)),
+      );
+    });
+    this.#ended.catch(() => undefined);
+    this.ready = this.#expect("ready");
   }
 
-  begin(): void {
-    this.#process.send("begin");
+  /** Resolves when its share of the transactions of customers is done. */
+  async place(first: number, count: number): Promise<void> {
+    const placed = this.#expect("placed");
+    this.#send({ type: "run", first, count });
+    await placed;
   }
 
-  async counts(): Promise<Counts> {
-    const answer = this.#answer();
-    this.#process.send("counts");
-    return (await answer) as Counts;
+  /** Resolves when nothing is due any more. */
+  async finish(): Promise<Done> {
+    const finished = this.#expect("finished");
+    this.#send({ type: "finish" });
+    return ((await finished) as Extract<Answer, { type: "finished" }>).done;
+  }
+
+  /** Tells it how far the others are. */
+  tell(progress: Progress): void {
+    if (this.#process.connected) this.#send({ type: "others", progress });
   }
 
   async end(): Promise<void> {
-    const ended = this.#answer();
-    this.#process.send("end");
+    const ended = this.#expect("ended");
+    this.#send({ type: "end" });
     await ended;
   }
 
@@ -43,12 +66,16 @@ export class Child {
     this.#process.kill("SIGKILL");
   }
 
-  async #answer(): Promise<unknown> {
-    const ended = once(this.#process, "exit").then(([code]) => {
-      throw new Error(`A process of the brokerage ended with code ${code}.`);
-    });
-    ended.catch(() => undefined);
-    const [message] = (await Promise.race([once(this.#process, "message"), ended])) as [unknown];
-    return message;
+  #send(order: Order): void {
+    this.#process.send(order);
+  }
+
+  #hear(answer: Answer): void {
+    if (answer.type === "progress") this.progress = answer.progress;
+    this.#waiting.get(answer.type)?.(answer);
+  }
+
+  #expect(type: Answer["type"]): Promise<Answer> {
+    return Promise.race([new Promise<Answer>((resolve) => this.#waiting.set(type, resolve)), this.#ended]);
   }
 }

@@ -1,5 +1,6 @@
 import type { Database } from "percolatordb";
 import { randomNumbers } from "../data.js";
+import type { Pace } from "./pace.js";
 import {
   accounts,
   commission,
@@ -11,11 +12,11 @@ import {
   trades,
 } from "./tables.js";
 
-export const sizes = Object.freeze({ accounts: 5_000, securities: 500, brokers: 50 });
+const sizes = Object.freeze({ accounts: 5_000, securities: 500, brokers: 50 });
 const firstCash = 1_000_000_00;
 const atOnce = 500;
 
-export type Action = "order" | "feed" | "position" | "lookup";
+type Action = "order" | "feed" | "position" | "lookup";
 /** Of a hundred transactions of a customer or the market. */
 const mix: Readonly<Record<Action, number>> = { order: 30, feed: 5, position: 35, lookup: 30 };
 const actions = (Object.keys(mix) as Action[]).flatMap((action) => Array<Action>(mix[action]).fill(action));
@@ -24,6 +25,10 @@ const accountOf = (index: number) => `a${String(index).padStart(6, "0")}`;
 const securityOf = (index: number) => `s${String(index).padStart(4, "0")}`;
 /** Each tenth account is with the first broker. */
 const brokerOf = (account: number) => `b${account % 10 === 0 ? 0 : account % sizes.brokers}`;
+
+type Random = (below: number) => number;
+const anAccount = (random: Random) => accountOf(random(sizes.accounts));
+const aSecurity = (random: Random) => securityOf(random(sizes.securities));
 
 export async function seed(db: Database): Promise<void> {
   for (let first = 0; first < sizes.accounts; first += atOnce) {
@@ -40,45 +45,31 @@ export async function seed(db: Database): Promise<void> {
   });
 }
 
-/** What customers and the market do in one process. */
+/** What customers and the market do in one process. Each transaction has a number, from which all follows that it does. */
 export class Market {
-  readonly done: Record<Action, number> = { order: 0, feed: 0, position: 0, lookup: 0 };
   readonly #db: Database;
-  readonly #name: string;
-  readonly #random: (below: number) => number;
-  #orders = 0;
+  readonly #pace: Pace;
 
-  constructor(db: Database, number: number) {
+  constructor(db: Database, pace: Pace) {
     this.#db = db;
-    this.#name = `p${number}`;
-    this.#random = randomNumbers(number + 1);
+    this.#pace = pace;
   }
 
-  /** One customer after the other, until the signal. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const action = actions[this.#random(actions.length)]!;
-      await this[action]();
-      this.done[action]++;
-    }
+  async act(number: number): Promise<void> {
+    const random = randomNumbers(number + 1);
+    const action = actions[random(actions.length)]!;
+    await this[action](random, number);
   }
 
-  get #account(): string {
-    return accountOf(this.#random(sizes.accounts));
-  }
-
-  get #security(): string {
-    return securityOf(this.#random(sizes.securities));
-  }
-
-  async order(): Promise<void> {
-    const row = [this.#account, `${this.#name}-${String(++this.#orders).padStart(8, "0")}`] as const;
-    const order = orderOf(this.#security, 1 + this.#random(20) - this.#random(10));
+  async order(random: Random, number: number): Promise<void> {
+    const row = [anAccount(random), String(number).padStart(8, "0")] as const;
+    const order = orderOf(aSecurity(random), 1 + random(20) - random(10));
+    await this.#pace.place();
     await this.#db.transact(async (tx) => tx.set(trades.order, row, order));
   }
 
-  async feed(): Promise<void> {
-    const changed = Array.from({ length: 5 }, () => [this.#security, this.#random(20) - 10] as const);
+  async feed(random: Random): Promise<void> {
+    const changed = Array.from({ length: 5 }, () => [aSecurity(random), random(20) - 10] as const);
     await this.#db.transact(async (tx) => {
       const prices = await tx.getMany(
         securities.price,
@@ -90,8 +81,8 @@ export class Market {
   }
 
   /** What an account is worth. */
-  async position(): Promise<void> {
-    const account = this.#account;
+  async position(random: Random): Promise<void> {
+    const account = anAccount(random);
     await using view = await this.#db.snapshot();
     const held: [string, number][] = [];
     for await (const { row, value } of view.scan(holdings.quantity, { prefix: [account] }))
@@ -105,9 +96,10 @@ export class Market {
   }
 
   /** The newest trades of an account. */
-  async lookup(): Promise<void> {
+  async lookup(random: Random): Promise<void> {
+    const account = anAccount(random);
     await using view = await this.#db.snapshot();
-    for await (const _ of view.scan(trades, { prefix: [this.#account], reverse: true, limit: 10 })) {
+    for await (const _ of view.scan(trades, { prefix: [account], reverse: true, limit: 10 })) {
       // Looked at.
     }
   }

@@ -9,16 +9,24 @@ import { CommanderError } from "commander";
 import { type Database, observer, open } from "percolatordb";
 import { RawDatabase } from "../raw.js";
 import { quantile } from "../statistics.js";
-import { drawClustering } from "./chart.js";
+import { measureBare } from "./bare.js";
 import { Crawl } from "./crawl.js";
 import { type ClusteringOptions, parseOptions } from "./options.js";
-import type { Measured, RateFigure } from "./report.js";
-import { crossoverOf, describeMeasured } from "./report.js";
+import {
+  type BatchFigure,
+  type BatchPlace,
+  crossoverOf,
+  describeMeasured,
+  type Measured,
+  type RateFigure,
+} from "./report.js";
 import { clustersOf, joined, Repository } from "./repository.js";
-import { cluster, clusters, documents } from "./tables.js";
+import { batchClusters, cluster, clusters, documents } from "./tables.js";
 
 const batchRuns = 3;
 const batchesPerHour = 3;
+/** Percent an hour. */
+const wholeHourFrom = 5;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -34,7 +42,6 @@ async function main(args: readonly string[]): Promise<number> {
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  write(options.svg, drawClustering(measured));
   if (options.json !== undefined) write(options.json, `${JSON.stringify(measured, undefined, 2)}\n`);
   return measured.every(({ wrong }) => wrong === 0) ? 0 : 1;
 }
@@ -49,51 +56,71 @@ async function measure(
   repository: Repository,
   folder: string,
 ): Promise<Measured> {
-  const batchMs = await runBatch(repository, join(folder, "batch"));
-  const hourSeconds = (batchMs * batchesPerHour) / 1_000;
+  const { size } = repository;
+  const database = join(folder, "database");
   let crawl: Crawl | undefined;
   const watched = observer("cluster", documents.keys, async (tx, change) => {
     await cluster.run(tx, change);
     tx.onCommit(() => crawl?.clustered(change.row));
   });
-  await using db = await open(join(folder, "database"), {
-    tables: [documents, clusters],
-    observers: [watched],
-  });
+  const tables = [documents, clusters, batchClusters];
+  await using db = await open(database, { tables, observers: [watched] });
   const current = new Crawl(db, repository);
   crawl = current;
   const began = performance.now();
   await current.fill();
   await db.drain();
-  const fillSeconds = (performance.now() - began) / 1_000;
-  const worker = db.work();
-  const rates: RateFigure[] = [];
-  for (const percent of options.rates) {
-    const perSecond = (repository.size * percent) / 100 / hourSeconds;
-    const { delays, late, loaded } = await current.run(perSecond, Math.min(hourSeconds, options.seconds));
-    rates.push({
-      percent,
-      perSecond,
-      loaded,
-      late,
-      p5: quantile(delays, 0.05),
-      p50: quantile(delays, 0.5),
-      p95: quantile(delays, 0.95),
-    });
-    say(
-      `  ${repository.size} documents, ${percent} %: ${perSecond.toFixed(1)}/s, p50 ${quantile(delays, 0.5).toFixed(1)} ms`,
-    );
-    await db.idle();
+  const fillPerSecond = (size / (performance.now() - began)) * 1_000;
+  const batches: BatchFigure[] = [];
+  for (const place of options.batches) {
+    if (place === "bare LMDB") await writeBare(repository, folder);
+    const runsMs = runBatch(place, place === "bare LMDB" ? folder : database);
+    batches.push(await crawlBeside(db, current, options, size, place, runsMs));
   }
-  await worker.stop();
-  const wrong = await countWrong(db);
-  const { size } = repository;
-  const figures = { documents: size, batchMs, hourSeconds, fillPerSecond: size / fillSeconds, rates, wrong };
-  return { ...figures, crossover: crossoverOf(figures) };
+  const barePerSecond = await measureBare(repository, folder);
+  return { documents: size, fillPerSecond, barePerSecond, batches, wrong: await countWrong(db) };
 }
 
-/** The same documents in an LMDB of their own, and how long a batch over all of them takes; the median of some. */
-async function runBatch(repository: Repository, folder: string): Promise<number> {
+/** Crawls at each of the rates, in hours that are so many times as long as a batch. */
+async function crawlBeside(
+  db: Database,
+  crawl: Crawl,
+  options: ClusteringOptions,
+  size: number,
+  place: BatchPlace,
+  batchRunsMs: readonly number[],
+): Promise<BatchFigure> {
+  const batchMs = quantile(batchRunsMs, 0.5);
+  const hourSeconds = (batchMs * batchesPerHour) / 1_000;
+  const rates: RateFigure[] = [];
+  await using _ = db.work();
+  for (const percent of options.rates) {
+    const perSecond = (size * percent) / 100 / hourSeconds;
+    // What may not keep up gets its whole hour: the longer it lasts, the longer documents wait.
+    const seconds = percent < wholeHourFrom ? Math.min(hourSeconds, options.seconds) : hourSeconds;
+    const { delays, late, loaded } = await crawl.run(perSecond, seconds);
+    const [p5, p50, p95] = [0.05, 0.5, 0.95].map((part) => quantile(delays, part)) as [
+      number,
+      number,
+      number,
+    ];
+    rates.push({ percent, perSecond, loaded, late, p5, p50, p95 });
+    say(
+      `  ${size} documents, ${place}, ${percent} %: ${perSecond.toFixed(1)}/s, p50 ${p50.toFixed(1)} ms, ${late} of ${loaded} late`,
+    );
+  }
+  return {
+    place,
+    batchMs,
+    batchRunsMs,
+    hourSeconds,
+    rates,
+    crossover: crossoverOf({ rates, batchMs }),
+  };
+}
+
+/** The same documents in an LMDB of their own. */
+async function writeBare(repository: Repository, folder: string): Promise<void> {
   const raw = new RawDatabase(join(folder, "documents"));
   const table = raw.table("documents");
   for (let first = 0; first < repository.size; first += 50_000) {
@@ -107,12 +134,15 @@ async function runBatch(repository: Repository, folder: string): Promise<number>
     );
   }
   await raw.close();
+}
+
+/** How long each of some batches over all documents takes, in milliseconds, ascending. */
+function runBatch(place: BatchPlace, folder: string): readonly number[] {
   const script = fileURLToPath(new URL("twin.ts", import.meta.url));
-  const args = ["--import", "tsx", script, folder, String(batchRuns)];
+  const args = ["--import", "tsx", script, place, folder, String(batchRuns)];
   const child = spawnSync(process.execPath, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   if (child.status !== 0) throw new Error(`The batch ended with code ${child.status}.`);
-  const took = (JSON.parse(child.stdout) as number[]).sort((a, b) => a - b);
-  return quantile(took, 0.5);
+  return (JSON.parse(child.stdout) as number[]).sort((a, b) => a - b);
 }
 
 /** Clusters that are not what a batch makes of the documents as they stand. */

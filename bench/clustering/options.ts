@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import type { BatchPlace } from "./report.js";
 
 export interface ClusteringOptions {
   /** Documents of each repository. */
@@ -9,7 +10,7 @@ export interface ClusteringOptions {
   readonly seconds: number;
   readonly data: string | undefined;
   readonly json: string | undefined;
-  readonly svg: string;
+  readonly batches: readonly BatchPlace[];
 }
 
 export function parseOptions(args: readonly string[]): ClusteringOptions {
@@ -28,10 +29,28 @@ export function parseOptions(args: readonly string[]): ClusteringOptions {
     .option("--seconds <number>", "seconds of load for each rate, at the most", number, 20)
     .option("--data <folder>", "where to make the databases (default: a temporary folder)")
     .option("--json <file>", "where to write the figures")
-    .option("--svg <file>", "where to draw", "docs/figures/clustering.svg")
+    .option(
+      "--batch <place>",
+      "where the batch reads and writes: same, the database that serves the readers; bare, an LMDB of its own; both",
+      places,
+      ["same database", "bare LMDB"],
+    )
     .exitOverride();
   command.parse([...args], { from: "user" });
-  return command.opts<ClusteringOptions>();
+  const { batch, ...rest } = command.opts<
+    Omit<ClusteringOptions, "batches"> & { batch: readonly BatchPlace[] }
+  >();
+  return { ...rest, batches: batch };
+}
+
+function places(text: string): readonly BatchPlace[] {
+  const found = {
+    same: ["same database"],
+    bare: ["bare LMDB"],
+    both: ["same database", "bare LMDB"],
+  } as const;
+  if (text in found) return found[text as keyof typeof found];
+  throw new InvalidArgumentError("It must be same, bare or both.");
 }
 
 const numbers = (text: string): readonly number[] => text.split(",").map(number);

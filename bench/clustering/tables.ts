@@ -4,6 +4,8 @@ import { joined, split } from "./repository.js";
 /** A document has three clustering keys; a cluster has the documents that have its key. */
 export const documents = table("documents", { keys: text() });
 export const clusters = table("clusters", { members: text() });
+/** The same, of the batch. */
+export const batchClusters = table("batchClusters", { members: text() });
 
 /** Takes a document that was crawled again out of the clusters that it left, and puts it into those it came to. */
 export const cluster = observer("cluster", documents.keys, async (tx, { row, value, previous }) => {

@@ -1,85 +1,135 @@
-/** The web index over PostgreSQL and graphile-worker, each observer a job. `main.ts [--workers N] [--concurrency N] SOURCE...` */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { runMigrations } from "graphile-worker";
-import { Pool } from "pg";
-import { startPostgres } from "../../examples/postgres-export/testing/server.js";
-import { openSource } from "../../examples/webindex/sources/index.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
-import { loadPages } from "./load.js";
-import { schema, settings } from "./schema.js";
-import { asSnapshot } from "./tables.js";
+/** The web index on percolatordb beside PostgreSQL with graphile-worker. See `npm run peer -- --help`. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, platform, release, totalmem } from "node:os";
+import { basename, dirname } from "node:path";
+import { CommanderError } from "commander";
+import { ratios } from "../statistics.js";
+import { Child } from "./child.js";
+import { describeReport } from "./describe.js";
+import { type PeerOptions, parseOptions } from "./options.js";
+import { PercolatorSide } from "./percolator.js";
+import { PostgresSide, postgresVersion } from "./postgres.js";
+import type { Rebuilt } from "./rebuild-process.js";
+import {
+  type Configuration,
+  ceilingMs,
+  concludeSide,
+  type FullRun,
+  floor,
+  type Measured,
+  type PeerReport,
+  processorRatioOf,
+  rateOf,
+  spreadOf,
+} from "./report.js";
+import { settings } from "./schema.js";
+import type { Side } from "./side.js";
+import { tasks } from "./tasks/names.js";
+import { Usage } from "./usage.js";
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+/** The part of a whole run after which processes are killed. */
+const killAt = 0.4;
 
-const { values, positionals } = parseArgs({
-  options: {
-    workers: { type: "string", default: "1" },
-    concurrency: { type: "string", default: "16" },
-  },
-  allowPositionals: true,
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const progress = (line: string) => process.stderr.write(`${line}\n`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  const report = await measure(options);
+  say(describeReport(report));
+  if (options.json !== undefined) {
+    mkdirSync(dirname(options.json), { recursive: true });
+    writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
+    say(`Written to ${options.json}`);
+  }
+  return report.percolator.wrong + report.postgres.wrong === 0 ? 0 : 1;
+}
+
+async function measure(options: PeerOptions): Promise<PeerReport> {
+  const { sources, workers, concurrency, rounds, quick } = options;
+  const stuckAfterMs = quick ? 5_000 : 20_000;
+  const percolator = new PercolatorSide(sources);
+  const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs });
+  const ours: FullRun[] = [];
+  const theirs: FullRun[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const turn = round % 2 === 1 ? [ours, theirs] : [theirs, ours];
+    for (const runs of turn) {
+      const side = runs === ours ? percolator : postgres;
+      const run = await side.full();
+      runs.push(run);
+      progress(
+        `round ${round} of ${rounds}: ${side.name}, ${run.pages} pages, ${rateOf(run).toFixed(1)} pages/s`,
+      );
+    }
+  }
+  const rebuilt = await rebuild(sources);
+  return {
+    configuration: await configurationOf(options),
+    pages: ours[0]!.pages,
+    percolator: concludeSide(await finish(percolator, ours, options)),
+    postgres: concludeSide(await finish(postgres, theirs, options)),
+    rebuild: rebuilt,
+    ratio: spreadOf(ratios(ours.map(rateOf), theirs.map(rateOf))),
+    processorRatio: processorRatioOf(ours, theirs),
+    floor,
+    ceilingMs,
+  };
+}
+
+/** What a side's own full speed is the measure of. */
+async function finish(side: Side, full: readonly FullRun[], { seconds }: PeerOptions): Promise<Measured> {
+  const delaysAt = (perSecond: number) => {
+    progress(`${side.name}: delays at ${perSecond.toFixed(1)} pages/s`);
+    return side.paced(perSecond, Math.ceil(perSecond * seconds));
+  };
+  const fullSpeed = spreadOf(full.map(rateOf)).median;
+  const [paced, light] = [await delaysAt(fullSpeed / 2), await delaysAt(fullSpeed / 10)];
+  const afterMs = spreadOf(full.map((run) => run.seconds)).median * 1_000 * killAt;
+  const kills = [];
+  for (const killed of ["one worker", "all processes"] as const) {
+    progress(`${side.name}: ${killed} killed`);
+    kills.push(await side.kill(killed, afterMs));
+  }
+  return { full, paced, light, kills };
+}
+
+async function rebuild(sources: readonly string[]): Promise<PeerReport["rebuild"]> {
+  const child = new Child(new URL("./rebuild-process.ts", import.meta.url), "The rebuild");
+  try {
+    const usage = new Usage([child.pid]);
+    const { pages, seconds } = await child.ask<Rebuilt>("rebuild", sources);
+    const { memoryMiB } = usage.end();
+    await child.stop();
+    return { seconds, pagesPerSecond: pages / seconds, memoryMiB };
+  } finally {
+    await child.kill();
+  }
+}
+
+async function configurationOf(options: PeerOptions): Promise<Configuration> {
+  const { sources, rounds, workers, concurrency } = options;
+  const graphile = new URL("../package.json", import.meta.resolve("graphile-worker"));
+  return {
+    date: new Date().toISOString(),
+    node: process.version,
+    postgres: await postgresVersion(),
+    graphileWorker: (JSON.parse(readFileSync(graphile, "utf8")) as { version: string }).version,
+    system: `${platform()} ${release()}`,
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cpus: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    sources: sources.map((path) => basename(path)),
+    rounds,
+    workers,
+    concurrency,
+    batches: Object.fromEntries(Object.entries(tasks).map(([name, { batch }]) => [name, batch])),
+    settings,
+  };
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 1;
 });
-
-async function startWorker(host: string): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL("worker.ts", import.meta.url));
-  const child = fork(script, [host, values.concurrency], { execArgv: ["--import", "tsx"] });
-  await new Promise<void>((resolve, reject) => {
-    child.once("message", () => resolve());
-    child.once("exit", (code) => reject(new Error(`A worker ended with code ${code}.`)));
-  });
-  return child;
-}
-
-async function stopWorker(child: ChildProcess): Promise<unknown> {
-  const counts = new Promise((resolve) =>
-    child.on("message", (message) => {
-      if ((message as { counts?: unknown }).counts !== undefined) resolve(message);
-    }),
-  );
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.send("stop");
-  const told = await counts;
-  await ended;
-  return told;
-}
-
-async function settled(pool: Pool): Promise<void> {
-  for (;;) {
-    const { rows } = await pool.query<{ exists: boolean }>(
-      "select exists (select 1 from graphile_worker._private_jobs)",
-    );
-    if (!rows[0]!.exists) return;
-    await pause(20);
-  }
-}
-
-const server = await startPostgres({ settings });
-const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 8 });
-await runMigrations({ pgPool: pool });
-await pool.query(schema);
-const workers = await Promise.all(
-  Array.from({ length: Number(values.workers) }, () => startWorker(server.host)),
-);
-let wrong = 0;
-for (const path of positionals) {
-  const began = performance.now();
-  const loaded = await loadPages(pool, await openSource(path));
-  const loadedMs = performance.now() - began;
-  await settled(pool);
-  const ms = performance.now() - began;
-  console.log(
-    path.split("/").at(-1),
-    loaded,
-    `${(loadedMs / 1_000).toFixed(1)} s loading, ${(ms / 1_000).toFixed(1)} s in all`,
-  );
-  console.log(`${((loaded.pages / ms) * 1_000).toFixed(1)} pages/s`);
-  for (const { table, rows, cells, different, differences } of await compareWithTwin(asSnapshot(pool))) {
-    console.log(`  ${table}: ${rows} rows, ${cells} cells, ${different} different`, ...differences);
-    wrong += different;
-  }
-}
-for (const worker of workers) console.log(JSON.stringify(await stopWorker(worker)));
-await pool.end();
-await server.stop();
-process.exitCode = wrong === 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 /**
- * The web index in PostgreSQL: the same tables with the same contents as `examples/webindex/tables.ts`, as rows and columns. What a
- * statement changes of the pages is made jobs by a trigger, once for the statement, in its transaction.
+ * The web index in PostgreSQL: the same tables with the same contents as `examples/webindex/tables.ts`, as rows and columns, and
+ * a list of what is due for which task. No row of the list is unique, so that transactions which find the same due do not wait
+ * for each other, as they do where a job's key says that there is one already.
  */
 export const schema = `
   create table documents (
@@ -25,24 +26,10 @@ export const schema = `
     shard text collate "C", id text collate "C", url text not null, terms text not null, primary key (shard, id)
   );
   create table urls (shard text collate "C", id text collate "C", url text not null, primary key (shard, id));
-
-  create function loaded() returns trigger language plpgsql as $$
-  begin
-    perform graphile_worker.add_jobs(array(
-      select row('extract', json_build_object('row', url), null, now(), 25::smallint, 'extract:' || url, 0::smallint, null)::graphile_worker.job_spec
-      from pages
-    ));
-    return null;
-  end $$;
-  create trigger added after insert on documents referencing new table as pages for each statement execute function loaded();
+  create table due (id bigserial primary key, task text not null, key text collate "C" not null);
+  create index on due (task, id);
+  create index on due (task, key);
 `;
-
-/** An update of the contents fires no trigger with a transition table for one column only, so the loader asks for the jobs itself. */
-export const extractAgain = `
-  select graphile_worker.add_jobs(array(
-    select row('extract', json_build_object('row', url), null, now(), 25::smallint, 'extract:' || url, 0::smallint, null)::graphile_worker.job_spec
-    from unnest($1::text[]) as pages(url)
-  ))`;
 
 /** Settings of a server with a machine of this size to itself, as its documentation and pgtune advise; durable. */
 export const settings = [
@@ -59,6 +46,6 @@ export const settings = [
   "effective_io_concurrency=200",
   "default_toast_compression=lz4",
   "wal_compression=lz4",
-  "max_connections=60",
+  "max_connections=100",
   "jit=off",
 ] as const;

@@ -1,26 +1,15 @@
 import type { PoolClient, QueryResultRow } from "pg";
+import { type TaskName, tasks } from "./tasks/names.js";
 
-/** What is to be asked of the queue when a transaction commits. */
-interface Job {
-  readonly task: string;
-  readonly row: string;
-}
-
-const priorities: Readonly<Record<string, number>> = {
-  extract: 0,
-  invert: 1,
-  cluster: 2,
-  elect: 2,
-  index: 3,
-  merge: 4,
-};
 /** A transaction that met another one is begun again at once, so often. */
 const mostAttempts = 50;
 
-/** One transaction of a job: statements prepared by name, and the jobs that it causes, in its commit. */
+/** One transaction: statements prepared by name, and what it makes due, in its commit. */
 export class Session {
+  /** What of the pages is in the postings by this commit: their ids. */
+  readonly merged: string[] = [];
   readonly #client: PoolClient;
-  readonly #jobs = new Map<string, Job>();
+  readonly #due = new Map<TaskName, Set<string>>();
 
   constructor(client: PoolClient) {
     this.#client = client;
@@ -30,46 +19,69 @@ export class Session {
     return (await this.#client.query<R>({ name, text, values })).rows;
   }
 
-  async one<R extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<R | undefined> {
-    return (await this.all<R>(name, text, values))[0];
+  notify(task: TaskName, key: string): void {
+    let keys = this.#due.get(task);
+    if (keys === undefined) {
+      keys = new Set();
+      this.#due.set(task, keys);
+    }
+    keys.add(key);
   }
 
-  notify(task: string, row: string): void {
-    this.#jobs.set(`${task}:${row}`, { task, row });
+  /**
+   * Takes the first of what is due for a task off the list, each with its repetitions, in the order of the keys. What another
+   * transaction has taken is passed over: it comes back where that one fails, whose job is then still there.
+   */
+  async take(task: TaskName, most: number = tasks[task].batch): Promise<string[]> {
+    const rows = await this.all<{ key: string }>(
+      "take due",
+      `with first as (select key from due where task = $1 order by id limit $2 for update skip locked),
+         few as (select id from due where task = $1 and key in (select key from first) for update skip locked)
+       delete from due using few where due.id = few.id returning due.key`,
+      [task, most],
+    );
+    return [...new Set(rows.map(({ key }) => key))].sort();
   }
 
-  /** One statement for all of them, in one order, so that two transactions do not wait for each other. */
+  /** Lists what this transaction makes due, with as many jobs as it takes at the most to work on it. */
   async send(): Promise<void> {
-    if (this.#jobs.size === 0) return;
-    const keys = [...this.#jobs.keys()].sort();
-    const jobs = keys.map((key) => this.#jobs.get(key)!);
+    if (this.#due.size === 0) return;
+    const due = [...this.#due].flatMap(([task, keys]) => [...keys].map((key) => [task, key] as const));
+    await this.all("list due", "insert into due (task, key) select * from unnest($1::text[], $2::text[])", [
+      due.map(([task]) => task),
+      due.map(([, key]) => key),
+    ]);
+    const jobs = [...this.#due].flatMap(([task, { size }]) =>
+      Array.from({ length: Math.ceil(size / tasks[task].batch) }, () => task),
+    );
     await this.all(
       "add jobs",
       `select graphile_worker.add_jobs(array(
-        select row(task, json_build_object('row', target), null, now(), 25::smallint, task || ':' || target, priority, null)::graphile_worker.job_spec
-        from unnest($1::text[], $2::text[], $3::smallint[]) as jobs(task, target, priority)
+        select row(task, '{}'::json, null, now(), 25::smallint, null, priority, null)::graphile_worker.job_spec
+        from unnest($1::text[], $2::smallint[]) as jobs(task, priority)
       ))`,
-      [jobs.map(({ task }) => task), jobs.map(({ row }) => row), jobs.map(({ task }) => priorities[task])],
+      [jobs, jobs.map((task) => tasks[task].priority)],
     );
   }
 }
 
 /**
  * Runs a transaction, and again where it met another in a deadlock. Read committed with the rows locked that it decides by: under
- * repeatable read, jobs that several transactions ask for at a time fail each other over and over.
+ * repeatable read, jobs that several transactions ask for at a time fail each other over and over. Its commit is flushed, whatever
+ * the connection's are; answers what committed.
  */
 export async function transact(
   client: PoolClient,
   run: (session: Session) => Promise<void>,
-): Promise<number> {
+): Promise<Session> {
   for (let attempt = 1; ; attempt++) {
     const session = new Session(client);
-    await client.query("begin");
+    await client.query("begin; set local synchronous_commit = on");
     try {
       await run(session);
       await session.send();
       await client.query("commit");
-      return attempt;
+      return session;
     } catch (error) {
       await client.query("rollback");
       if (!isConflict(error) || attempt >= mostAttempts) throw error;

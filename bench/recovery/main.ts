@@ -66,7 +66,11 @@ async function measure(options: RecoveryOptions): Promise<number> {
   const wrong = await load.wrong();
   const problems = await db.check();
   for (const worker of living) await worker.stop();
-  report(options, samples, marks);
+  report(options, samples, marks, {
+    changes: load.changes,
+    wrong: wrong.length,
+    problems: problems.length,
+  });
   say(`${load.changes} changes, ${wrong.length} lost or handled twice, ${problems.length} problems`);
   return wrong.length + problems.length === 0 ? 0 : 1;
 }
@@ -98,10 +102,20 @@ class Watch {
   }
 }
 
+/** What was found in the end. */
+interface Verdict {
+  readonly changes: number;
+  /** Lost, or handled twice. */
+  readonly wrong: number;
+  /** That `check` found. */
+  readonly problems: number;
+}
+
 function report(
-  { svg, json, workers }: RecoveryOptions,
+  { svg, json, workers, concurrency, work, phase }: RecoveryOptions,
   samples: readonly Sample[],
   marks: readonly Mark[],
+  verdict: Verdict,
 ): void {
   for (const { at, rate } of samples) {
     const [mark] = marks.filter((each) => each.at > at - sampleMs / 1_000 && each.at <= at);
@@ -117,8 +131,9 @@ function report(
   const part = (rate: number) => `${rate.toFixed(0)} runs/s (${((100 * rate) / before).toFixed(0)} %)`;
   say(`before the kill ${part(before)}, until the replacement ${part(during)}, at the end ${part(after)}`);
   write(svg, chartOf(samples, marks, `Runs committed per second, ${workers} workers`));
-  if (json !== undefined)
-    write(json, `${JSON.stringify({ workers, before, during, after, marks, samples })}\n`);
+  if (json === undefined) return;
+  const options = { workers, concurrency, work, phase };
+  write(json, `${JSON.stringify({ ...options, before, during, after, ...verdict, marks, samples })}\n`);
 }
 
 function write(path: string, text: string): void {

@@ -10,7 +10,14 @@ const base = process.env.DOCS_BASE ?? "/";
 const repository = process.env.DOCS_REPOSITORY;
 
 /** Their tables need the room of the outline. */
-const widePages = new Set(["errors.md", "options.md", "limits.md", "comparison.md", "command-line.md"]);
+const widePages = new Set([
+  "errors.md",
+  "options.md",
+  "limits.md",
+  "comparison.md",
+  "command-line.md",
+  "performance.md",
+]);
 
 export default defineConfig({
   base,

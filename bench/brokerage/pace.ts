@@ -1,0 +1,43 @@
+import type { Progress } from "./messages.js";
+
+/** Keeps orders from running ahead of what settles them, by more than so many over all processes. */
+export class Pace {
+  readonly #mostAhead: number;
+  #own: Progress = { orders: 0, settled: 0 };
+  #others: Progress = { orders: 0, settled: 0 };
+  #waiting: (() => void)[] = [];
+
+  constructor(mostAhead: number) {
+    this.#mostAhead = mostAhead;
+  }
+
+  get progress(): Progress {
+    return this.#own;
+  }
+
+  /** Resolves when an order may be placed, which then counts. */
+  async place(): Promise<void> {
+    while (this.#ahead >= this.#mostAhead) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#own = { ...this.#own, orders: this.#own.orders + 1 };
+  }
+
+  settled(): void {
+    this.#own = { ...this.#own, settled: this.#own.settled + 1 };
+    this.#wake();
+  }
+
+  /** What the other processes have done. */
+  learn(others: Progress): void {
+    this.#others = others;
+    this.#wake();
+  }
+
+  get #ahead(): number {
+    return this.#own.orders + this.#others.orders - this.#own.settled - this.#others.settled;
+  }
+
+  #wake(): void {
+    if (this.#ahead >= this.#mostAhead) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

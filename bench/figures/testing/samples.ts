@@ -1,0 +1,216 @@
+/** What each measurement writes, in short, by figure and measurement. */
+
+const spread = (median: number) => ({ median, low: median * 0.9, high: median * 1.1, count: 5 });
+
+const comparison = (name: string, raw: number, ours: number, floor?: number) => ({
+  name,
+  unit: "reads",
+  operations: 1_000,
+  ...(floor === undefined ? {} : { floor }),
+  raw: spread(raw),
+  ours: spread(ours),
+  ratio: spread(ours / raw),
+});
+
+const bench = (name: string, comparisons: readonly object[], figures: readonly object[]) => ({
+  configuration: {},
+  cases: { [name]: { comparisons, figures } },
+});
+
+const figure = (name: string, value: number, unit: string, ceiling?: number) => ({
+  name,
+  value,
+  unit,
+  spread: spread(value),
+  ...(ceiling === undefined ? {} : { ceiling }),
+});
+
+const round = (requests: Readonly<Record<string, number>>) => ({ conflictShare: 0.02, requests, wrong: [] });
+
+const processes = (count: number, rate: number, requests: Readonly<Record<string, number>>) => ({
+  processes: count,
+  transactionsPerSecond: spread(rate),
+  factor: spread(rate / 1_000),
+  rounds: [round(requests)],
+});
+
+const requests = { read: 3.1, conditionalMutation: 2.5, timestamp: 0.7 };
+
+const side = (rate: number, delay: number) => ({
+  pagesPerSecond: spread(rate),
+  cpuSeconds: 12,
+  perSecond: 40,
+  delayMs: { p5: delay / 2, p50: delay, p95: delay * 4 },
+  flushMs: 0.6,
+  beyondFlushesMs: delay - 3,
+  afterKill: [{ killed: "one worker", seconds: 4, stuckJobs: 0, afterSeconds: 10, wrong: 0 }],
+  wrong: 0,
+});
+
+const indexed = (pages: number, seconds: number) => ({
+  seconds,
+  cpuSeconds: seconds * 1.3,
+  added: 1,
+  changed: pages - 1,
+  unchanged: 0,
+  deleted: 0,
+  runs: 12 * pages,
+  commits: 10 * pages,
+  cells: 90 * pages,
+  wrong: 0,
+  problems: [],
+});
+
+const wire = (crawl: string) => [
+  { name: `${crawl}, documents`, value: 300, unit: "documents" },
+  figure(`${crawl}, reads before`, 60, "requests a document"),
+  figure(`${crawl}, reads sent`, 12, "requests a document"),
+  figure(`${crawl}, all, before`, 90, "requests a document"),
+  figure(`${crawl}, all, fetched ahead and joined`, 70, "requests a document"),
+  figure(`${crawl}, all, gathered by the store too`, 30, "requests a document"),
+  figure(`${crawl}, share that is sent`, 1 / 3, "of the requests before", 0.5),
+];
+
+export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  overhead: {
+    lmdb: bench(
+      "reads",
+      [
+        comparison("reads, 100 bytes", 800_000, 450_000, 0.5),
+        comparison("transactions of one cell, 1 in flight, flushed", 900, 700),
+        comparison("transactions of one cell, 1,000 in flight, flushed", 40_000, 25_000, 0.4),
+      ],
+      [],
+    ),
+    bigtable: bench(
+      "bigtable",
+      [comparison("transactions of one cell, 64 in flight", 4_000, 1_900, 0.45)],
+      [],
+    ),
+  },
+  clustering: {
+    lmdb: [
+      {
+        documents: 10_000,
+        fillPerSecond: 9_000,
+        barePerSecond: 12_000,
+        batches: ["same database", "bare LMDB"].map((place) => ({
+          place,
+          batchMs: 100,
+          hourSeconds: 0.3,
+          rates: [
+            { percent: 0.1, perSecond: 33, loaded: 10, late: 0, p5: 1, p50: 2, p95: 9 },
+            { percent: 100, perSecond: 33_000, loaded: 10_000, late: 4_000, p5: 90, p50: 400, p95: 700 },
+          ],
+          ...(place === "same database" ? {} : { crossover: 37 }),
+        })),
+        wrong: 0,
+      },
+    ],
+  },
+  recrawl: {
+    lmdb: {
+      configuration: {},
+      first: { name: "first", pages: 800, load: indexed(800, 3) },
+      crawls: [10, 100].map((changed) => ({
+        name: `${changed} changed`,
+        pages: 800,
+        update: indexed(changed, changed / 200),
+        load: indexed(800, 3),
+        rebuild: { seconds: 1, cpuSeconds: 1.2 },
+      })),
+    },
+  },
+  delay: {
+    lmdb: bench(
+      "delay",
+      [],
+      [
+        figure("two flushed puts, one after the other", 1.4, "ms"),
+        figure("commit to its observer's commit, beyond two flushed puts", 1.1, "ms", 2),
+      ],
+    ),
+  },
+  notifications: {
+    lmdb: bench(
+      "notifications",
+      [],
+      [
+        figure("10 found and handled, among 10,000", 5, "ms"),
+        figure("every cell looked at, among 10,000", 20, "ms"),
+        figure("10 found and handled, among 1,000,000", 6, "ms"),
+        figure("every cell looked at, among 1,000,000", 2_000, "ms"),
+        { name: "among the most, by the time among the fewest", value: 1.2, unit: "times", ceiling: 2 },
+      ],
+    ),
+  },
+  brokerage: {
+    lmdb: { figures: [processes(1, 1_000, {}), processes(2, 1_400, {})] },
+    bigtable: { figures: [processes(1, 1_000, requests), processes(2, 900, requests)] },
+  },
+  scaling: {
+    lmdb: {
+      pipelines: [
+        {
+          pipeline: "minhash",
+          pages: 300,
+          figures: [1, 2].map((workers) => ({
+            workers,
+            pagesPerSecond: spread(100 * workers),
+            factor: spread(workers * 0.95),
+            cpuSeconds: spread(3),
+            rounds: [{ wrong: [] }],
+          })),
+        },
+      ],
+    },
+  },
+  recovery: {
+    bigtable: {
+      workers: 6,
+      before: 34,
+      during: 24,
+      after: 31,
+      marks: [
+        { at: 2, text: "2 of 6 killed" },
+        { at: 4, text: "replacements started" },
+      ],
+      samples: [34, 33, 24, 25, 31, 33].map((rate, index) => ({ at: index + 1, rate })),
+      changes: 180,
+      wrong: 0,
+      problems: 0,
+    },
+  },
+  oracle: {
+    coordinator: bench(
+      "oracle",
+      [],
+      [
+        figure("timestamps to 1 x 5000 callers", 600_000, "timestamps/s"),
+        figure("timestamps to 1 x 5000 callers: per second of the clients' CPU", 700_000, "timestamps"),
+      ],
+    ),
+  },
+  documents: { wire: bench("wire", [], [...wire("first crawl"), ...wire("few changed")]) },
+  peer: {
+    postgres: {
+      configuration: { postgres: "15.1", graphileWorker: "0.16.6" },
+      pages: 700,
+      percolator: side(400, 9),
+      postgres: side(60, 90),
+      rebuild: { seconds: 1, pagesPerSecond: 700 },
+      ratio: spread(6.6),
+      floor: 5,
+      ceilingMs: 10,
+    },
+  },
+  memory: {
+    lmdb: {
+      perSecond: 1_000,
+      collections: 8,
+      wrong: 0,
+      trends: { anonymous: { start: 120, median: 121, end: 121, most: 130, perMinute: 0.2 } },
+      samples: [1, 2, 3].map((at) => ({ at, resident: 2e8, anonymous: 1.2e8, heap: 5e7 })),
+    },
+  },
+};

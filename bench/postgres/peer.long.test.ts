@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { gzipEach, page } from "../../examples/webindex/sources/testing/archive.js";
+import { temporaryFolder } from "../../test/support/databases.js";
+import type { PeerReport } from "./report.js";
+import { postgresIsInstalled } from "./testing/installed.js";
+
+const pages = 60;
+const urlOf = (index: number) => `https://example.org/${index}`;
+
+function archive(): Buffer {
+  return gzipEach(
+    Array.from({ length: pages }, (_, index) => {
+      const links = [1, 2, 3].map((step) => `<a href="${urlOf((index * step + 1) % pages)}">to ${step}</a>`);
+      // Every tenth page is a duplicate of another.
+      const text = index % 10 === 9 ? "the same" : `page ${index} speaks of ${index % 7} ${links.join(" ")}`;
+      return page(urlOf(index), `<!doctype html><title>Page ${index % 10}</title><p>${text}</p>`);
+    }),
+  );
+}
+
+test.skipIf(!postgresIsInstalled())(
+  "npm run peer: both sides equal the twin, also after kills",
+  async () => {
+    const folder = await temporaryFolder();
+    try {
+      const path = join(folder.path, "crawl.warc.gz");
+      await writeFile(path, archive());
+      const json = join(folder.path, "peer.json");
+      const script = fileURLToPath(new URL("./main.ts", import.meta.url));
+      const args = ["--import", "tsx", script, "--quick", "--seconds", "1", "--json", json, path];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+      expect(await once(child, "exit")).toEqual([0, null]);
+      const report = JSON.parse(await readFile(json, "utf8")) as PeerReport;
+      expect(report.pages).toBe(pages);
+      expect(report.rebuild.pagesPerSecond).toBeCloseTo(pages / report.rebuild.seconds, 6);
+      for (const side of [report.percolator, report.postgres]) {
+        expect(side).toMatchObject({ wrong: 0, problems: [] });
+        expect(side.delayMs.p5).toBeGreaterThan(0);
+        expect(side.delayMs.p95).toBeGreaterThanOrEqual(side.delayMs.p5);
+        expect(side.afterKill.map(({ killed }) => killed)).toEqual(["one worker", "all processes"]);
+        for (const { wrong, unlocked } of side.afterKill) expect(unlocked?.wrong ?? wrong).toBe(0);
+      }
+      const rate = (side: "percolator" | "postgres") => report[side].pagesPerSecond.median;
+      expect(report.ratio.median).toBeCloseTo(rate("percolator") / rate("postgres"), 6);
+    } finally {
+      await folder.remove();
+    }
+  },
+  600_000,
+);

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { Child } from "./child.js";
+import { FlushTimer } from "./flushes.js";
+import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
+import type { PercolatorOpening } from "./percolator-process.js";
+import type { FullRun, KillRun, PacedRun } from "./report.js";
+import { inFolder, pause, type Side, secondsSince } from "./side.js";
+import { Usage } from "./usage.js";
+import type { Verdict } from "./verdict.js";
+
+/** The web index on percolatordb: embedded, each commit flushed. */
+export class PercolatorSide implements Side {
+  readonly name = "percolatordb";
+  readonly #paths: readonly string[];
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  full(): Promise<FullRun> {
+    return withProcesses(async ({ start }) => {
+      const index = await start("both");
+      const usage = new Usage([index.pid]);
+      const started = performance.now();
+      const pages = await index.ask<number>("load", this.#paths);
+      await index.ask("settle");
+      const seconds = secondsSince(started);
+      const used = usage.end();
+      const { wrong, problems } = await index.ask<Verdict>("verify");
+      return { pages, seconds, ...used, serverCpuSeconds: undefined, wrong, problems };
+    });
+  }
+
+  paced(perSecond: number, pages: number): Promise<PacedRun> {
+    return withProcesses(async ({ start, folder }) => {
+      const index = await start("watched");
+      const flushes = FlushTimer.lmdb(join(folder, "flushes"));
+      const load: PacedLoad = { paths: this.#paths, perSecond, pages };
+      const { due, found } = await index.ask<{ due: Moment[]; found: Moment[] }>("paced", load);
+      const flushMs = await flushes.stop();
+      const { wrong, problems } = await index.ask<Verdict>("verify");
+      return { perSecond, ...delaysOf(due, found), flushMs, wrong, problems };
+    });
+  }
+
+  kill(killed: KillRun["killed"], afterMs: number): Promise<KillRun> {
+    return withProcesses(async ({ start }) => {
+      const one = killed === "one worker";
+      const victim = await start("both");
+      const other = one ? await start("both") : undefined;
+      const loader = one ? await start("loader") : victim;
+      const loading = loader.ask("load", this.#paths).catch((error: unknown) => {
+        if (one) throw error;
+      });
+      await pause(afterMs);
+      const started = performance.now();
+      await victim.kill();
+      const restarted = await start("both");
+      await loading;
+      if (!one) await restarted.ask("load", this.#paths);
+      await (other ?? restarted).ask("settle");
+      const seconds = secondsSince(started);
+      const { wrong, problems } = await restarted.ask<Verdict>("verify");
+      return { killed, seconds, stuckJobs: 0, afterSeconds: seconds, wrong, unlocked: undefined, problems };
+    });
+  }
+}
+
+interface Processes {
+  readonly folder: string;
+  start(role: PercolatorOpening["role"]): Promise<Child>;
+}
+
+/** Runs something with processes on one database, and ends them. */
+function withProcesses<T>(use: (processes: Processes) => Promise<T>): Promise<T> {
+  return inFolder(async (folder) => {
+    const all: Child[] = [];
+    const start = async (role: PercolatorOpening["role"]) => {
+      const child = new Child(new URL("./percolator-process.ts", import.meta.url), `percolatordb (${role})`);
+      all.push(child);
+      await child.ask("open", { data: join(folder, "database"), role });
+      return child;
+    };
+    try {
+      const answer = await use({ folder, start });
+      await Promise.all(all.map((child) => child.stop()));
+      return answer;
+    } finally {
+      await Promise.all(all.map((child) => child.kill()));
+    }
+  });
+}

@@ -1,0 +1,47 @@
+/** The process that loads pages into PostgreSQL. */
+import { Pool } from "pg";
+import { packContents } from "../../examples/webindex/contents.js";
+import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { loadPages } from "./load.js";
+import { type PacedLoad, putAtPace } from "./pace.js";
+import { openSources, readPages } from "./pages.js";
+import { serve } from "./serve.js";
+import { transact } from "./session.js";
+import { asSnapshot } from "./tables.js";
+import { describeVerdicts } from "./verdict.js";
+
+let pool: Pool | undefined;
+
+serve({
+  open({ host }: { readonly host: string }) {
+    pool = new Pool({ host, user: "postgres", database: "postgres", max: 8 });
+    pool.on("error", () => undefined);
+  },
+  async load(paths: readonly string[]) {
+    let pages = 0;
+    for (const source of await openSources(paths)) pages += (await loadPages(pool!, source)).pages;
+    return pages;
+  },
+  async paced({ paths, perSecond, pages }: PacedLoad) {
+    const all = await readPages(paths, pages);
+    return putAtPace(all, perSecond, async ({ url, ...page }) => {
+      const client = await pool!.connect();
+      try {
+        await transact(client, async (session) => {
+          const contents = Buffer.from(packContents(page));
+          await session.all("add one", "insert into documents (url, contents) values ($1, $2)", [
+            url,
+            contents,
+          ]);
+          session.notify("extract", url);
+        });
+      } finally {
+        client.release();
+      }
+    });
+  },
+  async verify() {
+    return describeVerdicts(await compareWithTwin(asSnapshot(pool!)));
+  },
+  close: () => pool?.end(),
+});

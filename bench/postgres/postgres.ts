@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { runMigrations } from "graphile-worker";
+import { Pool } from "pg";
+import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { Child } from "./child.js";
+import { FlushTimer } from "./flushes.js";
+import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
+import type { FullRun, KillRun, PacedRun } from "./report.js";
+import { schema, settings } from "./schema.js";
+import { inFolder, pause, type Side, secondsSince } from "./side.js";
+import { Usage } from "./usage.js";
+import type { Verdict } from "./verdict.js";
+
+export interface PostgresOptions {
+  readonly workers: number;
+  /** Jobs of each at a time. */
+  readonly concurrency: number;
+  /** How long after a kill it is looked whose jobs nobody works on. */
+  readonly stuckAfterMs: number;
+}
+
+const lookMs = 10;
+
+/** The same web index on PostgreSQL and graphile-worker: a server, a process that loads, and workers. */
+export class PostgresSide implements Side {
+  readonly name = "PostgreSQL";
+  readonly #paths: readonly string[];
+  readonly #options: PostgresOptions;
+
+  constructor(paths: readonly string[], options: PostgresOptions) {
+    this.#paths = paths;
+    this.#options = options;
+  }
+
+  full(): Promise<FullRun> {
+    return withPipeline(this.#options, async ({ server, startWorkers, startLoader, idle }) => {
+      const loader = await startLoader();
+      const workers = await startWorkers(this.#options.workers);
+      const usage = new Usage([loader.pid, ...workers.map(({ child }) => child.pid)]);
+      const serverUsage = new Usage([postmasterOf(server)]);
+      const started = performance.now();
+      const pages = await loader.ask<number>("load", this.#paths);
+      await idle([]);
+      const seconds = secondsSince(started);
+      const [own, served] = [usage.end(), serverUsage.end()];
+      const { wrong, problems } = await loader.ask<Verdict>("verify");
+      return {
+        pages,
+        seconds,
+        cpuSeconds: add(own.cpuSeconds, served.cpuSeconds),
+        serverCpuSeconds: served.cpuSeconds,
+        memoryMiB: add(own.memoryMiB, served.memoryMiB),
+        wrong,
+        problems,
+      };
+    });
+  }
+
+  paced(perSecond: number, pages: number): Promise<PacedRun> {
+    return withPipeline(this.#options, ({ startWorkers, startLoader, idle }) =>
+      inFolder(async (folder) => {
+        const loader = await startLoader();
+        const workers = await startWorkers(this.#options.workers);
+        const flushes = await FlushTimer.file(folder);
+        const load: PacedLoad = { paths: this.#paths, perSecond, pages };
+        const due = await loader.ask<Moment[]>("paced", load);
+        await idle([]);
+        const flushMs = await flushes.stop();
+        const found = await Promise.all(workers.map(({ child }) => child.ask<Moment[]>("found")));
+        const { wrong, problems } = await loader.ask<Verdict>("verify");
+        return { perSecond, ...delaysOf(due, found.flat()), flushMs, wrong, problems };
+      }),
+    );
+  }
+
+  kill(killed: KillRun["killed"], afterMs: number): Promise<KillRun> {
+    return withPipeline(this.#options, async ({ startWorkers, startLoader, idle, stuck, unlock }) => {
+      const one = killed === "one worker";
+      let loader = await startLoader();
+      const workers = await startWorkers(Math.max(2, this.#options.workers));
+      const loading = loader.ask("load", this.#paths).catch((error: unknown) => {
+        if (one) throw error;
+      });
+      await pause(afterMs);
+      const started = performance.now();
+      const victims = one ? workers.slice(0, 1) : workers;
+      await Promise.all(victims.map(({ child }) => child.kill()));
+      if (!one) await loader.kill();
+      await startWorkers(victims.length);
+      if (!one) loader = await startLoader();
+      await loading;
+      if (!one) await loader.ask("load", this.#paths);
+      const dead = victims.flatMap(({ names }) => names);
+      await idle(dead);
+      const seconds = secondsSince(started);
+      await pause(Math.max(0, this.#options.stuckAfterMs - seconds * 1_000));
+      const [stuckJobs, afterSeconds] = [await stuck(dead), secondsSince(started)];
+      const verdict = await loader.ask<Verdict>("verify");
+      const run = { killed, seconds, stuckJobs, afterSeconds, wrong: verdict.wrong };
+      if (stuckJobs === 0) return { ...run, unlocked: undefined, problems: verdict.problems };
+      const unlocking = performance.now();
+      await unlock(dead);
+      await idle([]);
+      const unlockedSeconds = secondsSince(unlocking);
+      const { wrong, problems } = await loader.ask<Verdict>("verify");
+      return { ...run, unlocked: { seconds: unlockedSeconds, wrong }, problems };
+    });
+  }
+}
+
+interface StartedWorker {
+  readonly child: Child;
+  /** Under which it locks jobs. */
+  readonly names: readonly string[];
+}
+
+interface Pipeline {
+  readonly server: PostgresServer;
+  startLoader(): Promise<Child>;
+  startWorkers(count: number): Promise<StartedWorker[]>;
+  /** Waits until there is no job but those that the dead have locked. */
+  idle(dead: readonly string[]): Promise<void>;
+  /** How many jobs these have locked. */
+  stuck(dead: readonly string[]): Promise<number>;
+  unlock(dead: readonly string[]): Promise<void>;
+}
+
+/** Runs something with a new server and processes on it, and ends them. */
+async function withPipeline<T>(
+  { concurrency }: PostgresOptions,
+  use: (pipeline: Pipeline) => Promise<T>,
+): Promise<T> {
+  const server = await startPostgres({ settings });
+  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
+  const all: Child[] = [];
+  const start = (script: string, what: string) => {
+    const child = new Child(new URL(script, import.meta.url), what);
+    all.push(child);
+    return child;
+  };
+  const jobs = async (dead: readonly string[], which: string) => {
+    const query = `select count(*)::int as jobs from graphile_worker._private_jobs where ${which}`;
+    return (await pool.query<{ jobs: number }>({ name: which, text: query, values: [dead] })).rows[0]!.jobs;
+  };
+  try {
+    await runMigrations({ pgPool: pool });
+    await pool.query(schema);
+    const answer = await use({
+      server,
+      async startLoader() {
+        const child = start("./postgres-process.ts", "The loader of PostgreSQL");
+        await child.ask("open", { host: server.host });
+        return child;
+      },
+      startWorkers: (count) =>
+        Promise.all(
+          Array.from({ length: count }, async () => {
+            const child = start("./worker.ts", "A worker of PostgreSQL");
+            return { child, names: await child.ask<string[]>("open", { host: server.host, concurrency }) };
+          }),
+        ),
+      async idle(dead) {
+        while ((await jobs(dead, "locked_by is null or locked_by <> all($1::text[])")) > 0)
+          await pause(lookMs);
+      },
+      stuck: (dead) => jobs(dead, "locked_by = any($1::text[])"),
+      unlock: async (dead) => {
+        await pool.query("select graphile_worker.force_unlock_workers($1::text[])", [dead]);
+      },
+    });
+    await Promise.all(all.map((child) => child.stop()));
+    return answer;
+  } finally {
+    await Promise.all(all.map((child) => child.kill()));
+    await pool.end();
+    await server.stop();
+  }
+}
+
+/** Of the server that is started here. */
+export async function postgresVersion(): Promise<string> {
+  const server = await startPostgres();
+  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 1 });
+  try {
+    const { rows } = await pool.query<{ server_version: string }>("show server_version");
+    return rows[0]!.server_version;
+  } finally {
+    await pool.end();
+    await server.stop();
+  }
+}
+
+function postmasterOf({ host }: PostgresServer): number {
+  return Number(readFileSync(join(host, "data", "postmaster.pid"), "latin1").split("\n")[0]);
+}
+
+function add(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one + other;
+}

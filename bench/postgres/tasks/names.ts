@@ -1,0 +1,13 @@
+/**
+ * The tasks, in the order in which they are preferred: what many pages cause together is done once. A job takes so much off the
+ * list at a time as was fastest. There is no `elect`: a cluster that is locked has its first member looked up at once.
+ */
+export const tasks = {
+  extract: { priority: 0, batch: 16 },
+  invert: { priority: 1, batch: 64 },
+  cluster: { priority: 2, batch: 256 },
+  index: { priority: 3, batch: 64 },
+  merge: { priority: 4, batch: 4 },
+} as const;
+
+export type TaskName = keyof typeof tasks;

@@ -1,0 +1,67 @@
+/** A process in which one crawl is brought into an index, or an index built from it: each time with a heap of its own. */
+import { packContents } from "../../examples/webindex/contents.js";
+import { BatchIndex } from "../../examples/webindex/twin/batch.js";
+import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { WebIndex } from "../../examples/webindex/webindex.js";
+import { serve } from "../postgres/serve.js";
+import { describeVerdicts } from "../postgres/verdict.js";
+import { type CrawlPlan, readCrawl } from "./crawls.js";
+import type { Cost, IndexCost } from "./report.js";
+
+export interface CrawlTask {
+  readonly plan: CrawlPlan;
+  readonly number: number;
+}
+
+export interface IndexTask extends CrawlTask {
+  readonly data: string;
+  /** Every page that there is after the crawl, and not only what it brings. */
+  readonly whole: boolean;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<readonly [T, Cost]> {
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  const answer = await work();
+  const seconds = (performance.now() - started) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return [answer, { seconds, cpuSeconds: (user + system) / 1e6 }];
+}
+
+serve({
+  async describe({ plan, number }: CrawlTask) {
+    const { name, pages } = await readCrawl(plan, number);
+    return { name, pages };
+  },
+  async index({ plan, number, data, whole }: IndexTask): Promise<IndexCost> {
+    const crawl = await readCrawl(plan, number);
+    await using index = await WebIndex.open(data);
+    const [report, cost] = await timed(async () => {
+      const loaded = await index.load(whole ? crawl.whole : crawl.source);
+      await index.settle();
+      return loaded;
+    });
+    const { commits, cellsCommitted: cells, observers } = index.metrics;
+    const runs = Object.values(observers).reduce((all, each) => all + each.runs.committed, 0);
+    await using view = await index.db.snapshot();
+    const { wrong, problems } = describeVerdicts(await compareWithTwin(view), [
+      ...(await index.parked()),
+      ...(await index.db.check()).map((problem) => JSON.stringify(problem)),
+    ]);
+    const { added, changed, unchanged, deleted } = report;
+    return { ...cost, added, changed, unchanged, deleted, runs, commits, cells, wrong, problems };
+  },
+  async rebuild({ plan, number }: CrawlTask): Promise<Cost> {
+    const { whole } = await readCrawl(plan, number);
+    const [, cost] = await timed(async () => {
+      const index = new BatchIndex();
+      for await (const item of whole.items())
+        if (item.kind === "page") index.add(item.url, packContents(item));
+      let rows = 0;
+      for (const table of Object.values(index.build())) for (const _ of table) rows++;
+      return rows;
+    });
+    return cost;
+  },
+  close: () => undefined,
+});

@@ -1,0 +1,136 @@
+/** Pipelines whose work is in observers, over one worker process and several. See `npm run scaling -- --help`. */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { CommanderError } from "commander";
+import { open } from "percolatordb";
+import type { Done } from "./messages.js";
+import { parseOptions, type ScalingOptions } from "./options.js";
+import { Others, untilQuiet } from "./others.js";
+import { type PipelineName, pipelineOf } from "./pipelines.js";
+import {
+  cpuOf,
+  describePipeline,
+  describeRound,
+  figureOf,
+  type PipelineFigure,
+  type Round,
+  type ScalingReport,
+} from "./report.js";
+import { firstPages, sourceAt } from "./source.js";
+import { WorkerProcess } from "./worker-process.js";
+
+const mostWrong = 10;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  const pipelines: PipelineFigure[] = [];
+  for (const name of options.pipelines) {
+    const folder = mkdtempSync(join(options.data ?? tmpdir(), "percolatordb-scaling-"));
+    try {
+      pipelines.push(await measurePipeline(options, name, folder));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  for (const each of pipelines) say(describePipeline(each));
+  if (options.json !== undefined) save(options.json, options, pipelines);
+  const rounds = pipelines.flatMap(({ figures }) => figures.flatMap((figure) => figure.rounds));
+  return rounds.every(({ wrong }) => wrong.length === 0) ? 0 : 1;
+}
+
+function save(path: string, options: ScalingOptions, pipelines: readonly PipelineFigure[]): void {
+  const { pages, functions, concurrency, rounds, source } = options;
+  const report: ScalingReport = {
+    options: { pages, functions, concurrency, rounds, source },
+    cpus: cpus().length,
+    pipelines,
+  };
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);
+}
+
+async function measurePipeline(
+  options: ScalingOptions,
+  name: PipelineName,
+  folder: string,
+): Promise<PipelineFigure> {
+  const loaded = join(folder, "loaded");
+  const pages = await load(options, name, loaded);
+  const rounds: Round[][] = Array.from({ length: options.processes }, () => []);
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const [index, those] of rounds.entries()) {
+      const location = join(folder, "database");
+      cpSync(loaded, location, { recursive: true });
+      const measured = await measure(options, name, location, index + 1);
+      rmSync(location, { recursive: true });
+      those.push(measured);
+      say(describeRound(name, pages, measured));
+    }
+  }
+  const figures = rounds.map((those, index) => figureOf(index + 1, pages, those, rounds[0]!, cpus().length));
+  return { pipeline: name, pages, figures };
+}
+
+/** Loads the pages, and leaves all work on them to be done. Answers how many. */
+async function load(options: ScalingOptions, name: PipelineName, location: string): Promise<number> {
+  const { tables, observers, load } = pipelineOf(name, options.functions);
+  await using db = await open(location, { tables, observers, collectEveryMs: 0 });
+  return await load(db, firstPages(await sourceAt(options.source ?? ""), options.pages));
+}
+
+async function measure(
+  options: ScalingOptions,
+  name: PipelineName,
+  location: string,
+  count: number,
+): Promise<Round> {
+  const { concurrency, functions, source = "", node } = options;
+  const workers = Array.from(
+    { length: count },
+    (_, number) => new WorkerProcess([name, location, number, count, concurrency, functions, source], node),
+  );
+  try {
+    await Promise.all(workers.map(({ ready }) => ready));
+    await untilQuiet(options.wait);
+    const timed = await time(workers);
+    await Promise.all(workers.map((worker) => worker.end()));
+    return { ...timed, wrong: (await wrongIn(options, name, location)).slice(0, mostWrong) };
+  } finally {
+    for (const worker of workers) worker.kill();
+  }
+}
+
+async function time(workers: readonly WorkerProcess[]): Promise<Omit<Round, "wrong">> {
+  const others = new Others();
+  const began = performance.now();
+  const done: readonly Done[] = await Promise.all(workers.map((worker) => worker.work()));
+  const seconds = (performance.now() - began) / 1_000;
+  return {
+    seconds,
+    workers: done.map(({ runs, conflicts, use }) => ({ runs, conflicts, use })),
+    othersShare: others.share(cpuOf(done.map(({ use }) => use))),
+  };
+}
+
+async function wrongIn(
+  options: ScalingOptions,
+  name: PipelineName,
+  location: string,
+): Promise<readonly string[]> {
+  const { tables, observers, wrong } = pipelineOf(name, options.functions);
+  await using db = await open(location, { tables, observers, collectEveryMs: 0 });
+  const found = [...(await wrong(db))];
+  for await (const { observer, row } of db.pending()) found.push(`${observer} is due on ${row}.`);
+  for await (const { observer, row } of db.parked()) found.push(`${observer} was given up on ${row}.`);
+  return found;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : 2;
+}

@@ -1,0 +1,91 @@
+/** A worker of this measurement, its parent's word by its messages: `worker.ts PIPELINE LOCATION NUMBER PROCESSES CONCURRENCY FUNCTIONS SOURCE`. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Database, open, type Worker } from "percolatordb";
+import type { Answer, Order } from "./messages.js";
+import { MinHash, pages, signatureOf } from "./minhash.js";
+import { type PipelineName, pipelineOf } from "./pipelines.js";
+import { firstPages, sourceAt } from "./source.js";
+import { readUsage, usedBetween } from "./usage.js";
+
+/** Before it is timed each process works on so many pages in a database of its own, so that its code is compiled. */
+const warmUpPages = 600;
+
+const [name, location, number, processes, concurrency, functions, source] = process.argv.slice(2) as [
+  PipelineName,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const { tables, observers, load } = pipelineOf(name, Number(functions));
+
+function say(answer: Answer): void {
+  process.send?.(answer);
+}
+
+async function warmUp(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "percolatordb-warm-up-"));
+  try {
+    await using db = await open(folder, { tables, observers, collectEveryMs: 0 });
+    await load(db, firstPages(await sourceAt(source), warmUpPages));
+    if (name === "compute") compute(await readShare(db, 0, 1));
+    else await db.drain();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type PageOf = readonly [url: string, contents: Uint8Array];
+
+async function readShare(db: Database, from: number, of: number): Promise<readonly PageOf[]> {
+  const share: PageOf[] = [];
+  let index = 0;
+  await using view = await db.snapshot();
+  for await (const { row, value } of view.scan(pages.contents))
+    if (index++ % of === from) share.push([row, value]);
+  return share;
+}
+
+function compute(share: readonly PageOf[]): number {
+  const hash = new MinHash(Number(functions));
+  for (const [url, contents] of share) signatureOf(hash, contents, url);
+  return share.length;
+}
+
+await warmUp();
+const db = await open(location, { tables, observers, collectEveryMs: 0 });
+const share = name === "compute" ? await readShare(db, Number(number), Number(processes)) : [];
+let worker: Worker | undefined;
+
+async function work(): Promise<void> {
+  const before = await readUsage(db);
+  let runs: number;
+  if (name === "compute") {
+    runs = compute(share);
+  } else {
+    worker = db.work({ concurrency: Number(concurrency) });
+    await worker.idle();
+    runs = countRuns("committed");
+  }
+  const use = usedBetween(before, await readUsage(db));
+  say({ type: "done", runs, conflicts: countRuns("conflict"), use });
+}
+
+function countRuns(outcome: "committed" | "conflict"): number {
+  return Object.values(db.metrics.observers).reduce((sum, { runs }) => sum + runs[outcome], 0);
+}
+
+async function end(): Promise<void> {
+  await worker?.stop();
+  await db.close();
+  process.send?.({ type: "ended" } satisfies Answer, () => process.disconnect());
+}
+
+// Nobody would end it where its parent is gone.
+process.once("disconnect", () => process.exit());
+process.on("message", (order: Order) => void (order === "go" ? work() : end()));
+say({ type: "ready" });
