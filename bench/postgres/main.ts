@@ -24,7 +24,7 @@ import {
 } from "./report.js";
 import { settings } from "./schema.js";
 import type { Side } from "./side.js";
-import { tasks } from "./tasks/names.js";
+import { batchOf, limitBatches, type TaskName, tasks } from "./tasks/names.js";
 import { Usage } from "./usage.js";
 
 /** The part of a whole run after which processes are killed. */
@@ -46,7 +46,8 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function measure(options: PeerOptions): Promise<PeerReport> {
-  const { sources, workers, concurrency, rounds, quick } = options;
+  const { sources, workers, concurrency, rounds, quick, batch } = options;
+  if (batch !== undefined) limitBatches(batch);
   const stuckAfterMs = quick ? 5_000 : 20_000;
   const percolator = new PercolatorSide(sources);
   const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs });
@@ -123,7 +124,7 @@ async function configurationOf(options: PeerOptions): Promise<Configuration> {
     rounds,
     workers,
     concurrency,
-    batches: Object.fromEntries(Object.entries(tasks).map(([name, { batch }]) => [name, batch])),
+    batches: Object.fromEntries((Object.keys(tasks) as TaskName[]).map((name) => [name, batchOf(name)])),
     settings,
   };
 }

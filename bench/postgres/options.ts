@@ -9,6 +9,8 @@ export interface PeerOptions {
   /** Of PostgreSQL: worker processes, and the jobs of each at a time. */
   readonly workers: number;
   readonly concurrency: number;
+  /** The most changes that a job takes; undefined: by task, as was fastest. */
+  readonly batch: number | undefined;
   readonly quick: boolean;
   readonly json: string | undefined;
 }
@@ -47,6 +49,11 @@ export function parseOptions(args: readonly string[]): PeerOptions {
     )
     .option("--workers <number>", "worker processes of PostgreSQL's side", whole, fastest.workers)
     .option("--concurrency <number>", "jobs of each at a time", whole, fastest.concurrency)
+    .option(
+      "--batch <number>",
+      "the most changes that a job takes; 1: each change is a job (default: by task, as was fastest)",
+      whole,
+    )
     .option("--quick", "one round and less load: rougher figures")
     .option("--json <file>", "where to write the figures")
     .addHelpText("after", examples)
@@ -54,7 +61,7 @@ export function parseOptions(args: readonly string[]): PeerOptions {
   command.parse([...args], { from: "user" });
   const { quick = false, ...given } = command.opts<Partial<PeerOptions> & typeof fastest>();
   const { rounds, seconds } = quick ? sizes.quick : sizes.full;
-  return { rounds, seconds, json: undefined, ...given, quick, sources: command.args };
+  return { rounds, seconds, json: undefined, batch: undefined, ...given, quick, sources: command.args };
 }
 
 function whole(text: string): number {

@@ -1,5 +1,5 @@
 import type { PoolClient, QueryResultRow } from "pg";
-import { type TaskName, tasks } from "./tasks/names.js";
+import { batchOf, type TaskName, tasks } from "./tasks/names.js";
 
 /** A transaction that met another one is begun again at once, so often. */
 const mostAttempts = 50;
@@ -32,7 +32,7 @@ export class Session {
    * Takes the first of what is due for a task off the list, each with its repetitions, in the order of the keys. What another
    * transaction has taken is passed over: it comes back where that one fails, whose job is then still there.
    */
-  async take(task: TaskName, most: number = tasks[task].batch): Promise<string[]> {
+  async take(task: TaskName, most: number = batchOf(task)): Promise<string[]> {
     const rows = await this.all<{ key: string }>(
       "take due",
       `with first as (select key from due where task = $1 order by id limit $2 for update skip locked),
@@ -52,7 +52,7 @@ export class Session {
       due.map(([, key]) => key),
     ]);
     const jobs = [...this.#due].flatMap(([task, { size }]) =>
-      Array.from({ length: Math.ceil(size / tasks[task].batch) }, () => task),
+      Array.from({ length: Math.ceil(size / batchOf(task)) }, () => task),
     );
     await this.all(
       "add jobs",

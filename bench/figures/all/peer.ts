@@ -51,14 +51,26 @@ export const peer: Figure = {
       args: { small: ["--quick"], full: [] },
       minutes: { small: 8, full: 90 },
     },
+    {
+      name: "each",
+      script: "peer",
+      archives: "all",
+      args: { small: ["--quick", "--batch", "1"], full: ["--batch", "1"] },
+      minutes: { small: 10, full: 120 },
+    },
   ],
   draw(results): Drawing {
     const found = results.get("postgres", schema);
     if (found === undefined) return { tables: [], plots: [] };
     const { postgres, graphileWorker } = found.configuration;
     const versions = `${whole(found.pages)} pages; PostgreSQL ${postgres}, graphile-worker ${graphileWorker}.`;
+    const each = results.get("each", schema);
+    const ofEach =
+      each === undefined
+        ? []
+        : ["With each change a job of its own, as observers are run:", sides(each), verdicts(each)];
     return {
-      tables: [versions, sides(found), verdicts(found), kills(found)],
+      tables: [versions, sides(found), verdicts(found), kills(found), ...ofEach],
       plots: [rates(found), delays(found)],
     };
   },

@@ -71,6 +71,17 @@ const wire = (crawl: string) => [
   figure(`${crawl}, share that is sent`, 1 / 3, "of the requests before", 0.5),
 ];
 
+const peerSample = {
+  configuration: { postgres: "15.1", graphileWorker: "0.16.6" },
+  pages: 700,
+  percolator: side(400, 9),
+  postgres: side(60, 90),
+  rebuild: { seconds: 1, pagesPerSecond: 700 },
+  ratio: spread(6.6),
+  floor: 5,
+  ceilingMs: 10,
+};
+
 export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   overhead: {
     lmdb: bench(
@@ -193,16 +204,8 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
   },
   documents: { wire: bench("wire", [], [...wire("first crawl"), ...wire("few changed")]) },
   peer: {
-    postgres: {
-      configuration: { postgres: "15.1", graphileWorker: "0.16.6" },
-      pages: 700,
-      percolator: side(400, 9),
-      postgres: side(60, 90),
-      rebuild: { seconds: 1, pagesPerSecond: 700 },
-      ratio: spread(6.6),
-      floor: 5,
-      ceilingMs: 10,
-    },
+    postgres: peerSample,
+    each: peerSample,
   },
   memory: {
     lmdb: {

@@ -11,3 +11,16 @@ export const tasks = {
 } as const;
 
 export type TaskName = keyof typeof tasks;
+
+/** The processes of a run inherit it. */
+const limitVariable = "PERCOLATORDB_PEER_BATCH";
+
+/** No job takes more from now on, here and in processes that are started: with 1, each change is a job of its own. */
+export function limitBatches(most: number): void {
+  process.env[limitVariable] = String(most);
+}
+
+/** How many changes a job of the task takes at the most. */
+export function batchOf(task: TaskName): number {
+  return Math.min(tasks[task].batch, Number(process.env[limitVariable] ?? Number.POSITIVE_INFINITY));
+}
