@@ -5,8 +5,6 @@ import { type Database, open as openLmdb } from "lmdb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
 import type { RangePage, RowStore } from "../index.js";
-import { databaseOptions } from "./databases.js";
-import { Key } from "./key.js";
 import { flags } from "./layout.js";
 import { openLmdbStore } from "./store.js";
 
@@ -35,17 +33,21 @@ function put(store: RowStore, row: string, value: Uint8Array) {
 
 /** What is used of a closed folder's `meta`, by LMDB alone. */
 interface Meta {
-  put(key: Key, value: Uint8Array): Promise<boolean>;
-  get(key: Key): Uint8Array | undefined;
+  put(key: Buffer, value: Uint8Array): Promise<boolean>;
+  get(key: Buffer): Uint8Array | undefined;
 }
 
 async function withFormat<Result>(
   path: string,
-  use: (meta: Meta, key: Key) => Result,
+  use: (meta: Meta, key: Buffer) => Result,
 ): Promise<Awaited<Result>> {
   const root = openLmdb({ path, noSubdir: false });
-  const meta = root.openDB(databaseOptions.meta as never) as unknown as Meta;
-  const result = await use(meta, new Key().raw(Buffer.from("format")));
+  const meta: Meta = root.openDB<Buffer, Buffer>({
+    name: "meta",
+    encoding: "binary",
+    keyEncoding: "binary",
+  });
+  const result = await use(meta, Buffer.from("format"));
   await root.close();
   return result;
 }
