@@ -1,6 +1,6 @@
 import type { Columns } from "../store/index.js";
 import { rowKey } from "./address.js";
-import type { ReadRange, ReadRecorder } from "./reader.js";
+import type { ReadRange, ReadRecorder } from "./read-recorder.js";
 
 /** One row of which columns were read. */
 export interface ReadRow {

@@ -20,24 +20,11 @@ import type { TransactionContext } from "./context.js";
 import type { Foresight } from "./foresight.js";
 import { LentReader } from "./lent-reader.js";
 import { readCells } from "./raw.js";
+import type { ReadRecorder } from "./read-recorder.js";
 import { asBuffer, decodeWrite, writeForm, writeHeaderBytes } from "./records.js";
 import { type MetLock, metLock, newResolution, type Resolution } from "./resolve.js";
 import { RowsAhead } from "./rows-ahead.js";
 import type { TransactionTrace } from "./trace.js";
-
-/** What a serializable transaction must see unchanged when it commits. */
-export interface ReadRange {
-  readonly table: string;
-  readonly start: Uint8Array | undefined;
-  readonly end: Uint8Array | undefined;
-  readonly columns: Columns;
-}
-
-/** Told of everything that is read, where somebody needs to know. */
-export interface ReadRecorder {
-  row(table: string, row: Uint8Array, columns: Columns): void;
-  range(range: ReadRange): void;
-}
 
 export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;

@@ -3,7 +3,8 @@ import type { BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CommittedCell, CommittedRow } from "./committed.js";
 import type { LentColumn } from "./lent-reader.js";
 import { isSelected, mergeRows } from "./merge.js";
-import type { ReadRange, ReadRecorder, SnapshotReader } from "./reader.js";
+import type { ReadRange, ReadRecorder } from "./read-recorder.js";
+import type { SnapshotReader } from "./reader.js";
 import type { Page } from "./typed-scan.js";
 
 /** `T`: what an item is made to be. */

@@ -2,7 +2,7 @@ import type { CellView, ColumnRange, Columns } from "../store/index.js";
 import { byteString, type CellAddress } from "./address.js";
 import { conflict } from "./conflict.js";
 import type { TransactionContext } from "./context.js";
-import type { ReadRange } from "./reader.js";
+import type { ReadRange } from "./read-recorder.js";
 import type { CommitRequest } from "./request.js";
 
 /** Rows that are read again at the same time. */

@@ -2,10 +2,7 @@ import { compareBytes, successor } from "../bytes.js";
 import { type Databases, type EntryReader, entryReader } from "./databases.js";
 import { encodeCell, longestEncodedKey } from "./key.js";
 import { damagedStore } from "./layout.js";
-import type { ScanBounds } from "./scan.js";
-
-/** After so many entries of other columns, one after the other, the scan looks up the column's next place. */
-const missesBeforeSeek = 6;
+import { entriesBetween, missesBeforeSeek, type ScanBounds } from "./scan.js";
 
 const noBytes = Buffer.alloc(0);
 const plainRow = Buffer.alloc(longestEncodedKey);
@@ -131,11 +128,7 @@ export class ColumnScan implements EntryReader {
   }
 
   #iterate(): Iterator<unknown> {
-    const { low, high } = this.#bounds;
-    const range = this.#reverse
-      ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
-      : { start: low, end: high };
-    return this.#databases.cells.getRange(range)[Symbol.iterator]();
+    return entriesBetween(this.#databases, this.#bounds, this.#reverse);
   }
 
   /** Starts anew at the column's next place after an entry of another one. */

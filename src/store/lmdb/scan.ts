@@ -5,7 +5,7 @@ import { Key, longestEncodedKey, readTimestamp } from "./key.js";
 import { checkEntry, damagedStore, flags, newestEnd, newestStart } from "./layout.js";
 
 /** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
-const missesBeforeSeek = 6;
+export const missesBeforeSeek = 6;
 
 /** Copies of one page share chunks: the first is small, for scans that are soon over. */
 const firstChunkBytes = 4_096;
@@ -16,6 +16,18 @@ const noBytes = Buffer.alloc(0);
 export interface ScanBounds {
   readonly low: Key;
   readonly high: Key;
+}
+
+/** The entries within the bounds, each shown to the `entryReader` of the moment. */
+export function entriesBetween(
+  databases: Databases,
+  { low, high }: ScanBounds,
+  reverse: boolean,
+): Iterator<unknown> {
+  const range = reverse
+    ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+    : { start: low, end: high };
+  return databases.cells.getRange(range)[Symbol.iterator]();
 }
 
 /** Reused by all scans: each runs to its end before the next one begins. */
@@ -142,11 +154,7 @@ export class CellScan implements EntryReader {
   }
 
   #iterate(): Iterator<unknown> {
-    const { low, high } = this.#bounds;
-    const range = this.#reverse
-      ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
-      : { start: low, end: high };
-    return this.#databases.cells.getRange(range)[Symbol.iterator]();
+    return entriesBetween(this.#databases, this.#bounds, this.#reverse);
   }
 
   /** Starts anew at the next place that can be wanted. */
