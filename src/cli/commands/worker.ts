@@ -74,7 +74,7 @@ export function addWorker(program: Command, cli: Cli): void {
     .option("--processes <n>", "processes to share the work (default: this one)", parsedBy(parseCount(1)))
     .option(
       "--concurrency <n>",
-      "runs at the same time, of each process (default: 64)",
+      "runs at the same time, of each process (default: 64; embedded, up to 512 while few conflict)",
       parsedBy(parseCount(1)),
     )
     .option("--observer <name>", "only this observer; can be repeated", collect)
