@@ -1,9 +1,8 @@
 import { ConflictError } from "../errors/index.js";
 import { type CellAddress, showCell, showColumn, showRow } from "./address.js";
 import type { TransactionContext } from "./context.js";
-import { readCells } from "./raw.js";
 import type { CommitRequest } from "./request.js";
-import { metLock, pushesPerTransaction } from "./resolve.js";
+import { type MetLock, metLock, pushesPerTransaction } from "./resolve.js";
 
 /**
  * Finds out who stands in the way of a write, deals with a lock that was left behind, and makes the error that says
@@ -15,11 +14,9 @@ export async function explainConflict(
   cell: CellAddress,
 ): Promise<ConflictError> {
   const { start, signal } = request;
-  const versions = await readCells(context.store, cell, ["lock", "write"], 0, Number.POSITIVE_INFINITY);
-  const lock = versions.find((version) => version.part === "lock" && version.timestamp !== start);
+  const { lock, write } = await newestOf(context, cell, start);
   if (lock !== undefined) {
-    const met = metLock(cell, lock);
-    await context.resolver.resolve(context, met, {
+    await context.resolver.resolve(context, lock, {
       start,
       role: "writer",
       signal,
@@ -27,16 +24,31 @@ export async function explainConflict(
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     });
-    return conflict(request, cell, met.start, `holds a lock on it since ${met.start}`);
+    return conflict(request, cell, lock.start, `holds a lock on it since ${lock.start}`);
   }
-  const write = versions.find((version) => version.part === "write" && version.timestamp > start);
-  const winner = write?.timestamp;
+  const winner = write !== undefined && write > start ? write : undefined;
   return conflict(
     request,
     cell,
     winner,
     winner === undefined ? "stood in its way" : `committed at ${winner}`,
   );
+}
+
+/** Another's lock on a cell, and when it was last committed: what is older is not looked at, there may be much of it. */
+async function newestOf(
+  context: TransactionContext,
+  { table, row, column }: CellAddress,
+  start: number,
+): Promise<{ readonly lock: MetLock | undefined; readonly write: number | undefined }> {
+  const read = { table, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
+  const answer = context.store.readRow(read);
+  const [found] = (answer instanceof Promise ? await answer : answer).cells;
+  const isOther = found?.lock !== undefined && found.lock.timestamp !== start;
+  return {
+    lock: isOther ? metLock({ table, row, column }, found.lock) : undefined,
+    write: found?.write?.timestamp,
+  };
 }
 
 /** Where errors were met, by bytes; their own fields are words. */
