@@ -248,7 +248,7 @@ export class Registry implements Schemas, Notifications {
   }
 
   /** A transaction on the system's own cells. */
-  systemTransaction(label: string, signal?: AbortSignal): Promise<CoreTransaction> {
+  async systemTransaction(label: string, signal?: AbortSignal): Promise<CoreTransaction> {
     return CoreTransaction.begin(this.context, { system: true, label, signal });
   }
 

@@ -56,8 +56,9 @@ export class WriteBuffer {
     this.#grow(writeBytes(write) - (before === undefined ? 0 : writeBytes(before)));
     this.#sorted = undefined;
     this.#sortedByTable = undefined;
-    this.#writes ??= [];
-    if (before === undefined) this.#add(this.#writes, write);
+    // A list made with what it holds is smaller than one that grows to it.
+    if (this.#writes === undefined) this.#writes = [write];
+    else if (before === undefined) this.#add(this.#writes, write);
     else this.#writes[place] = write;
   }
 

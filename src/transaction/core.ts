@@ -38,6 +38,9 @@ export interface CoreOptions {
 
 type State = "open" | "committing" | "committed" | "failed" | "rolled back" | "fenced";
 
+const noOptions: CoreOptions = Object.freeze({});
+const nothing: readonly never[] = Object.freeze([]);
+
 /** A transaction on bytes: what the typed one, the observers and the registry are made of. */
 export class CoreTransaction {
   readonly startTimestamp: number;
@@ -47,9 +50,10 @@ export class CoreTransaction {
   readonly #options: CoreOptions;
   readonly #reads: ReadSet | undefined;
   readonly #unregister: () => void;
-  readonly #afterCommit: ((commitTimestamp: number) => void)[] = [];
-  readonly #extras: RowMutation[] = [];
-  readonly #hints: Hint[] = [];
+  /** Most transactions have none of these three. */
+  #afterCommit: ((commitTimestamp: number) => void)[] | undefined;
+  #extras: RowMutation[] | undefined;
+  #hints: Hint[] | undefined;
   readonly #begunAt: number;
   /** Made where somebody listens. */
   readonly #trace: TransactionTrace | undefined;
@@ -69,19 +73,11 @@ export class CoreTransaction {
     this.startTimestamp = start;
     this.#begunAt = context.environment.monotonic();
     this.#options = options;
-    this.#unregister = () => {
-      unregister();
-      options.onEnd?.();
-    };
+    this.#unregister = unregister;
     this.#reads = options.isolation === "serializable" ? new ReadSet() : undefined;
     const isHeard = options.system !== true && context.events.heard("transaction");
     this.#trace = isHeard ? new TransactionTrace(context.environment, this.#begunAt) : undefined;
-    const readerOptions: ReaderOptions = {
-      signal: options.signal,
-      recorder: this.#reads,
-      trace: this.#trace,
-    };
-    this.reader = new SnapshotReader(context, start, readerOptions);
+    this.reader = new SnapshotReader(context, start, this.#readerOptions());
     this.buffer = new WriteBuffer(context.settings.transactionBytes);
   }
 
@@ -89,13 +85,29 @@ export class CoreTransaction {
    * Takes a start timestamp. One-phase: the store's counter, which the reads of this moment contain whole. Two-phase:
    * one of its own from the oracle; until it is known, the transaction is registered at a floor below it.
    */
-  static async begin(context: TransactionContext, options: CoreOptions = {}): Promise<CoreTransaction> {
+  static begin(context: TransactionContext, options: CoreOptions = noOptions): MaybePromise<CoreTransaction> {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
-    const latest = context.oracle.latest();
-    const floor = typeof latest === "number" ? latest : await latest;
-    if (context.settings.commit === "one-phase") {
-      return new CoreTransaction(context, floor, context.active.register(floor), options);
-    }
+    const floor = context.oracle.latest();
+    if (floor instanceof Promise)
+      return floor.then((known) => CoreTransaction.#beginAbove(context, known, options));
+    return CoreTransaction.#beginAbove(context, floor, options);
+  }
+
+  static #beginAbove(
+    context: TransactionContext,
+    floor: number,
+    options: CoreOptions,
+  ): MaybePromise<CoreTransaction> {
+    return context.settings.commit === "one-phase"
+      ? new CoreTransaction(context, floor, context.active.register(floor), options)
+      : CoreTransaction.#beginTwoPhase(context, floor, options);
+  }
+
+  static async #beginTwoPhase(
+    context: TransactionContext,
+    floor: number,
+    options: CoreOptions,
+  ): Promise<CoreTransaction> {
     const unregisterFloor = context.active.register(floor);
     try {
       const start = await context.oracle.next({ signal: options.signal });
@@ -103,6 +115,20 @@ export class CoreTransaction {
     } finally {
       unregisterFloor();
     }
+  }
+
+  #readerOptions(): ReaderOptions | undefined {
+    const { signal } = this.#options;
+    const recorder = this.#reads;
+    const trace = this.#trace;
+    const isPlain = signal === undefined && recorder === undefined && trace === undefined;
+    return isPlain ? undefined : { signal, recorder, trace };
+  }
+
+  /** It reads no more, however it ended. */
+  #end(): void {
+    this.#unregister();
+    this.#options.onEnd?.();
   }
 
   /** What was read, under `serializable`. */
@@ -166,18 +192,21 @@ export class CoreTransaction {
   alsoMutate(mutation: RowMutation): void {
     this.assertOpen();
     if (!this.commitsInOneBatch) throw new InternalError("Only a one-phase commit has a batch to add to.");
+    this.#extras ??= [];
     this.#extras.push(mutation);
   }
 
   /** Writes a hint with the commit, at its commit timestamp: one observer is to look at a cell again. */
   addHint(hint: Hint): void {
     this.assertOpen();
+    this.#hints ??= [];
     this.#hints.push(hint);
   }
 
   /** Calls `run` after the commit point, once, with the commit timestamp (the start where nothing was written). */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.assertOpen();
+    this.#afterCommit ??= [];
     this.#afterCommit.push(run);
   }
 
@@ -203,13 +232,13 @@ export class CoreTransaction {
       this.#report(error);
       throw error;
     } finally {
-      this.#unregister();
+      this.#end();
       this.buffer.clear();
     }
   }
 
   #commitBuffered(): MaybePromise<CommitOutcome> {
-    if (this.buffer.isEmpty && this.#extras.length === 0 && this.#hints.length === 0) {
+    if (this.buffer.isEmpty && this.#extras === undefined && this.#hints === undefined) {
       return { commitTimestamp: undefined, hints: [] };
     }
     const request: CommitRequest = {
@@ -219,8 +248,8 @@ export class CoreTransaction {
       primary: this.#primary,
       reads: this.#reads,
       system: this.#options.system ?? false,
-      extras: this.#extras,
-      hints: this.#hints,
+      extras: this.#extras ?? nothing,
+      hints: this.#hints ?? nothing,
       label: this.#options.label,
       signal: this.#options.signal,
     };
@@ -274,6 +303,7 @@ export class CoreTransaction {
     }
     this.#trace?.keepHints(outcome.hints);
     this.#tellTransaction("committed");
+    if (this.#afterCommit === undefined) return;
     for (const run of this.#afterCommit) {
       try {
         run(outcome.commitTimestamp ?? startTimestamp);
@@ -346,7 +376,7 @@ export class CoreTransaction {
     if (this.#state !== "open") return;
     this.#state = "rolled back";
     this.#trace?.keepWrites(this.buffer);
-    this.#unregister();
+    this.#end();
     this.buffer.clear();
     this.#reportRollback();
   }

@@ -17,6 +17,7 @@ import type { CommitOutcome } from "./outcome.js";
 import type { ReadRow } from "./read-set.js";
 import { encodeWrite } from "./records.js";
 import type { CommitRequest } from "./request.js";
+import { noHooks } from "./steps.js";
 
 /** How often a commit is offered again because the registry had changed meanwhile. */
 const mostRegistryChanges = 100;
@@ -36,25 +37,48 @@ interface Built {
  * Commits in one atomic batch of the store: guards, write records and hints together, at a commit timestamp that the
  * store takes from its counter in the same step (PROTOCOL section 3, "one-phase commit"). No lock is ever written.
  */
-export async function commitOnePhase(
+export function commitOnePhase(
   context: TransactionContext,
   atomic: AtomicStore,
   request: CommitRequest,
 ): Promise<CommitOutcome> {
-  const current = request.system ? undefined : context.notifications.current();
-  let view = current instanceof Promise ? await current : current;
-  for (let attempt = 0; attempt < mostRegistryChanges; attempt++) {
-    const built = buildBatch(context, request, view);
-    const info = { startTimestamp: request.start, label: request.label };
-    const answer = await context.hooks.step("one-phase-commit", info, () => atomic.commit(built.batch));
-    if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
-    if (answer.answer === "unknown") throw outcomeUnknown(request);
-    if (!isRow(answer) || answer.row !== built.registryRow)
-      throw await refusal(context, request, built, answer);
-    view = await context.notifications.fresh();
+  const view = request.system ? undefined : context.notifications.current();
+  if (view instanceof Promise) return view.then((known) => offer(context, atomic, request, known, 1));
+  return offer(context, atomic, request, view, 1);
+}
+
+/** Offers the batch to the store as the registry was when last seen. Small: thousands may wait here for one flush. */
+async function offer(
+  context: TransactionContext,
+  atomic: AtomicStore,
+  request: CommitRequest,
+  view: ObservedColumns | undefined,
+  attempt: number,
+): Promise<CommitOutcome> {
+  const built = buildBatch(context, request, view);
+  const answer = await send(context, atomic, request, built.batch);
+  if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
+  if (answer.answer === "unknown") throw outcomeUnknown(request);
+  if (!isRow(answer) || answer.row !== built.registryRow) {
+    throw await refusal(context, request, built, answer);
   }
-  throw new StoreError(
-    `The registry of observers changed ${mostRegistryChanges} times while the transaction at ${request.start} was to ` +
+  if (attempt === mostRegistryChanges) throw registryNeverStill(request);
+  return offer(context, atomic, request, await context.notifications.fresh(), attempt + 1);
+}
+
+function send(
+  context: TransactionContext,
+  atomic: AtomicStore,
+  { start, label }: CommitRequest,
+  batch: AtomicBatch,
+): Promise<BatchAnswer> {
+  if (context.hooks === noHooks) return atomic.commit(batch);
+  return context.hooks.step("one-phase-commit", { startTimestamp: start, label }, () => atomic.commit(batch));
+}
+
+function registryNeverStill({ start }: CommitRequest): StoreError {
+  return new StoreError(
+    `The registry of observers changed ${mostRegistryChanges} times while the transaction at ${start} was to ` +
       "be committed. Nothing was written.",
   );
 }
@@ -113,21 +137,17 @@ function buildBatch(
   view: ObservedColumns | undefined,
 ): Built {
   const rows = new RowBuilder(context.store.capabilities.mutationCells);
-  const hints: Hint[] = [...request.hints];
-  for (const write of request.writes) {
-    const guards = onePhaseGuards(write.column, request.start);
-    const value = encodeWrite({
-      start: request.start,
-      kind: write.value === undefined ? "delete" : "put",
-      onePhase: true,
-      value: write.value,
-    });
-    rows.add(write, guards, [
-      { type: "put", column: write.column, part: "write", timestamp: commitTimestamp, value },
-    ]);
-    if (view?.observed(write.table, write.column)) hints.push(...view.hints(write));
+  const { writes, start } = request;
+  // By index: this is done for every commit, and an iterator allocates with each step.
+  for (let i = 0; i < writes.length; i++) {
+    const write = writes[i]!;
+    const { column, value } = write;
+    const kind = value === undefined ? "delete" : "put";
+    const record = encodeWrite({ start, kind, onePhase: true, value });
+    const put: Mutation = { type: "put", column, part: "write", timestamp: commitTimestamp, value: record };
+    rows.add(write, onePhaseGuards(column, start), [put]);
   }
-  for (const signal of request.signals) hints.push(...(view?.hints(signal) ?? []));
+  const hints = hintsOf(request, view);
   for (const hint of hints) rows.add(hint.address, [], renewHint(hint.address.column));
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
@@ -136,6 +156,23 @@ function buildBatch(
   const registryRow = view === undefined ? -1 : rows.append(view.guards);
   const ranges = reads === undefined ? undefined : rangeGuards(request);
   return { batch: { rows: rows.built, ranges }, hints, safepointRow, registryRow };
+}
+
+function hintsOf(request: CommitRequest, view: ObservedColumns | undefined): readonly Hint[] {
+  const { hints, writes, signals } = request;
+  if (view === undefined) return hints;
+  let found: Hint[] | undefined;
+  for (let i = 0; i < writes.length; i++) {
+    const write = writes[i]!;
+    if (!view.observed(write.table, write.column)) continue;
+    found ??= [...hints];
+    found.push(...view.hints(write));
+  }
+  for (let i = 0; i < signals.length; i++) {
+    found ??= [...hints];
+    found.push(...view.hints(signals[i]!));
+  }
+  return found ?? hints;
 }
 
 /**

@@ -29,36 +29,58 @@ export interface TransactOptions extends TransactionOptions {
 }
 
 const defaultRetries = 100;
+const noOptions: TransactOptions = Object.freeze({});
 const retrying = { initialMs: 1, maximumMs: 200 };
 
 /**
  * Runs `run` in a transaction and commits it; runs it again with a new start timestamp where it conflicts. What it
  * did to anything but the transaction must bear being done again.
  */
-export async function transact<T>(
+export function transact<T>(
   context: TransactionContext,
   run: (tx: Transaction) => T | Promise<T>,
-  options: TransactOptions = {},
+  options: TransactOptions = noOptions,
 ): Promise<T> {
   const retries = checkRetries(options.retries);
-  const name = options.label === undefined ? "The transaction" : `The transaction "${options.label}"`;
-  const limit = deadline(context.environment, options.signal, checkTimeout(options.timeoutMs), name);
-  const limited = limit.signal === options.signal ? options : { ...options, signal: limit.signal };
-  try {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await runOnce(context, run, limited);
-      } catch (error) {
-        // An abort says that nothing was written; this is the one error after which that is not known.
-        if (error instanceof CommitOutcomeUnknownError) throw error;
-        if (limit.signal?.aborted) throw abortError(limit.signal, name);
-        if (!(error instanceof PercolatorError && error.retryable) || attempt > retries) throw error;
-        await pause(context, attempt, limit.signal, name);
-      }
-    }
-  } finally {
-    limit.end();
+  const timeoutMs = checkTimeout(options.timeoutMs);
+  // Most have neither, and do not conflict: nothing is made for what they do not need, thousands may be under way.
+  if (options.signal === undefined && timeoutMs === undefined) {
+    return runOnce(context, run, options).catch((error: unknown) =>
+      runAgain(context, run, options, retries, error),
+    );
   }
+  const limit = deadline(context.environment, options.signal, timeoutMs, nameOf(options));
+  const limited = limit.signal === options.signal ? options : { ...options, signal: limit.signal };
+  return runOnce(context, run, limited)
+    .catch((error: unknown) => runAgain(context, run, limited, retries, error))
+    .finally(limit.end);
+}
+
+/** Goes on after an attempt that failed: runs it again for as long as that may help. */
+async function runAgain<T>(
+  context: TransactionContext,
+  run: (tx: Transaction) => T | Promise<T>,
+  options: TransactionOptions,
+  retries: number,
+  failure: unknown,
+): Promise<T> {
+  let error = failure;
+  for (let attempt = 1; ; attempt++) {
+    // An abort says that nothing was written; this is the one error after which that is not known.
+    if (error instanceof CommitOutcomeUnknownError) throw error;
+    if (options.signal?.aborted) throw abortError(options.signal, nameOf(options));
+    if (!(error instanceof PercolatorError && error.retryable) || attempt > retries) throw error;
+    await pause(context, attempt, options);
+    try {
+      return await runOnce(context, run, options);
+    } catch (thrown) {
+      error = thrown;
+    }
+  }
+}
+
+function nameOf({ label }: TransactionOptions): string {
+  return label === undefined ? "The transaction" : `The transaction "${label}"`;
 }
 
 async function runOnce<T>(
@@ -66,10 +88,12 @@ async function runOnce<T>(
   run: (tx: Transaction) => T | Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  const core = await CoreTransaction.begin(context, options);
+  const begun = CoreTransaction.begin(context, options);
+  const core = begun instanceof Promise ? await begun : begun;
   const tx = new Transaction(core);
   try {
-    const result = await unlessAborted(run(tx), options.signal, core);
+    const { signal } = options;
+    const result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));
     await tx.commit();
     return result;
   } finally {
@@ -78,12 +102,7 @@ async function runOnce<T>(
 }
 
 /** Waits for the user's function, but no longer than the deadline; the transaction is then fenced. */
-function unlessAborted<T>(
-  result: T | Promise<T>,
-  signal: AbortSignal | undefined,
-  core: CoreTransaction,
-): Promise<T> {
-  if (signal === undefined) return Promise.resolve(result);
+function unlessAborted<T>(result: T | Promise<T>, signal: AbortSignal, core: CoreTransaction): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = () => {
       const error = abortError(signal, `The transaction that started at ${core.startTimestamp}`);
@@ -99,15 +118,14 @@ function unlessAborted<T>(
 }
 
 async function pause(
-  context: TransactionContext,
+  { environment }: TransactionContext,
   attempt: number,
-  signal: AbortSignal | undefined,
-  name: string,
+  options: TransactionOptions,
 ): Promise<void> {
   try {
-    await sleep(context.environment, backoffDelay(context.environment, retrying, attempt), signal);
+    await sleep(environment, backoffDelay(environment, retrying, attempt), options.signal);
   } catch {
-    throw abortError(signal!, name);
+    throw abortError(options.signal!, nameOf(options));
   }
 }
 

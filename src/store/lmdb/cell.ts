@@ -70,7 +70,8 @@ export class CellEdit {
     this.#newest = readTimestamp(entry, 1);
     if (this.#is(flags.far)) return;
     const start = newestStart(this.#flags);
-    const copy = Buffer.from(entry.subarray(start, entry.length));
+    const copy = Buffer.allocUnsafe(entry.length - start);
+    entry.copy(copy, 0, start, entry.length);
     const end = newestEnd(entry, entry.length) - start;
     if (end === copy.length) {
       this.#bytes = copy;

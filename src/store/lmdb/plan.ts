@@ -16,6 +16,8 @@ import { rangeHolds } from "./range-guard.js";
 /** From so many cells on they are found by a map, and by comparing before. */
 const fewCells = 16;
 
+const none: readonly never[] = Object.freeze([]);
+
 /**
  * The cells that one request reads and changes. Guards and mutations of one column, wherever they stand in the
  * request, share one read and one put.
@@ -23,7 +25,7 @@ const fewCells = 16;
 export class Plan {
   readonly #databases: Databases;
   readonly #memo: GuardMemo;
-  readonly #cells: CellEdit[] = [];
+  #cells: readonly CellEdit[] = none;
   #index: Map<string, CellEdit> | undefined;
 
   constructor(databases: Databases, memo: GuardMemo) {
@@ -54,7 +56,8 @@ export class Plan {
       const guard = this.failedGuard(batch.rows[row]!, commit);
       if (guard >= 0) return { answer: "rejected", row, guard };
     }
-    const ranges: readonly RangeGuard[] = batch.ranges ?? [];
+    const ranges: readonly RangeGuard[] = batch.ranges ?? none;
+    if (ranges.length === 0) return undefined;
     const range = ranges.findIndex((each) => !rangeHolds(this.#databases, each));
     return range < 0 ? undefined : { answer: "rejected", range };
   }
@@ -63,7 +66,8 @@ export class Plan {
   change({ table, row, mutations }: RowMutation, commit: number): void {
     if (mutations.length === 0) return;
     if (GuardMemo.covers(table)) this.#memo.forget(table, row);
-    for (const mutation of mutations) {
+    for (let i = 0; i < mutations.length; i++) {
+      const mutation = mutations[i]!;
       const cell = this.#cell(table, row, mutation.column);
       if (mutation.type === "put") {
         const timestamp = mutation.timestamp === commitTimestamp ? commit : mutation.timestamp;
@@ -77,7 +81,8 @@ export class Plan {
   /** Writes all changed cells to LMDB. Whether it wrote any. */
   write(): boolean {
     let wrote = false;
-    for (const cell of this.#cells) wrote = cell.write() || wrote;
+    const cells = this.#cells;
+    for (let i = 0; i < cells.length; i++) wrote = cells[i]!.write() || wrote;
     return wrote;
   }
 
@@ -99,8 +104,13 @@ export class Plan {
       if (equalBytes(cell.column, column) && equalBytes(cell.row, row) && equalBytes(cell.prefix, prefix))
         return cell;
     }
-    const cell = new CellEdit(this.#databases, prefix, row, column);
-    this.#cells.push(cell);
+    return this.#add(new CellEdit(this.#databases, prefix, row, column));
+  }
+
+  /** A list made with what it holds is smaller than one that grows to it: most requests change one cell. */
+  #add(cell: CellEdit): CellEdit {
+    if (this.#cells === none) this.#cells = [cell];
+    else (this.#cells as CellEdit[]).push(cell);
     return cell;
   }
 
@@ -109,8 +119,7 @@ export class Plan {
     const id = identity(prefix, row, column);
     let cell = this.#index.get(id);
     if (cell === undefined) {
-      cell = new CellEdit(this.#databases, prefix, row, column);
-      this.#cells.push(cell);
+      cell = this.#add(new CellEdit(this.#databases, prefix, row, column));
       this.#index.set(id, cell);
     }
     return cell;

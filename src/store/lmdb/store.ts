@@ -236,10 +236,14 @@ class LmdbStore implements RowStore {
     };
   }
 
-  async #commit(batch: AtomicBatch, options: StoreRequestOptions | undefined): Promise<BatchAnswer> {
-    this.#writing("commit a batch", options);
-    checkBatch(batch, mutationCells);
-    return (await this.#ask({ type: "commit", batch }, options)) as BatchAnswer;
+  #commit(batch: AtomicBatch, options: StoreRequestOptions | undefined): Promise<BatchAnswer> {
+    try {
+      this.#writing("commit a batch", options);
+      checkBatch(batch, mutationCells);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#ask({ type: "commit", batch }, options) as Promise<BatchAnswer>;
   }
 
   #ask(task: Task, options: StoreRequestOptions | undefined): Promise<Answer> {

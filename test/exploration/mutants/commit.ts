@@ -161,9 +161,9 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/transaction/transact.ts",
-        find: "    const result = await unlessAborted(run(tx), options.signal, core);\n",
+        find: "    const result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));\n",
         replace:
-          "    let result;\n    if (run.kept !== undefined) for (const write of run.kept) core.write(write);\n    else result = await unlessAborted(run(tx), options.signal, core);\n    run.kept = [...core.buffer.all()];\n",
+          "    let result;\n    if (run.kept !== undefined) for (const write of run.kept) core.write(write);\n    else result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));\n    run.kept = [...core.buffer.all()];\n",
       },
     ],
     killedBy: "twoIncrements",
