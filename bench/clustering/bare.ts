@@ -6,9 +6,13 @@ const atOnce = 256;
 const putsAtOnce = 50_000;
 const crawled = 20_000;
 
+const isMember = Buffer.from([1]);
+const wasMember = Buffer.from([0]);
+
 /**
- * What LMDB itself allows: documents that are crawled again, and taken in and out of clusters by gets and puts alone, without transactions,
- * versions or notifications, so many at a time, each answered once it is flushed. Documents a second. In a folder of its own.
+ * What LMDB itself allows: documents that are crawled again, and taken in and out of clusters by a get and puts alone, an entry for each
+ * member, without transactions, versions or notifications, so many at a time, each answered once it is flushed. Documents a second. In a
+ * folder of its own.
  */
 export async function measureBare(repository: Repository, folder: string): Promise<number> {
   const raw = new RawDatabase(join(folder, "bare"));
@@ -18,11 +22,15 @@ export async function measureBare(repository: Repository, folder: string): Promi
     repository.url(index),
     joined(repository.keys(index, 0)),
   ]);
-  load(raw, documents, all);
   load(
     raw,
-    clusters,
-    [...clustersOf(all)].map(([key, members]): readonly [string, string] => [key, joined(members)]),
+    all.map(([url, keys]) => ({ table: documents, key: Buffer.from(url), value: Buffer.from(keys) })),
+  );
+  load(
+    raw,
+    [...clustersOf(all)].flatMap(([cluster, members]) =>
+      members.map((url) => ({ table: clusters, key: memberKey(cluster, url), value: isMember })),
+    ),
   );
   const groups = new RawGroups(raw, "full");
   const count = Math.min(crawled, repository.size);
@@ -36,16 +44,13 @@ export async function measureBare(repository: Repository, folder: string): Promi
   const putsOf = (index: number): readonly RawPut[] => {
     const url = repository.url(index);
     const value = joined(repository.keys(index, 1));
-    const before = new Set(split(documents.strings.get(Buffer.from(url))));
-    const now = new Set(split(value));
+    const before = split(documents.strings.get(Buffer.from(url)));
+    const now = split(value);
     const puts: RawPut[] = [{ table: documents, key: Buffer.from(url), value: Buffer.from(value) }];
-    for (const key of new Set([...before, ...now])) {
-      if (before.has(key) && now.has(key)) continue;
-      const members = new Set(split(clusters.strings.get(Buffer.from(key))));
-      if (now.has(key)) members.add(url);
-      else members.delete(url);
-      puts.push({ table: clusters, key: Buffer.from(key), value: Buffer.from(joined([...members].sort())) });
-    }
+    const put = (cluster: string, member: Buffer) =>
+      puts.push({ table: clusters, key: memberKey(cluster, url), value: member });
+    for (const cluster of before) if (!now.includes(cluster)) put(cluster, wasMember);
+    for (const cluster of now) if (!before.includes(cluster)) put(cluster, isMember);
     return puts;
   };
   const began = performance.now();
@@ -55,13 +60,11 @@ export async function measureBare(repository: Repository, folder: string): Promi
   return perSecond;
 }
 
-function load(
-  raw: RawDatabase,
-  table: ReturnType<RawDatabase["table"]>,
-  entries: readonly (readonly [string, string])[],
-): void {
-  for (let first = 0; first < entries.length; first += putsAtOnce) {
-    const some = entries.slice(first, first + putsAtOnce);
-    raw.load(some.map(([key, value]) => ({ table, key: Buffer.from(key), value: Buffer.from(value) })));
-  }
+function memberKey(cluster: string, url: string): Buffer {
+  return Buffer.from(`${cluster}\0${url}`);
+}
+
+function load(raw: RawDatabase, puts: readonly RawPut[]): void {
+  for (let first = 0; first < puts.length; first += putsAtOnce)
+    raw.load(puts.slice(first, first + putsAtOnce));
 }

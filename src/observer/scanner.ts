@@ -18,8 +18,8 @@ import type { TaskBoard } from "./task-board.js";
 export interface ScannerOptions {
   readonly store: RowStore;
   readonly environment: Environment;
-  readonly sessions: Sessions;
-  readonly shares: Shares;
+  readonly sessions: Pick<Sessions, "session" | "isLive">;
+  readonly shares: Pick<Shares, "owns" | "ownsAll">;
   readonly board: TaskBoard;
   readonly observer: Observer;
   /** Whose scanner this is: it jumps where another's claims begin. */

@@ -52,7 +52,7 @@ export const clustering: Figure = {
       name: "lmdb",
       script: "clustering",
       args: {
-        small: ["--documents", "10000,100000", "--rates", "0.1,1,10,40,100", "--seconds", "5"],
+        small: ["--documents", "10000,100000", "--rates", "0.1,1,10,20,40,60", "--seconds", "5"],
         full: [
           "--documents",
           "10000,100000,1000000",
