@@ -2,6 +2,7 @@ import { backoffDelay, sleep, type Timer } from "../environment/index.js";
 import { throwIfAborted } from "../errors/index.js";
 import { GiveUp } from "./change.js";
 import { ClaimingScanner } from "./claiming-scanner.js";
+import { type CommitWatch, watchCommits } from "./commit-watch.js";
 import { StoppedError } from "./failure.js";
 import type { IdleOptions } from "./idle.js";
 import type { Observer } from "./observer.js";
@@ -34,6 +35,7 @@ export class Worker {
   readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
+  #watch: CommitWatch | undefined;
   readonly #served = new Map<string, number>();
   #started: Promise<void> = Promise.resolve();
   #isReady = false;
@@ -84,6 +86,7 @@ export class Worker {
         await this.#pool.announce();
         await this.#pool.sessions.settleDoubts(this.#stopping.signal);
         this.#isReady = true;
+        this.#watch = this.#watchOthers();
         this.#scanLoop.wake();
         this.pump();
         return;
@@ -94,6 +97,16 @@ export class Worker {
         await sleep(environment, waitMs, this.#stopping.signal).catch(() => undefined);
       }
     }
+  }
+
+  /** Its own commits wake it at once; those of other processes soon. */
+  #watchOthers(): CommitWatch | undefined {
+    const { store, environment } = this.#pool.registry.context;
+    return watchCommits(store, {
+      environment,
+      isQuiet: () => this.#pool.running === 0,
+      onMoved: () => this.#scanLoop.wake(),
+    });
   }
 
   /** Begins as many runs as may be. @internal */
@@ -183,6 +196,7 @@ export class Worker {
     this.#pool.leave(this);
     await this.#scanLoop.stop();
     await this.#started;
+    this.#watch?.stop();
     while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
     await this.#pool.announce();
   }
