@@ -21,7 +21,7 @@ export function describeReport(report: PeerReport): string {
     `  the rebuild beside PostgreSQL: ${(rebuild.pagesPerSecond / postgres.pagesPerSecond.median).toFixed(2)} times the pages`,
     `  percolatordb beside PostgreSQL: ${spread(ratio, 2)} times the pages (${floor} wanted: ${ratio.median >= floor ? "reached" : "NOT reached"})`,
     ...(processorRatio === undefined ? [] : [`  by processor time: ${spread(processorRatio, 2)} times`]),
-    "delay from a page that is due until the commit of the run that wrote its postings, at half of its own full speed",
+    "delay from a page that is due until the commit of the run by which it can be found, at half of its own full speed",
     `  percolatordb ${describeDelay(percolator)} (${ceilingMs} ms at the most: ${percolator.beyondFlushesMs <= ceilingMs ? "kept" : "NOT kept"})`,
     `  PostgreSQL   ${describeDelay(postgres)}`,
     "the same at a tenth of its full speed",
@@ -37,10 +37,11 @@ export function describeReport(report: PeerReport): string {
 function describeConfiguration(configuration: Configuration): string {
   const { node, postgres, graphileWorker, system, cpu, cpus, memoryGiB, workers, concurrency } =
     configuration;
-  const { settings, batches, rounds, sources } = configuration;
+  const { settings, batches, rounds, sources, processes } = configuration;
   return [
     `node ${node}, PostgreSQL ${postgres}, graphile-worker ${graphileWorker}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB`,
     `sources: ${sources.length === 0 ? "the documentation in node_modules" : sources.join(", ")}; ${rounds} rounds`,
+    `percolatordb: at full speed ${processes} processes, of which one also loads; else one`,
     `PostgreSQL: ${workers} workers with ${concurrency} jobs each at a time; changes of a job, by task: ${Object.entries(
       batches,
     )

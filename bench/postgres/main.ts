@@ -46,10 +46,10 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function measure(options: PeerOptions): Promise<PeerReport> {
-  const { sources, workers, concurrency, rounds, quick, batch } = options;
+  const { sources, processes, workers, concurrency, rounds, quick, batch } = options;
   if (batch !== undefined) limitBatches(batch);
   const stuckAfterMs = quick ? 5_000 : 20_000;
-  const percolator = new PercolatorSide(sources);
+  const percolator = new PercolatorSide(sources, processes);
   const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs });
   const ours: FullRun[] = [];
   const theirs: FullRun[] = [];
@@ -109,7 +109,7 @@ async function rebuild(sources: readonly string[]): Promise<PeerReport["rebuild"
 }
 
 async function configurationOf(options: PeerOptions): Promise<Configuration> {
-  const { sources, rounds, workers, concurrency } = options;
+  const { sources, rounds, processes, workers, concurrency } = options;
   const graphile = new URL("../package.json", import.meta.resolve("graphile-worker"));
   return {
     date: new Date().toISOString(),
@@ -122,6 +122,7 @@ async function configurationOf(options: PeerOptions): Promise<Configuration> {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     sources: sources.map((path) => basename(path)),
     rounds,
+    processes,
     workers,
     concurrency,
     batches: Object.fromEntries((Object.keys(tasks) as TaskName[]).map((name) => [name, batchOf(name)])),

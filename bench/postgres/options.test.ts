@@ -21,6 +21,7 @@ test("has defaults for everything", () => {
     sources: [],
     rounds: 5,
     seconds: 20,
+    processes: 2,
     workers: 2,
     concurrency: 4,
     quick: false,
@@ -34,22 +35,37 @@ test("quick means fewer rounds and seconds, unless they are given", () => {
 });
 
 test("takes archives, workers, jobs and a file", () => {
-  const args = ["--workers", "1", "--concurrency", "16", "--json", "peer.json", "a.warc.gz", "b.warc.gz"];
+  const args = [
+    "--processes",
+    "3",
+    "--workers",
+    "1",
+    "--concurrency",
+    "16",
+    "--json",
+    "peer.json",
+    "a.warc.gz",
+    "b.warc.gz",
+  ];
   expect(parseOptions(args)).toMatchObject({
     sources: ["a.warc.gz", "b.warc.gz"],
+    processes: 3,
     workers: 1,
     concurrency: 16,
     json: "peer.json",
   });
 });
 
-test.each([["--rounds", "0"], ["--seconds", "1.5"], ["--workers", "two"], ["--nonsense"]])(
-  "refuses %s %s",
-  (...args) => {
-    expect(() => parseOptions(args)).toThrow(CommanderError);
-    expect(printed).toContain("error:");
-  },
-);
+test.each([
+  ["--rounds", "0"],
+  ["--processes", "0"],
+  ["--seconds", "1.5"],
+  ["--workers", "two"],
+  ["--nonsense"],
+])("refuses %s %s", (...args) => {
+  expect(() => parseOptions(args)).toThrow(CommanderError);
+  expect(printed).toContain("error:");
+});
 
 test("explains itself with examples", () => {
   expect(() => parseOptions(["--help"])).toThrow(CommanderError);

@@ -6,6 +6,8 @@ export interface PeerOptions {
   readonly rounds: number;
   /** Of load at half of the full speed, at the most. */
   readonly seconds: number;
+  /** Of percolatordb: processes that index when everything is loaded, the one that loads included. */
+  readonly processes: number;
   /** Of PostgreSQL: worker processes, and the jobs of each at a time. */
   readonly workers: number;
   readonly concurrency: number;
@@ -19,6 +21,9 @@ export interface PeerOptions {
 const sizes = { full: { rounds: 5, seconds: 20 }, quick: { rounds: 1, seconds: 5 } } as const;
 /** The fastest of 1 and 2 workers with 4, 8, 16 and 32 jobs each, on two processors. */
 const fastest = { workers: 2, concurrency: 4 } as const;
+
+/** As many as PostgreSQL's side has workers. */
+const processes = 2;
 
 const examples = `
 Examples:
@@ -47,6 +52,12 @@ export function parseOptions(args: readonly string[]): PeerOptions {
       `seconds of load at half speed, at the most (default: ${sizes.full.seconds})`,
       whole,
     )
+    .option(
+      "--processes <number>",
+      "processes of percolatordb's side when everything is indexed, the one that loads included",
+      whole,
+      processes,
+    )
     .option("--workers <number>", "worker processes of PostgreSQL's side", whole, fastest.workers)
     .option("--concurrency <number>", "jobs of each at a time", whole, fastest.concurrency)
     .option(
@@ -59,7 +70,9 @@ export function parseOptions(args: readonly string[]): PeerOptions {
     .addHelpText("after", examples)
     .exitOverride();
   command.parse([...args], { from: "user" });
-  const { quick = false, ...given } = command.opts<Partial<PeerOptions> & typeof fastest>();
+  const { quick = false, ...given } = command.opts<
+    Partial<PeerOptions> & typeof fastest & { processes: number }
+  >();
   const { rounds, seconds } = quick ? sizes.quick : sizes.full;
   return { rounds, seconds, json: undefined, batch: undefined, ...given, quick, sources: command.args };
 }

@@ -1,12 +1,16 @@
 /** A process of the pipeline on percolatordb: it loads, or runs observers, or both. */
-import { type Database, observer, open, type Worker } from "percolatordb";
+import { type Database, type Observer, observer, open, type Signal, type Transaction } from "percolatordb";
 import { packContents } from "../../examples/webindex/contents.js";
+import { pageId } from "../../examples/webindex/identity.js";
 import { loadSource } from "../../examples/webindex/load/loader.js";
+import { cluster, relink } from "../../examples/webindex/observers/cluster.js";
+import { elect } from "../../examples/webindex/observers/elect.js";
 import { observers } from "../../examples/webindex/observers/index.js";
-import { merge } from "../../examples/webindex/observers/merge.js";
-import { documents, shards, tables } from "../../examples/webindex/tables.js";
+import { index as indexing } from "../../examples/webindex/observers/index-page.js";
+import { clusters, documents, tables } from "../../examples/webindex/tables.js";
 import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
+import { IndexWork } from "../../examples/webindex/work.js";
 import { clock, type Moment, type PacedLoad, putAtPace } from "./pace.js";
 import { openSources, readPages } from "./pages.js";
 import { serve } from "./serve.js";
@@ -14,35 +18,42 @@ import { describeVerdicts, type Verdict } from "./verdict.js";
 
 export interface PercolatorOpening {
   readonly data: string;
-  /** `both` loads and runs observers, as `npm run webindex` does; `watched` tells besides when a page could be found. */
+  /** `both` runs observers and may load, as `npm run webindex` does; `watched` tells besides when a page could be found. */
   readonly role: "both" | "watched" | "loader";
 }
 
 let index: WebIndex | undefined;
 let db: Database | undefined;
-let worker: Worker | undefined;
+let work: IndexWork | undefined;
 const found: Moment[] = [];
 
-/** The last observer, which also tells which pages are in the postings by its commit. */
-const watchedMerge = observer(
-  merge.name,
-  shards.merge,
-  async (tx, change) => {
-    const waiting = async () => {
-      const ids: string[] = [];
-      for await (const { qualifier } of tx.entries(shards.pending, change.row)) ids.push(qualifier);
-      return ids;
-    };
-    const before = await waiting();
-    await merge.run(tx, change);
-    const left = new Set(await waiting());
-    tx.onCommit(() => {
-      const at = clock();
-      for (const id of before) if (!left.has(id)) found.push([id, at]);
-    });
-  },
-  { priority: merge.priority, concurrency: merge.concurrency },
-);
+/** An observer that also tells by its commit that its page can be found. */
+function watched(
+  { name, run, priority, concurrency }: Observer,
+  signal: Signal<string>,
+  pageOf: (tx: Transaction, row: string) => string | undefined | Promise<string | undefined>,
+): Observer {
+  return observer(
+    name,
+    signal,
+    async (tx, change) => {
+      await run(tx, change);
+      const url = await pageOf(tx, change.row);
+      // Read from what the run has written, mostly.
+      if (url === undefined || (await tx.get(documents.terms, url)) === undefined) return;
+      tx.onCommit(() => found.push([pageId(url).text, clock()]));
+    },
+    { priority, concurrency },
+  );
+}
+
+const itself = (_: Transaction, url: string) => url;
+const watchedObservers = new Map([
+  [cluster, watched(cluster, documents.rescore, itself)],
+  [relink, watched(relink, documents.relinked, itself)],
+  [indexing, watched(indexing, documents.reindex, itself)],
+  [elect, watched(elect, clusters.elect, (tx, hash) => tx.get(clusters.canonical, hash))],
+]);
 
 serve({
   async open({ data, role }: PercolatorOpening) {
@@ -51,15 +62,14 @@ serve({
       db = index.db;
       return;
     }
-    const watched = observers.map((each) => (each === merge ? watchedMerge : each));
-    db = await open(data, { tables, observers: role === "watched" ? watched : observers });
-    if (role === "watched") worker = db.work({ concurrency: 64 });
+    const all = role === "watched" ? observers.map((each) => watchedObservers.get(each) ?? each) : observers;
+    db = await open(data, { tables, observers: all });
+    if (role === "watched") work = new IndexWork(db, 64);
   },
   async load(paths: readonly string[]) {
     let pages = 0;
     for (const source of await openSources(paths)) {
       pages += (await (index?.load(source) ?? loadSource(db!, source))).pages;
-      await index?.settle();
     }
     return pages;
   },
@@ -68,7 +78,7 @@ serve({
     const due = await putAtPace(all, perSecond, (page) =>
       db!.transact((tx) => tx.set(documents.contents, page.url, packContents(page))),
     );
-    await worker!.idle();
+    await work!.idle();
     return { due, found };
   },
   /** Waits until nothing is due, for whomever. */
@@ -84,7 +94,7 @@ serve({
   },
   async close() {
     if (index !== undefined) return index.close();
-    await worker?.stop();
+    await work?.stop();
     await db?.close();
   },
 });

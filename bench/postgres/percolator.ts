@@ -12,18 +12,26 @@ import type { Verdict } from "./verdict.js";
 export class PercolatorSide implements Side {
   readonly name = "percolatordb";
   readonly #paths: readonly string[];
+  readonly #processes: number;
 
-  constructor(paths: readonly string[]) {
+  /** `processes`: at work when everything is loaded, the one that loads included. */
+  constructor(paths: readonly string[], processes: number) {
     this.#paths = paths;
+    this.#processes = processes;
   }
 
   full(): Promise<FullRun> {
     return withProcesses(async ({ start }) => {
-      const index = await start("both");
-      const usage = new Usage([index.pid]);
+      const all = await Promise.all(Array.from({ length: this.#processes }, () => start("both")));
+      const index = all[0]!;
+      const usage = new Usage(all.map(({ pid }) => pid));
       const started = performance.now();
-      const pages = await index.ask<number>("load", this.#paths);
-      await index.ask("settle");
+      let pages = 0;
+      // One source after the other is indexed to the end; none named is one.
+      for (const paths of this.#paths.length === 0 ? [[]] : this.#paths.map((path) => [path])) {
+        pages += await index.ask<number>("load", paths);
+        await Promise.all(all.map((each) => each.ask("settle")));
+      }
       const seconds = secondsSince(started);
       const used = usage.end();
       const { wrong, problems } = await index.ask<Verdict>("verify");

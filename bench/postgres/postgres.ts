@@ -9,6 +9,7 @@ import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { FullRun, KillRun, PacedRun } from "./report.js";
 import { schema, settings } from "./schema.js";
 import { inFolder, pause, type Side, secondsSince } from "./side.js";
+import { setRounds } from "./tasks/names.js";
 import { Usage } from "./usage.js";
 import type { Verdict } from "./verdict.js";
 
@@ -58,19 +59,20 @@ export class PostgresSide implements Side {
   }
 
   paced(perSecond: number, pages: number): Promise<PacedRun> {
-    return withPipeline(this.#options, ({ startWorkers, startLoader, idle }) =>
+    return withPipeline(this.#options, ({ startWorkers, startLoader, settled }) =>
       inFolder(async (folder) => {
+        setRounds(true);
         const loader = await startLoader();
         const workers = await startWorkers(this.#options.workers);
         const flushes = await FlushTimer.file(folder);
         const load: PacedLoad = { paths: this.#paths, perSecond, pages };
         const due = await loader.ask<Moment[]>("paced", load);
-        await idle([]);
+        await settled();
         const flushMs = await flushes.stop();
         const found = await Promise.all(workers.map(({ child }) => child.ask<Moment[]>("found")));
         const { wrong, problems } = await loader.ask<Verdict>("verify");
         return { perSecond, ...delaysOf(due, found.flat()), flushMs, wrong, problems };
-      }),
+      }).finally(() => setRounds(false)),
     );
   }
 
@@ -121,6 +123,8 @@ interface Pipeline {
   startWorkers(count: number): Promise<StartedWorker[]>;
   /** Waits until there is no job but those that the dead have locked. */
   idle(dead: readonly string[]): Promise<void>;
+  /** Waits until nothing is due, with a job or without. */
+  settled(): Promise<void>;
   /** How many jobs these have locked. */
   stuck(dead: readonly string[]): Promise<number>;
   unlock(dead: readonly string[]): Promise<void>;
@@ -143,6 +147,10 @@ async function withPipeline<T>(
     const query = `select count(*)::int as jobs from graphile_worker._private_jobs where ${which}`;
     return (await pool.query<{ jobs: number }>({ name: which, text: query, values: [dead] })).rows[0]!.jobs;
   };
+  const idle = async (dead: readonly string[]) => {
+    while ((await jobs(dead, "locked_by is null or locked_by <> all($1::text[])")) > 0) await pause(lookMs);
+  };
+  const isDue = async () => (await pool.query("select 1 from due limit 1")).rowCount !== 0;
   try {
     await runMigrations({ pgPool: pool });
     await pool.query(schema);
@@ -160,9 +168,10 @@ async function withPipeline<T>(
             return { child, names: await child.ask<string[]>("open", { host: server.host, concurrency }) };
           }),
         ),
-      async idle(dead) {
-        while ((await jobs(dead, "locked_by is null or locked_by <> all($1::text[])")) > 0)
-          await pause(lookMs);
+      idle,
+      async settled() {
+        do await idle([]);
+        while ((await isDue()) && (await pause(lookMs)) === undefined);
       },
       stuck: (dead) => jobs(dead, "locked_by = any($1::text[])"),
       unlock: async (dead) => {

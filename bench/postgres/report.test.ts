@@ -52,8 +52,8 @@ describe("concludeSide", () => {
     });
   });
 
-  test("takes five flushes off the median delay", () => {
-    expect(concludeSide({ full: [full(1)], paced, light: paced, kills: [] }).beyondFlushesMs).toBe(20);
+  test("takes three flushes off the median delay", () => {
+    expect(concludeSide({ full: [full(1)], paced, light: paced, kills: [] }).beyondFlushesMs).toBe(24);
   });
 
   test("counts what is wrong in any run, and after a kill only what stays wrong", () => {
@@ -102,6 +102,7 @@ test("the report says where the floors were missed, and what was stuck", () => {
       memoryGiB: 8,
       sources: [],
       rounds: 1,
+      processes: 2,
       workers: 2,
       concurrency: 4,
       batches: { extract: 16 },
@@ -118,7 +119,7 @@ test("the report says where the floors were missed, and what was stuck", () => {
   };
   const text = describeReport(report);
   expect(text).toContain("2.00 (1.50 to 2.50) times the pages (5 wanted: NOT reached)");
-  expect(text).toContain("20.0 ms beyond 5 of them in a row (10 ms at the most: NOT kept)");
+  expect(text).toContain("24.0 ms beyond 3 of them in a row (10 ms at the most: NOT kept)");
   expect(text).toContain("after 20 s 7 jobs locked by the dead (for up to 4 hours), 9 cells wrong");
   expect(describeReport({ ...report, ratio: spreadOf([6]) })).toContain("5 wanted: reached");
 });

@@ -23,7 +23,7 @@ export interface FullRun {
 /** Pages that came at a steady pace. */
 export interface PacedRun {
   readonly perSecond: number;
-  /** Ascending, from when a page was due until the commit of the run that wrote its postings. */
+  /** Ascending, from when a page was due until the commit of the run by which it can be found. */
   readonly delays: readonly number[];
   /** Duplicates: they are not found themselves. */
   readonly unfound: number;
@@ -88,6 +88,8 @@ export interface Configuration {
   readonly memoryGiB: number;
   readonly sources: readonly string[];
   readonly rounds: number;
+  /** Of percolatordb's side at full speed. */
+  readonly processes: number;
   readonly workers: number;
   readonly concurrency: number;
   /** Changes that a job takes at a time, by task. */
@@ -117,8 +119,8 @@ export interface PeerReport {
 
 export const floor = 5;
 export const ceilingMs = 10;
-/** Load, extract, cluster, index, merge: one waits for the other. */
-export const flushesInSequence = 5;
+/** Load, extract, cluster with index: one waits for the other. */
+export const flushesInSequence = 3;
 
 export interface Measured {
   readonly full: readonly FullRun[];

@@ -23,7 +23,8 @@ export const schema = `
   create table shards (shard text collate "C" primary key, lengths bytea, statistics jsonb);
   alter table shards alter lengths set storage external;
   create table pending (
-    shard text collate "C", id text collate "C", url text not null, terms text not null, primary key (shard, id)
+    shard text collate "C", id text collate "C", url text not null, terms text not null, now jsonb, merged jsonb,
+    primary key (shard, id)
   );
   create table urls (shard text collate "C", id text collate "C", url text not null, primary key (shard, id));
   create table due (id bigserial primary key, task text not null, key text collate "C" not null);

@@ -1,13 +1,14 @@
 import type { PoolClient, QueryResultRow } from "pg";
-import { batchOf, type TaskName, tasks } from "./tasks/names.js";
+import { later } from "../../examples/webindex/work.js";
+import { batchOf, hasRounds, type TaskName, tasks } from "./tasks/names.js";
 
 /** A transaction that met another one is begun again at once, so often. */
 const mostAttempts = 50;
 
 /** One transaction: statements prepared by name, and what it makes due, in its commit. */
 export class Session {
-  /** What of the pages is in the postings by this commit: their ids. */
-  readonly merged: string[] = [];
+  /** The pages that can be found by this commit, or by other terms than before: their ids. */
+  readonly found: string[] = [];
   readonly #client: PoolClient;
   readonly #due = new Map<TaskName, Set<string>>();
 
@@ -51,9 +52,10 @@ export class Session {
       due.map(([task]) => task),
       due.map(([, key]) => key),
     ]);
-    const jobs = [...this.#due].flatMap(([task, { size }]) =>
-      Array.from({ length: Math.ceil(size / batchOf(task)) }, () => task),
-    );
+    const jobs = [...this.#due]
+      .filter(([task]) => !(hasRounds() && later.some(({ name }) => name === task)))
+      .flatMap(([task, { size }]) => Array.from({ length: Math.ceil(size / batchOf(task)) }, () => task));
+    if (jobs.length === 0) return;
     await this.all(
       "add jobs",
       `select graphile_worker.add_jobs(array(

@@ -97,13 +97,15 @@ async function* shardRows(pool: Pool): AsyncGenerator<Row> {
     "select shard, lengths, statistics from shards order by 1",
   );
   const { rows: named } = await pool.query<{ shard: string; id: string; url: string }>("select * from urls");
-  const { rows: waiting } = await pool.query<{ shard: string; id: string; url: string; terms: string }>(
+  const { rows: waiting } = await pool.query<{ shard: string; id: string } & Record<string, unknown>>(
     "select * from pending",
   );
   for (const { shard, lengths, statistics } of all) {
     const urls = new Map(named.filter((each) => each.shard === shard).map(({ id, url }) => [id, url]));
     const pending = new Map(
-      waiting.filter((each) => each.shard === shard).map(({ id, url, terms }) => [id, [url, terms]]),
+      waiting
+        .filter((each) => each.shard === shard)
+        .map(({ id, url, terms, now, merged }) => [id, [url, terms, now, merged]]),
     );
     if (lengths === null && urls.size === 0 && pending.size === 0) continue;
     yield {

@@ -1,12 +1,14 @@
 /** A worker of the pipeline in PostgreSQL. */
 import { EventEmitter } from "node:events";
 import { Logger, type Runner, run, type Task, type WorkerEvents } from "graphile-worker";
-import { Pool } from "pg";
+import { Pool, type PoolClient } from "pg";
+import { later, restMs } from "../../examples/webindex/work.js";
 import { clock, type Moment } from "./pace.js";
 import { serve } from "./serve.js";
 import { transact } from "./session.js";
+import { pause } from "./side.js";
 import { steps } from "./tasks/index.js";
-import { type TaskName, tasks } from "./tasks/names.js";
+import { hasRounds, type TaskName, tasks } from "./tasks/names.js";
 
 export interface WorkerOpening {
   readonly host: string;
@@ -17,19 +19,44 @@ export interface WorkerOpening {
 const found: Moment[] = [];
 let pool: Pool | undefined;
 let runner: Runner | undefined;
+let rounds: Promise<void> | undefined;
+let stopping = false;
+
+/** Answers how many were due. */
+async function performOne(name: TaskName, client: PoolClient): Promise<number> {
+  let taken = 0;
+  const session = await transact(client, async (each) => {
+    const keys = await each.take(name);
+    taken = keys.length;
+    // None: another job has taken them along.
+    if (taken > 0) await steps[name](each, keys);
+  });
+  const at = clock();
+  for (const id of session.found) found.push([id, at]);
+  return taken;
+}
 
 const perform =
   (name: TaskName): Task =>
-  (_, { withPgClient }) =>
-    withPgClient(async (client) => {
-      const session = await transact(client, async (each) => {
-        const keys = await each.take(name);
-        // None: another job has taken them along.
-        if (keys.length > 0) await steps[name](each, keys);
-      });
-      const at = clock();
-      for (const id of session.merged) found.push([id, at]);
-    });
+  async (_, { withPgClient }) => {
+    await withPgClient((client) => performOne(name, client));
+  };
+
+/** What no page waits for, by turns with rests, as the other side does it. */
+async function goRounds(from: Pool): Promise<void> {
+  for (let round = 0; !stopping; round++) {
+    await pause(restMs);
+    for (const { name, ms } of later.filter(({ everyRounds }) => round % everyRounds === 0)) {
+      const until = performance.now() + ms;
+      const client = await from.connect();
+      try {
+        while (!stopping && performance.now() < until && (await performOne(name, client)) > 0);
+      } finally {
+        client.release();
+      }
+    }
+  }
+}
 
 serve({
   /** Answers the names under which it locks jobs. */
@@ -59,11 +86,14 @@ serve({
         if (level === "error") process.stderr.write(`${message}\n`);
       }),
     });
+    if (hasRounds()) rounds = goRounds(pool);
     return names;
   },
   found: () => found,
   async close() {
+    stopping = true;
     await runner?.stop();
+    await rounds;
     await pool?.end();
   },
 });

@@ -1,5 +1,6 @@
 /** What is stored. Pages come in by `documents.contents`; the observers derive everything else. */
 import { bytes, family, int, json, signal, table, text } from "percolatordb";
+import type { Counts } from "./terms.js";
 
 /** A page's links: the URL that each leads to, once, and its anchor text. Ordered as on the page. */
 export type Links = readonly (readonly [url: string, anchor: string])[];
@@ -25,9 +26,11 @@ export const documents = table("documents", {
   anchors: json<Anchors>(),
   /** What of it is in the postings, or is about to be: text, title and anchors. None for a duplicate. */
   terms: text(),
-  /** Who links to it may have changed, or what it contains. */
+  /** It is another page than before: it may belong to another cluster. */
   rescore: signal(),
-  /** What can be found of it may have changed. */
+  /** Who links to it may have changed. */
+  relinked: signal(),
+  /** Its terms are others, but not its cluster. */
   reindex: signal(),
 });
 
@@ -37,7 +40,7 @@ export const clusters = table("clusters", {
   members: family(int()),
   /** The first of the members: the one that can be found. */
   canonical: text(),
-  /** Members of a large cluster have moved. */
+  /** Of a large cluster: members have moved, or who links to them. */
   elect: signal(),
 });
 
@@ -55,8 +58,8 @@ export const postings = table("postings", {
 
 /** The pages that can be found, in groups by their id; a group is merged into the postings at a time. */
 export const shards = table("shards", {
-  /** By id, pages that wait to be merged: the URL, and the terms that the postings have of it. */
-  pending: family(json<readonly [url: string, terms: string]>()),
+  /** By id, pages that wait to be merged. A search lays them over the postings. */
+  pending: family(json<Waiting | FormerWaiting>()),
   /** The pages' lengths: how many different terms each field has (`block.ts`). */
   lengths: bytes(),
   /** How many pages, and the sums of their lengths. */
@@ -66,6 +69,15 @@ export const shards = table("shards", {
   /** Something waits. */
   merge: signal(),
 });
+
+/**
+ * A page that waits to be merged: the terms that the postings have of it; its lengths as they are now, by `documents.terms`, null
+ * where it can no longer be found; its lengths in the postings, null where they do not have it.
+ */
+export type Waiting = readonly [url: string, terms: string, now: Counts | null, merged: Counts | null];
+
+/** As it was written before searches looked at it: it is found as the postings have it until it is merged. */
+export type FormerWaiting = readonly [url: string, terms: string];
 
 /** Of a number of pages: how many, and the sums of their fields' lengths. */
 export interface Statistics {

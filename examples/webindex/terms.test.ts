@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
+import { countsOf, lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
 
 describe("the stored terms of a page", () => {
   it("count text and title apart", () => {
@@ -27,6 +27,18 @@ describe("the stored terms of a page", () => {
     expect(parseCounts("2")).toEqual([2, 0, 0]);
     expect(parseCounts("0,1")).toEqual([0, 1, 0]);
     expect(parseCounts("0,0,3")).toEqual([0, 0, 3]);
-    expect(lengthsOf(parseTerms("dog 2,1,3 bird 1 the 0,0,2"))).toEqual([2, 1, 2]);
+    expect(lengthsOf("dog 2,1,3 bird 1 the 0,0,2")).toEqual([2, 1, 2]);
+    expect(lengthsOf("")).toEqual([0, 0, 0]);
+  });
+
+  it("have the counts of one term found, which no part of another and no count is mistaken for", () => {
+    const stored = "dogma 5 12 3 dog 2,1,3 3 7 hotdog 4 été 0,1";
+    for (const [term, counts] of parseTerms(stored)) {
+      expect([term, countsOf(stored, term)]).toEqual([term, parseCounts(counts)]);
+    }
+    for (const term of ["do", "og", "5", "7", "é", "cat"]) {
+      expect([term, countsOf(stored, term)]).toEqual([term, undefined]);
+    }
+    expect(countsOf("", "dog")).toBeUndefined();
   });
 });

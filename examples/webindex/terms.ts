@@ -7,6 +7,8 @@ import { termCounts } from "./text/index.js";
 /** The fields of a page that are searched, in the order of their counts. */
 export const fields = ["text", "title", "anchors"] as const;
 
+const digits = /^[0-9]+$/;
+
 export type Counts = readonly [text: number, title: number, anchors: number];
 
 /** The terms of a page's own: of its text and title. */
@@ -50,14 +52,29 @@ export function parseCounts(stored: string): Counts {
   return [text, title, anchors];
 }
 
-/** How many different terms each field has. */
-export function lengthsOf(terms: ReadonlyMap<string, string>): Counts {
+/** The counts of one term of a stored text, which is not taken apart for it. */
+export function countsOf(stored: string, term: string): Counts | undefined {
+  // Counts are digits: what is not cannot be mistaken for one.
+  if (digits.test(term)) {
+    const counts = parseTerms(stored).get(term);
+    return counts === undefined ? undefined : parseCounts(counts);
+  }
+  const wanted = `${term} `;
+  const at = stored.startsWith(wanted) ? 0 : stored.indexOf(` ${wanted}`) + 1;
+  if (at === 0 && !stored.startsWith(wanted)) return undefined;
+  const start = at + wanted.length;
+  const end = stored.indexOf(" ", start);
+  return parseCounts(end < 0 ? stored.slice(start) : stored.slice(start, end));
+}
+
+/** How many different terms each field has, of a stored text. */
+export function lengthsOf(stored: string): Counts {
   const lengths: [number, number, number] = [0, 0, 0];
-  for (const counts of terms.values()) {
-    const [text, title, anchors] = parseCounts(counts);
-    if (text > 0) lengths[0]++;
-    if (title > 0) lengths[1]++;
-    if (anchors > 0) lengths[2]++;
+  if (stored === "") return lengths;
+  const parts = stored.split(" ");
+  for (let index = 1; index < parts.length; index += 2) {
+    const counts = parseCounts(parts[index]!);
+    for (const field of [0, 1, 2] as const) if (counts[field] > 0) lengths[field]++;
   }
   return lengths;
 }

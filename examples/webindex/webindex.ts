@@ -1,4 +1,4 @@
-import { type Database, type MetricsSnapshot, open, type Worker } from "percolatordb";
+import { type Database, type MetricsSnapshot, open } from "percolatordb";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
 import type { LoadReport } from "./load/report.js";
 import { extract } from "./observers/extract.js";
@@ -6,18 +6,13 @@ import { observers } from "./observers/index.js";
 import { readStatistics } from "./search/search.js";
 import type { Source } from "./sources/index.js";
 import { documents, tables } from "./tables.js";
+import { type IdleOptions, IndexWork } from "./work.js";
 
 export interface WebIndexOptions {
   /** Observers that run at the same time. Default: 64. */
   readonly concurrency?: number | undefined;
   /** As `open` takes it. */
   readonly commit?: "auto" | "two-phase" | undefined;
-}
-
-export interface SettleOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Told now and then how many changes are known to wait. */
-  readonly onProgress?: ((progress: { readonly waiting: number }) => void) | undefined;
 }
 
 export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
@@ -34,13 +29,13 @@ const stalledMs = 1_000;
 /** The index: a database with its observers at work. To be closed, or held with `await using`. */
 export class WebIndex {
   readonly db: Database;
-  readonly #worker: Worker;
+  readonly #work: IndexWork;
   /** Runs of the first observer that have ended in this process. */
   #reads = 0;
 
-  private constructor(db: Database, worker: Worker) {
+  private constructor(db: Database, work: IndexWork) {
     this.db = db;
-    this.#worker = worker;
+    this.#work = work;
     db.on("run", ({ observer }) => {
       if (observer === extract.name) this.#reads++;
     });
@@ -51,7 +46,7 @@ export class WebIndex {
     // Beyond one machine timestamps come from a coordinator: where none leads, this process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
     const db = await open(location, { tables, observers, commit: options.commit, coordinator });
-    return new WebIndex(db, db.work({ concurrency: options.concurrency ?? 64 }));
+    return new WebIndex(db, new IndexWork(db, options.concurrency ?? 64));
   }
 
   /**
@@ -76,8 +71,8 @@ export class WebIndex {
   }
 
   /** Waits until every change has been worked on, with all that it causes. */
-  async settle(options: SettleOptions = {}): Promise<void> {
-    await this.#worker.idle(options);
+  async settle(options: IdleOptions = {}): Promise<void> {
+    await this.#work.idle(options);
   }
 
   /** How many changes observers are to work on, counted up to `most`. */
@@ -126,7 +121,7 @@ export class WebIndex {
   }
 
   async close(): Promise<void> {
-    await this.#worker.stop();
+    await this.#work.stop();
     await this.db.close();
   }
 

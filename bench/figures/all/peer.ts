@@ -189,11 +189,11 @@ function rates(found: Peer): Plot {
 }
 
 function delays(found: Peer): Plot {
-  const title = "The web index: from a page's coming to its postings";
+  const title = "The web index: from a page's coming to its being found";
   const svg = barChart({
     title,
     description:
-      "Delay from when a page was due to the commit of the run that wrote its postings, 5th, 50th and 95th percentile; the axis is logarithmic.",
+      "Delay from when a page was due to the commit from which a search finds it, 5th, 50th and 95th percentile; the axis is logarithmic.",
     axis: "ms",
     kind: "log",
     series: ["p5", "p50", "p95"],

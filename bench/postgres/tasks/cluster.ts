@@ -1,5 +1,6 @@
 import { highestRank, memberKey, memberUrl } from "../../../examples/webindex/tables.js";
 import type { Session } from "../session.js";
+import { indexPages, type What } from "./index-page.js";
 
 interface Ranked {
   readonly url: string;
@@ -10,8 +11,21 @@ interface Ranked {
   readonly links: number;
 }
 
-/** Ranks pages by the links to them, and keeps their places among the pages of equal contents. */
-export async function cluster(session: Session, urls: readonly string[]): Promise<void> {
+/** What pages' own changes cause: the way on which they come to be found. */
+export function cluster(session: Session, urls: readonly string[]): Promise<void> {
+  return placePages(session, urls, "all");
+}
+
+/** What links from elsewhere cause. */
+export function relink(session: Session, urls: readonly string[]): Promise<void> {
+  return placePages(session, urls, "links");
+}
+
+/**
+ * Ranks pages by the links to them, keeps their places among the pages of equal contents, and indexes the pages of their clusters
+ * that can be found, and those that could be before.
+ */
+async function placePages(session: Session, urls: readonly string[], changed: What): Promise<void> {
   await lockPages(session, urls);
   // A statement of its own: it sees what the one that held the lock has committed.
   const rows = await session.all<Ranked>(
@@ -23,19 +37,29 @@ export async function cluster(session: Session, urls: readonly string[]): Promis
   );
   if (rows.length === 0) return;
   await lockClusters(session, rows);
-  const moved = rows.filter((row) => row.hash !== row.cluster || rankOf(row) !== row.rank);
-  const same = rows.filter((row) => !moved.includes(row));
-  if (moved.length > 0) await move(session, moved);
-  await anchorsChanged(session, same);
+  const index = new Map<string, What>();
+  const [moved, same]: [Ranked[], Ranked[]] = [[], []];
+  for (const row of rows) (row.hash !== row.cluster || rankOf(row) !== row.rank ? moved : same).push(row);
+  if (moved.length > 0) await move(session, moved, index);
+  await anchorsChanged(session, same, index);
+  // Who made another page canonical in its former cluster may have left it as it was found.
+  for (const { url, hash, cluster } of rows) {
+    if (hash !== cluster || (changed === "all" && index.has(url))) index.set(url, "all");
+  }
+  await indexPages(session, [...index.keys()], index);
 }
 
 const rankOf = ({ hash, links }: Ranked) => (hash === null ? null : links);
 
-/** In the order of the URLs, as every transaction locks them. */
-export async function lockPages(session: Session, urls: readonly string[]): Promise<void> {
+/** In the order of the URLs, as every transaction locks them; with the canonical pages of their clusters, which are indexed too. */
+async function lockPages(session: Session, urls: readonly string[]): Promise<void> {
   await session.all(
-    "lock pages",
-    "select 1 from documents where url = any($1::text[]) order by url for update",
+    "lock pages and canonical",
+    `select 1 from documents where url = any($1::text[] || array(
+       select canonical from clusters where canonical is not null and hash in (
+         select unnest(array[hash, cluster]) from documents where url = any($1::text[])
+       )
+     )) order by url for update`,
     [urls],
   );
 }
@@ -56,7 +80,7 @@ async function lockClusters(session: Session, rows: readonly Ranked[]): Promise<
   );
 }
 
-async function move(session: Session, rows: readonly Ranked[]): Promise<void> {
+async function move(session: Session, rows: readonly Ranked[], index: Map<string, What>): Promise<void> {
   await session.all(
     "clustered",
     `update documents d set rank = new.rank, cluster = new.hash
@@ -85,11 +109,11 @@ async function move(session: Session, rows: readonly Ranked[]): Promise<void> {
       ],
     );
   }
-  await elect(session, named(rows.flatMap(({ cluster, hash }) => [cluster, hash])));
+  await elect(session, named(rows.flatMap(({ cluster, hash }) => [cluster, hash])), index);
 }
 
-/** Makes the first member of each cluster its canonical page. What can be found of it, and of the one before, is to be seen to. */
-async function elect(session: Session, hashes: readonly string[]): Promise<void> {
+/** Makes the first member of each cluster its canonical page. It is to be indexed, and the one before too. */
+async function elect(session: Session, hashes: readonly string[], index: Map<string, What>): Promise<void> {
   const rows = await session.all<{ hash: string; canonical: string | null; first: string | null }>(
     "elect",
     `select hash, canonical, (select key from members m where m.hash = c.hash order by key limit 1) as first
@@ -99,10 +123,12 @@ async function elect(session: Session, hashes: readonly string[]): Promise<void>
   const changed: { hash: string; canonical: string | null }[] = [];
   for (const { hash, canonical: before, first } of rows) {
     const canonical = first === null ? null : memberUrl(first);
-    if (canonical !== null) session.notify("index", canonical);
+    if (canonical !== null && index.get(canonical) !== "all") {
+      index.set(canonical, canonical === before ? "links" : "all");
+    }
     if (before === canonical) continue;
     changed.push({ hash, canonical });
-    if (before !== null) session.notify("index", before);
+    if (before !== null) index.set(before, "all");
   }
   if (changed.length === 0) return;
   await session.all(
@@ -113,7 +139,11 @@ async function elect(session: Session, hashes: readonly string[]): Promise<void>
   );
 }
 
-async function anchorsChanged(session: Session, rows: readonly Ranked[]): Promise<void> {
+async function anchorsChanged(
+  session: Session,
+  rows: readonly Ranked[],
+  index: Map<string, What>,
+): Promise<void> {
   const hashes = named(rows.map(({ hash }) => hash));
   if (hashes.length === 0) return;
   const found = await session.all<{ canonical: string | null }>(
@@ -121,7 +151,9 @@ async function anchorsChanged(session: Session, rows: readonly Ranked[]): Promis
     "select canonical from clusters where hash = any($1::text[])",
     [hashes],
   );
-  for (const { canonical } of found) if (canonical !== null) session.notify("index", canonical);
+  for (const { canonical } of found) {
+    if (canonical !== null && !index.has(canonical)) index.set(canonical, "links");
+  }
 }
 
 function named(hashes: readonly (string | null)[]): string[] {

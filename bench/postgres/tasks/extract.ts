@@ -24,7 +24,7 @@ export async function extract(session: Session, urls: readonly string[]): Promis
     const { hash = null, title = null, words = null, links = null } = page ?? {};
     const [linked, wasLinked] = [JSON.stringify(links), JSON.stringify(before.links)];
     if (before.hash !== hash) session.notify("cluster", url);
-    if (before.title !== title || before.words !== words) session.notify("index", url);
+    else if (before.words !== words) session.notify("index", url);
     if (wasLinked !== linked) session.notify("invert", url);
     return { url, hash, title, words, links: links === null ? null : linked };
   });

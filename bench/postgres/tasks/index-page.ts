@@ -1,52 +1,71 @@
 import { AnchorSample, anchorLimits } from "../../../examples/webindex/derive.js";
 import { pageId } from "../../../examples/webindex/identity.js";
 import type { Anchors } from "../../../examples/webindex/tables.js";
-import { withAnchors } from "../../../examples/webindex/terms.js";
+import { type Counts, lengthsOf, withAnchors } from "../../../examples/webindex/terms.js";
 import type { Session } from "../session.js";
-import { lockPages } from "./cluster.js";
 
 interface Indexed {
   readonly url: string;
   readonly hash: string | null;
+  readonly cluster: string | null;
   readonly words: string | null;
   readonly terms: string | null;
   readonly anchors: Anchors | null;
   readonly canonical: string | null;
 }
 
-/** Works out by which terms pages can be found, and lists those whose terms changed with what the postings still have. */
-export async function indexPages(session: Session, urls: readonly string[]): Promise<void> {
-  await lockPages(session, urls);
-  const rows = await session.all<Indexed>(
+/** What may have changed: all of a page, or, of one that was canonical before, the links to it. */
+export type What = "all" | "links";
+
+/**
+ * Works out by which terms pages can be found, and lists those whose terms changed with what the postings still have. A search
+ * would lay the list over the postings: by this commit they can be found.
+ */
+export async function indexPages(
+  session: Session,
+  urls: readonly string[],
+  changed?: ReadonlyMap<string, What>,
+): Promise<void> {
+  if (urls.length === 0) return;
+  await session.all(
+    "lock pages",
+    "select 1 from documents where url = any($1::text[]) order by url for update",
+    [urls],
+  );
+  const all = await session.all<Indexed>(
     "index",
-    `select d.url, d.hash, d.words, d.terms, d.anchors, c.canonical
+    `select d.url, d.hash, d.cluster, d.words, d.terms, d.anchors, c.canonical
      from documents d left join clusters c on c.hash = d.hash where d.url = any($1::text[]) order by d.url`,
     [urls],
   );
+  // What has become another page is found as it was, until its cluster is found.
+  const rows = all.filter(({ hash, cluster }) => hash === cluster);
   const found = rows.filter(({ url, canonical }) => canonical === url);
   const anchorsOf = await readAnchors(
     session,
     found.map(({ hash }) => hash!),
   );
-  const changed: { url: string; anchors: string | null; terms: string | null }[] = [];
+  const written: { url: string; anchors: string | null; terms: string | null }[] = [];
   const listed: Listed[] = [];
   for (const row of rows) {
     const { url } = row;
     const isFound = row.canonical === url;
     const anchors = isFound ? anchorsOf.get(row.hash!)! : [];
-    const terms = isFound ? withAnchors(row.words ?? "", anchors) : null;
     const text = anchors.length === 0 ? null : JSON.stringify(anchors);
+    const isSame = text === (row.anchors === null ? null : JSON.stringify(row.anchors));
+    if (isSame && isFound && changed?.get(url) === "links") continue;
+    const terms = isFound ? withAnchors(row.words ?? "", anchors) : null;
     const retermed = terms !== row.terms;
-    if (!retermed && text === (row.anchors === null ? null : JSON.stringify(row.anchors))) continue;
-    changed.push({ url, anchors: text, terms });
-    if (retermed) listed.push({ ...pageId(url), url, before: row.terms ?? "" });
+    if (!retermed && isSame) continue;
+    written.push({ url, anchors: text, terms });
+    if (retermed) listed.push({ ...pageId(url), url, before: row.terms, now: terms });
   }
-  if (changed.length === 0) return;
+  if (written.length === 0) return;
   await session.all(
     "indexed",
     `update documents d set anchors = new.anchors::jsonb, terms = new.terms
      from unnest($1::text[], $2::text[], $3::text[]) as new(url, anchors, terms) where d.url = new.url`,
-    [changed.map(({ url }) => url), changed.map(({ anchors }) => anchors), changed.map(({ terms }) => terms)],
+    [written.map(({ url }) => url), written.map(({ anchors }) => anchors), written.map(({ terms }) => terms)],
   );
   await list(session, listed);
 }
@@ -55,24 +74,34 @@ interface Listed {
   readonly shard: string;
   readonly text: string;
   readonly url: string;
-  readonly before: string;
+  readonly before: string | null;
+  readonly now: string | null;
 }
 
 /** What stands on the list keeps what the postings still have; it is written all the same, so that it meets a merge that takes it off. */
 async function list(session: Session, pages: readonly Listed[]): Promise<void> {
   if (pages.length === 0) return;
   for (const { shard } of pages) session.notify("merge", shard);
+  session.found.push(...pages.filter(({ now }) => now !== null).map(({ text }) => text));
   await session.all(
     "list",
-    `insert into pending select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as new(shard, id, url, terms)
-     order by new.shard collate "C", new.id collate "C" on conflict (shard, id) do update set url = excluded.url`,
+    `insert into pending
+     select shard, id, url, terms, now::jsonb, merged::jsonb
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) as new(shard, id, url, terms, now, merged)
+     order by new.shard collate "C", new.id collate "C" on conflict (shard, id) do update set now = excluded.now`,
     [
       pages.map(({ shard }) => shard),
       pages.map(({ text }) => text),
       pages.map(({ url }) => url),
-      pages.map(({ before }) => before),
+      pages.map(({ before }) => before ?? ""),
+      pages.map(({ now }) => lengthsIn(now)),
+      pages.map(({ before }) => lengthsIn(before)),
     ],
   );
+}
+
+function lengthsIn(terms: string | null): string | null {
+  return terms === null ? null : JSON.stringify(lengthsOf(terms) satisfies Counts);
 }
 
 /** By cluster: the anchors of the links to its members. */

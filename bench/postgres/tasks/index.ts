@@ -1,6 +1,6 @@
 /** Each observer of `examples/webindex/observers` as a task: the same steps, for many rows at a time, in SQL that works on sets. */
 import type { Session } from "../session.js";
-import { cluster } from "./cluster.js";
+import { cluster, relink } from "./cluster.js";
 import { extract } from "./extract.js";
 import { indexPages } from "./index-page.js";
 import { invert } from "./invert.js";
@@ -8,4 +8,4 @@ import { merge } from "./merge.js";
 import type { TaskName } from "./names.js";
 
 export const steps: Readonly<Record<TaskName, (session: Session, keys: readonly string[]) => Promise<void>>> =
-  { extract, invert, cluster, index: indexPages, merge };
+  { extract, invert, cluster, index: indexPages, relink, merge };

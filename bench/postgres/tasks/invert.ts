@@ -21,7 +21,7 @@ export async function invert(session: Session, urls: readonly string[]): Promise
     }
     for (const target of before.keys()) gone.push({ target, source });
   }
-  for (const { target } of [...come, ...gone]) session.notify("cluster", target);
+  for (const { target } of [...come, ...gone]) session.notify("relink", target);
   if (come.length > 0) {
     await session.all(
       "link",

@@ -43,7 +43,6 @@ async function mergeShard(session: Session, shard: string): Promise<void> {
   if (changes.length === mostPages) session.notify("merge", shard);
   await mergePostings(session, shard, changes);
   await mergeLengths(session, shard, changes);
-  session.merged.push(...taken.map(({ id }) => id));
 }
 
 interface Change {
@@ -121,7 +120,7 @@ async function mergeLengths(session: Session, shard: string, changes: readonly C
   const come = changes.filter(({ id, after }) => after !== null && !block.has(id));
   applyTo(
     block,
-    new Map(changes.map(({ id, after }) => [id, after === null ? undefined : lengthsOf(parseTerms(after))])),
+    new Map(changes.map(({ id, after }) => [id, after === null ? undefined : lengthsOf(after)])),
   );
   if (gone.length > 0) {
     await session.all("drop urls", "delete from urls where shard = $1 and id = any($2::text[])", [

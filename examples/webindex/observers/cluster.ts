@@ -1,89 +1,88 @@
 import { observer, type Transaction } from "percolatordb";
-import { clusters, documents, highestRank, links, memberKey, memberUrl } from "../tables.js";
+import { clusters, documents, memberKey } from "../tables.js";
+import { indexPage } from "./index-page.js";
+import { Seen } from "./seen.js";
 
-/** Larger clusters are left to `elect`: so many of their members may move at once that they would all conflict. */
-const smallCluster = 8;
-
-/**
- * Ranks a page by the links to it, and keeps its place among the pages of equal contents.
- *
- * Runs of one page that overlap must not both commit, or the one that saw less could come last: so each of them writes
- * the rank, changed or not. Runs that move members of one cluster must not overlap either: each writes the canonical
- * page, or has it elected afterwards.
- */
+/** What a page's own change causes: the way on which it comes to be found. */
 export const cluster = observer(
   "cluster",
   documents.rescore,
-  async (tx, { row: url }) => {
-    const hash = await tx.get(documents.hash, url);
-    const rank = hash === undefined ? undefined : await countLinks(tx, url);
-    const oldCluster = await tx.get(documents.cluster, url);
-    const oldRank = await tx.get(documents.rank, url);
-    if (rank === undefined) tx.delete(documents.rank, url);
-    else tx.set(documents.rank, url, rank);
-    if (hash === oldCluster && rank === oldRank) {
-      if (hash !== undefined) await anchorsChanged(tx, hash);
-      return;
-    }
-    if (oldCluster !== undefined && oldRank !== undefined) {
-      tx.delete(clusters.members.at(memberKey(oldRank, url)), oldCluster);
-    }
-    if (hash !== undefined && rank !== undefined) {
-      tx.set(clusters.members.at(memberKey(rank, url)), hash, rank);
-    }
-    if (hash !== oldCluster) {
-      if (hash === undefined) tx.delete(documents.cluster, url);
-      else tx.set(documents.cluster, url, hash);
-      if (oldCluster !== undefined) await membersChanged(tx, oldCluster);
-    }
-    if (hash !== undefined) await membersChanged(tx, hash);
-  },
+  (tx, { row: url }) => placePage(tx, url, "itself"),
   { priority: 2 },
 );
 
-async function countLinks(tx: Transaction, url: string): Promise<number> {
-  let count = 0;
-  for await (const _ of tx.entries(links.sources, url, { limit: highestRank })) count++;
-  return count;
-}
+/** What links from elsewhere cause. No page waits for it to be found: it is done in rounds (`work.ts`), many links to one page in one run. */
+export const relink = observer(
+  "relink",
+  documents.relinked,
+  (tx, { row: url }) => placePage(tx, url, "its links"),
+  { priority: 1, concurrency: 64 },
+);
 
-/** Sees to the canonical page of a cluster of which a member has moved. */
-async function membersChanged(tx: Transaction, hash: string): Promise<void> {
-  const first: string[] = [];
-  for await (const { qualifier } of tx.entries(clusters.members, hash, { limit: smallCluster + 1 })) {
-    first.push(memberUrl(qualifier));
+/**
+ * Ranks a page by the links to it, keeps its place among the pages of equal contents, and sees to what can be found of
+ * them.
+ *
+ * Runs of one page that overlap must not both commit, or the one that saw less could come last: so each of them writes
+ * the rank, changed or not, unless there is no such page. Runs that move members of one cluster must not overlap either: each
+ * writes the canonical page, or has it elected afterwards.
+ */
+async function placePage(tx: Transaction, url: string, changed: "itself" | "its links"): Promise<void> {
+  const [hash, oldCluster, oldRank] = await Promise.all([
+    tx.get(documents.hash, url),
+    tx.get(documents.cluster, url),
+    tx.get(documents.rank, url),
+  ]);
+  if (hash === undefined && oldCluster === undefined) return;
+  const seen = new Seen(tx);
+  const rank = hash === undefined ? undefined : await seen.rankOf(url);
+  if (rank === undefined) tx.delete(documents.rank, url);
+  else tx.set(documents.rank, url, rank);
+  const moved = hash !== oldCluster || rank !== oldRank;
+  if (moved && oldCluster !== undefined && oldRank !== undefined) {
+    tx.delete(clusters.members.at(memberKey(oldRank, url)), oldCluster);
   }
-  if (first.length > smallCluster) tx.notify(clusters.elect, hash);
-  else await makeCanonical(tx, hash, first[0]);
+  if (moved && hash !== undefined && rank !== undefined) {
+    tx.set(clusters.members.at(memberKey(rank, url)), hash, rank);
+  }
+  const canonical: Canonical[] = [];
+  if (hash !== oldCluster) {
+    if (hash === undefined) tx.delete(documents.cluster, url);
+    else tx.set(documents.cluster, url, hash);
+    if (oldCluster !== undefined) canonical.push(await seeTo(tx, oldCluster, moved, seen));
+  }
+  if (hash !== undefined) canonical.push(await seeTo(tx, hash, moved, seen));
+  const index = new Map<string, "all" | "links">();
+  for (const { before, now } of canonical) {
+    if (before !== undefined && before !== now) index.set(before, "all");
+    if (now !== undefined) index.set(now, before === now ? "links" : "all");
+  }
+  // Who made another page canonical in its former cluster may have left it as it was found.
+  if (hash !== oldCluster || (changed === "itself" && index.has(url))) index.set(url, "all");
+  for (const [page, what] of index) await indexPage(tx, page, seen, what);
 }
 
-/** Elects the canonical page of a large cluster anew, after any number of its members have moved. */
-export const elect = observer(
-  "elect",
-  clusters.elect,
-  async (tx, { row: hash }) => {
-    let first: string | undefined;
-    for await (const { qualifier } of tx.entries(clusters.members, hash, { limit: 1 })) {
-      first = memberUrl(qualifier);
-    }
-    await makeCanonical(tx, hash, first);
-  },
-  { priority: 2 },
-);
+/** The page of a cluster that can be found, and the one before; none where they are not to be indexed now. */
+export interface Canonical {
+  readonly before: string | undefined;
+  readonly now: string | undefined;
+}
 
-/** Writes the canonical page, changed or not. What can be found of it, and of the one before, is to be seen to. */
-async function makeCanonical(tx: Transaction, hash: string, url: string | undefined): Promise<void> {
+/** Sees to the canonical page of a cluster of which a member has moved, or has other links. */
+async function seeTo(tx: Transaction, hash: string, moved: boolean, seen: Seen): Promise<Canonical> {
+  const members = await seen.smallCluster(hash);
+  if (members === undefined) {
+    tx.notify(clusters.elect, hash);
+    return { before: undefined, now: undefined };
+  }
   const before = await tx.get(clusters.canonical, hash);
-  if (url === undefined) {
-    tx.delete(clusters.canonical, hash);
-  } else {
-    tx.set(clusters.canonical, hash, url);
-    tx.notify(documents.reindex, url);
-  }
-  if (before !== undefined && before !== url) tx.notify(documents.reindex, before);
+  const now = members[0];
+  if (moved || now !== before) setCanonical(tx, hash, now);
+  return { before, now };
 }
 
-async function anchorsChanged(tx: Transaction, hash: string): Promise<void> {
-  const canonical = await tx.get(clusters.canonical, hash);
-  if (canonical !== undefined) tx.notify(documents.reindex, canonical);
+/** Whoever moves members calls it, whether or not the canonical page is another. */
+export function setCanonical(tx: Transaction, hash: string, url: string | undefined): void {
+  if (url === undefined) tx.delete(clusters.canonical, hash);
+  else tx.set(clusters.canonical, hash, url);
 }

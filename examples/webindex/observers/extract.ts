@@ -14,10 +14,12 @@ export const extract = observer(
       tx.get(documents.words, url),
       tx.get(documents.links, url),
     ]);
-    if (replace(tx, documents.hash, url, before[0], page?.hash)) tx.notify(documents.rescore, url);
-    const retitled = replace(tx, documents.title, url, before[1], page?.title);
+    const rehashed = replace(tx, documents.hash, url, before[0], page?.hash);
+    replace(tx, documents.title, url, before[1], page?.title);
     const reworded = replace(tx, documents.words, url, before[2], page?.words);
-    if (retitled || reworded) tx.notify(documents.reindex, url);
+    // What finds its cluster also indexes it.
+    if (rehashed) tx.notify(documents.rescore, url);
+    else if (reworded) tx.notify(documents.reindex, url);
     const same = JSON.stringify(before[3]) === JSON.stringify(page?.links);
     if (!same) replace(tx, documents.links, url, before[3], page?.links);
   },

@@ -1,8 +1,9 @@
-/** The pipeline: contents -> extract -> invert, cluster -> index -> merge. */
-import { cluster, elect } from "./cluster.js";
+/** The pipeline: contents -> extract -> cluster, invert -> relink; both index; merge. */
+import { cluster, relink } from "./cluster.js";
+import { elect } from "./elect.js";
 import { extract } from "./extract.js";
-import { indexPage } from "./index-page.js";
+import { index } from "./index-page.js";
 import { invert } from "./invert.js";
 import { merge } from "./merge.js";
 
-export const observers = [extract, invert, cluster, elect, indexPage, merge];
+export const observers = [extract, invert, cluster, elect, index, relink, merge];

@@ -14,11 +14,11 @@ export const invert = observer(
       before.delete(target);
       if (was === anchor) continue;
       tx.set(source, target, anchor);
-      tx.notify(documents.rescore, target);
+      tx.notify(documents.relinked, target);
     }
     for (const target of before.keys()) {
       tx.delete(source, target);
-      tx.notify(documents.rescore, target);
+      tx.notify(documents.relinked, target);
     }
   },
   { priority: 3 },

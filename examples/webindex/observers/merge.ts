@@ -54,7 +54,7 @@ function compareTerms(id: string, url: string, before: string, after: string | u
   const terms = parseTerms(after ?? "");
   for (const [term, counts] of terms) if (old.get(term) !== counts) changed.set(term, parseCounts(counts));
   for (const term of old.keys()) if (!terms.has(term)) changed.set(term, undefined);
-  return { id, url, lengths: after === undefined ? undefined : lengthsOf(terms), postings: changed };
+  return { id, url, lengths: after === undefined ? undefined : lengthsOf(after), postings: changed };
 }
 
 async function mergePostings(tx: Transaction, shard: string, changes: readonly Change[]): Promise<void> {

@@ -10,13 +10,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { packContents } from "../contents.js";
 import { contentHash, pageId } from "../identity.js";
 import { clusters, documents, links, memberKey, shards, tables } from "../tables.js";
-import { cluster, elect } from "./cluster.js";
-import { indexPage } from "./index-page.js";
+import { cluster, relink } from "./cluster.js";
+import { elect } from "./elect.js";
+import { index } from "./index-page.js";
 import { merge } from "./merge.js";
 
 const url = "https://example.org/a";
 const other = "https://example.org/b";
 const hash = contentHash(Buffer.from("x"));
+const otherHash = contentHash(Buffer.from("y"));
 const { text: id, shard } = pageId(url);
 
 /**
@@ -34,7 +36,6 @@ describe("runs of one row that overlap", () => {
       tx.set(documents.words, url, "x 1");
     });
     await run(cluster, url);
-    await run(indexPage, url);
     await run(merge, shard);
   });
 
@@ -47,74 +48,113 @@ describe("runs of one row that overlap", () => {
     await db.transact((tx) => call(observer, tx, row) as Promise<void>);
   }
 
-  /** A run that sees a change which is taken back before it commits, and a run after that. */
+  /** A run that sees a change which is taken back before it commits, and a run after that: of the same observer, or of another. */
   async function overlap(
-    observer: Observer,
-    row: string,
+    [stale, later]: readonly [row: readonly [Observer, string], row: readonly [Observer, string]],
     change: (tx: Transaction) => void,
     back: (tx: Transaction) => void,
   ) {
     await db.transact(change);
-    const stale = await db.begin();
-    await call(observer, stale, row);
+    const tx = await db.begin();
+    await call(stale[0], tx, stale[1]);
     await db.transact(back);
-    await run(observer, row);
-    await expect(stale.commit()).rejects.toThrow(ConflictError);
+    await run(...later);
+    await expect(tx.commit()).rejects.toThrow(ConflictError);
   }
 
-  it("conflict: cluster, when a link comes and goes", () =>
+  /** What runs for a page, in both orders. */
+  const pairs = [
+    [cluster, cluster],
+    [relink, relink],
+    [cluster, relink],
+    [relink, cluster],
+  ] as const;
+  const named = pairs.map(([stale, later]) => ({ names: `${stale.name}, ${later.name}`, stale, later }));
+
+  it.each(named)("conflict: $names, when a link comes and goes", ({ stale, later }) =>
     overlap(
-      cluster,
-      url,
+      [
+        [stale, url],
+        [later, url],
+      ],
       (tx) => tx.set(links.sources.at("s"), url, "text"),
       (tx) => tx.delete(links.sources.at("s"), url),
-    ));
+    ),
+  );
 
-  it("conflict: cluster, when the page comes and goes", async () => {
+  it.each(named)("conflict: $names, when the page becomes another and back", ({ stale, later }) =>
+    overlap(
+      [
+        [stale, url],
+        [later, url],
+      ],
+      (tx) => tx.set(documents.hash, url, otherHash),
+      (tx) => tx.set(documents.hash, url, hash),
+    ),
+  );
+
+  it.each(named)("conflict: $names of a duplicate, when a link to it comes and goes", async (pair) => {
+    await db.transact((tx) => tx.set(documents.hash, other, hash));
+    await run(cluster, other);
     await overlap(
-      cluster,
-      other,
-      (tx) => tx.set(documents.hash, other, hash),
-      (tx) => tx.delete(documents.hash, other),
+      [
+        [pair.stale, other],
+        [pair.later, url],
+      ],
+      (tx) => tx.set(links.sources.at("s"), other, "text"),
+      (tx) => tx.delete(links.sources.at("s"), other),
     );
+  });
+
+  it("no conflict, and nothing written, where there is no page: what brings one runs after it", async () => {
+    const tx = await db.begin();
+    await call(relink, tx, other);
+    await db.transact((tx) => tx.set(documents.hash, other, hash));
+    await run(cluster, other);
+    await tx.commit();
+    await using view = await db.snapshot();
+    expect(await view.get(documents.rank, other)).toBe(0);
   });
 
   it("conflict: elect, when a member comes and goes", () => {
     const member = clusters.members.at(memberKey(9, other));
     return overlap(
-      elect,
-      hash,
+      [
+        [elect, hash],
+        [elect, hash],
+      ],
       (tx) => tx.set(member, hash, 9),
       (tx) => tx.delete(member, hash),
     );
   });
 
-  it("conflict: index, when words come and go", () =>
+  it.each([
+    { stale: index, later: index },
+    { stale: index, later: cluster },
+    { stale: index, later: relink },
+    { stale: cluster, later: index },
+    { stale: relink, later: index },
+  ])("conflict: $stale.name, $later.name, when words come and go", ({ stale, later }) =>
     overlap(
-      indexPage,
-      url,
+      [
+        [stale, url],
+        [later, url],
+      ],
       (tx) => tx.set(documents.words, url, "y 1"),
       (tx) => tx.set(documents.words, url, "x 1"),
-    ));
-
-  it("conflict: index, when an anchor comes and goes", () =>
-    overlap(
-      indexPage,
-      url,
-      (tx) => tx.set(links.sources.at("s"), url, "text"),
-      (tx) => tx.delete(links.sources.at("s"), url),
-    ));
+    ),
+  );
 
   it("conflict: merge, with an index that changes the terms again", async () => {
     await db.transact((tx) => tx.set(documents.words, url, "y 1"));
-    await run(indexPage, url);
+    await run(index, url);
     const merging = await db.begin();
     await call(merge, merging, shard);
     await db.transact((tx) => tx.set(documents.words, url, "z 1"));
-    await run(indexPage, url);
+    await run(index, url);
     await expect(merging.commit()).rejects.toThrow(ConflictError);
     await using view = await db.snapshot();
-    expect(await view.get(shards.pending.at(id), shard)).toEqual([url, "x 1"]);
+    expect(await view.get(shards.pending.at(id), shard)).toEqual([url, "x 1", [1, 0, 0], [1, 0, 0]]);
   });
 
   it("conflict: two moves within one small cluster", async () => {

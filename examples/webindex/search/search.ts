@@ -7,6 +7,7 @@ import { clusters, documents, postings, type Statistics, shards } from "../table
 import type { Counts } from "../terms.js";
 import { extract, termCounts } from "../text/index.js";
 import { scoreTerm } from "./bm25.js";
+import { Overlay, type WaitingPage } from "./overlay.js";
 import { makeSnippet, type SnippetPart } from "./snippet.js";
 
 export interface SearchResult {
@@ -34,6 +35,8 @@ export const searchLimits = { terms: 16, results: 100, duplicates: 100 } as cons
 interface Candidate {
   readonly id: string;
   readonly shard: string;
+  /** Of a page that waits to be merged. */
+  readonly url: string | undefined;
   score: number;
   matched: number;
 }
@@ -42,6 +45,17 @@ interface Candidate {
 interface TermBlock {
   readonly shard: string;
   readonly bytes: Uint8Array;
+  /** Pages that are not to be found by it, as they wait to be merged. */
+  readonly hidden: ReadonlySet<string>;
+}
+
+/** A page that has a term. */
+interface Posting {
+  readonly id: string;
+  readonly shard: string;
+  readonly url: string | undefined;
+  readonly counts: Counts;
+  readonly lengths: Counts;
 }
 
 /** Pages by any of the words of a query, by BM25; a page that has several of them counts as many times over. */
@@ -55,36 +69,58 @@ export async function search(view: Snapshot, query: string, limit = 10): Promise
 }
 
 async function findCandidates(view: Snapshot, terms: readonly string[]): Promise<Map<string, Candidate>> {
-  const all = await readStatistics(view);
+  const overlay = await Overlay.read(view);
+  const all = overlay.statistics(await readMerged(view));
   const lengths = new Map<string, ReadonlyMap<string, Counts>>();
   const candidates = new Map<string, Candidate>();
   for (const term of terms) {
-    const blocks: TermBlock[] = [];
-    for await (const { qualifier, value } of view.entries(postings.documents, bucketOf(term))) {
-      const bytes = findTerm(value, term);
-      if (bytes !== undefined) blocks.push({ shard: qualifier, bytes });
-    }
-    const frequency = countFields(blocks);
+    const blocks = await readBlocks(view, term, overlay);
+    const waiting = await overlay.find(term);
+    const frequency = countFields(blocks, waiting);
+    const add = ({ id, shard, url, counts, lengths }: Posting) => {
+      const score = scoreTerm(counts, lengths, frequency, all);
+      const known = candidates.get(id);
+      if (known === undefined) candidates.set(id, { id, shard, url, score, matched: 1 });
+      else {
+        known.score += score;
+        known.matched++;
+      }
+    };
     await readLengths(view, blocks, lengths);
-    for (const { shard, bytes } of blocks) {
+    for (const block of blocks) {
+      const { shard } = block;
       const ofShard = lengths.get(shard)!;
-      readBlock(bytes, (id, ...counts) => {
-        const score = scoreTerm(counts, ofShard.get(id)!, frequency, all);
-        const known = candidates.get(id);
-        if (known === undefined) candidates.set(id, { id, shard, score, matched: 1 });
-        else {
-          known.score += score;
-          known.matched++;
-        }
-      });
+      visit(block, (id, counts) => add({ id, shard, url: undefined, counts, lengths: ofShard.get(id)! }));
     }
+    for (const { page, counts } of waiting) add({ ...page, counts });
   }
   for (const candidate of candidates.values()) candidate.score *= candidate.matched;
   return candidates;
 }
 
+/** What the postings have of a term. */
+async function readBlocks(view: Snapshot, term: string, overlay: Overlay): Promise<TermBlock[]> {
+  const blocks: TermBlock[] = [];
+  for await (const { qualifier: shard, value } of view.entries(postings.documents, bucketOf(term))) {
+    const bytes = findTerm(value, term);
+    if (bytes !== undefined) blocks.push({ shard, bytes, hidden: overlay.hidden(shard) });
+  }
+  return blocks;
+}
+
+/** The pages of a block that do not wait to be merged. */
+function visit({ bytes, hidden }: TermBlock, page: (id: string, counts: Counts) => void): void {
+  readBlock(bytes, (id, ...counts) => {
+    if (!hidden.has(id)) page(id, counts);
+  });
+}
+
 /** How many pages can be found, and how long they are. */
 export async function readStatistics(view: Snapshot): Promise<Statistics> {
+  return (await Overlay.read(view)).statistics(await readMerged(view));
+}
+
+async function readMerged(view: Snapshot): Promise<Statistics> {
   let pages = 0;
   const lengths: [number, number, number] = [0, 0, 0];
   for await (const { value } of view.scan(shards.statistics)) {
@@ -95,13 +131,16 @@ export async function readStatistics(view: Snapshot): Promise<Statistics> {
 }
 
 /** In how many pages each field has the term. */
-function countFields(blocks: readonly TermBlock[]): Counts {
+function countFields(
+  blocks: readonly TermBlock[],
+  waiting: readonly { readonly page: WaitingPage; readonly counts: Counts }[],
+): Counts {
   const frequency: [number, number, number] = [0, 0, 0];
-  for (const { bytes } of blocks) {
-    readBlock(bytes, (_id, ...counts) => {
-      for (const field of [0, 1, 2] as const) if (counts[field] > 0) frequency[field]++;
-    });
-  }
+  const add = (counts: Counts) => {
+    for (const field of [0, 1, 2] as const) if (counts[field] > 0) frequency[field]++;
+  };
+  for (const block of blocks) visit(block, (_id, counts) => add(counts));
+  for (const { counts } of waiting) add(counts);
   return frequency;
 }
 
@@ -122,14 +161,14 @@ async function inOrder(
   limit: number,
 ): Promise<{ readonly url: string; readonly score: number }[]> {
   const mostTies = 1_000;
-  candidates.sort((a, b) => b.score - a.score);
+  candidates.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
   const last = candidates[Math.min(limit, candidates.length) - 1];
   if (last === undefined) return [];
   let end = limit;
   while (end < Math.min(candidates.length, limit + mostTies) && candidates[end]!.score === last.score) end++;
   const named = await Promise.all(
-    candidates.slice(0, end).map(async ({ id, shard, score }) => {
-      return { url: (await view.get(shards.urls.at(id), shard))!, score };
+    candidates.slice(0, end).map(async ({ id, shard, url, score }) => {
+      return { url: url ?? (await view.get(shards.urls.at(id), shard))!, score };
     }),
   );
   return named.sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1)).slice(0, limit);

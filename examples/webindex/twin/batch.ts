@@ -137,7 +137,7 @@ function invertTerms(indexed: ReadonlyMap<string, Indexed>): Map<string, Shard> 
     }
     const terms = parseTerms(stored);
     shard.urls.set(id, url);
-    shard.lengths.set(id, lengthsOf(terms));
+    shard.lengths.set(id, lengthsOf(stored));
     for (const [term, counts] of terms) addPosting(shard.postings, term, id, parseCounts(counts));
   }
   return shards;

@@ -1,0 +1,171 @@
+import { type Change, type Database, open, type Snapshot, type Transaction } from "percolatordb";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { pageId, shardNames } from "../identity.js";
+import { loadSource } from "../load/loader.js";
+import { observers } from "../observers/index.js";
+import { merge } from "../observers/merge.js";
+import { documents, shards, tables } from "../tables.js";
+import { type Crawl, crawlSource, page, seeded } from "../testing/site.js";
+import { compareWithTwin } from "../twin/compare.js";
+import { Overlay } from "./overlay.js";
+import { readStatistics, search } from "./search.js";
+
+const words = "ant bee cat dog eel fox 12 3 été".split(" ");
+const queries = ["ant", "bee 12", "cat dog eel fox", "3 été", "same", "zebra"];
+const pages = 12;
+const urlOf = (index: number) => `https://example.org/${index}`;
+
+type Random = (below: number) => number;
+
+/** Pages that come, change and go; texts that coincide, and links everywhere. */
+function someChanges(random: Random): Crawl {
+  const word = () => words[random(words.length)]!;
+  const said: Record<string, string | undefined> = {};
+  for (let changes = random(6); changes >= 0; changes--) {
+    const links = Object.fromEntries(Array.from({ length: random(3) }, () => [urlOf(random(pages)), word()]));
+    const bodies = [
+      undefined,
+      page("Same", word()),
+      page(word(), `${word()} ${word()} ${word()}`, links),
+      "",
+    ];
+    said[urlOf(random(pages))] = bodies[random(bodies.length)];
+  }
+  return said;
+}
+
+/** What a search can answer at one moment. */
+async function answers(view: Snapshot): Promise<unknown> {
+  const found = [];
+  for (const query of queries) found.push(await search(view, query, 100));
+  return { found, statistics: await readStatistics(view) };
+}
+
+async function mergeAll(tx: Transaction): Promise<void> {
+  for (const row of shardNames()) await merge.run(tx, { row } as unknown as Change);
+}
+
+/** The same moment, with everything merged that waits. */
+async function answersMerged(db: Database): Promise<unknown> {
+  const tx = await db.begin();
+  try {
+    await mergeAll(tx);
+    return await answers(tx as unknown as Snapshot);
+  } finally {
+    await tx.rollback();
+  }
+}
+
+describe("a search while pages wait to be merged", () => {
+  let db: Database;
+
+  beforeEach(async () => {
+    db = await open("memory:", { tables, observers });
+  });
+
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await db.close();
+  });
+
+  /** One observer works on all that it is due on, and no other. */
+  async function work(observer: string): Promise<void> {
+    await using worker = db.work({ observers: [observer] });
+    await worker.idle();
+  }
+
+  async function waiting(): Promise<number> {
+    await using view = await db.snapshot();
+    let count = 0;
+    for await (const { value } of view.scan(shards.pending)) count += value.size;
+    return count;
+  }
+
+  /** Changes, steps of single observers and merges of single shards in any order; how often an answer was another than merged. */
+  async function countWrong(seed: number): Promise<{ wrong: number; waited: number }> {
+    const random = seeded(seed);
+    const names = observers.map(({ name }) => name).filter((name) => name !== merge.name);
+    let [wrong, waited] = [0, 0];
+    for (let step = 0; step < 40; step++) {
+      if (random(3) === 0) await loadSource(db, crawlSource(someChanges(random)));
+      for (const name of names) if (random(2) === 0) await work(name);
+      if (random(3) === 0) {
+        const row = pageId(urlOf(random(pages))).shard;
+        await db.transact((tx) => merge.run(tx, { row } as unknown as Change) as Promise<void>);
+      }
+      waited += await waiting();
+      await using view = await db.snapshot();
+      const [now, merged] = [await answers(view), await answersMerged(db)];
+      if (JSON.stringify(now) !== JSON.stringify(merged)) wrong++;
+    }
+    await using worker = db.work();
+    await worker.idle();
+    return { wrong, waited };
+  }
+
+  it.each([1, 2, 3, 4, 5, 6])(
+    "answers as if all were merged, scores and totals included; seed %i",
+    async (seed) => {
+      const { wrong, waited } = await countWrong(seed);
+      expect(wrong).toBe(0);
+      expect(waited).toBeGreaterThan(40);
+      // Whatever the order, it ends as the twin.
+      await using view = await db.snapshot();
+      for (const table of await compareWithTwin(view)) expect(table.differences).toEqual([]);
+    },
+  );
+
+  describe("would be wrong", () => {
+    it("if the postings of a page that waits counted too", async () => {
+      vi.spyOn(Overlay.prototype, "hidden").mockReturnValue(new Set());
+      expect((await countWrong(1)).wrong).toBeGreaterThan(0);
+    });
+
+    it("if pages that wait were not looked at", async () => {
+      vi.spyOn(Overlay.prototype, "find").mockResolvedValue([]);
+      expect((await countWrong(1)).wrong).toBeGreaterThan(0);
+    });
+
+    it("if their number and lengths did not count", async () => {
+      vi.spyOn(Overlay.prototype, "statistics").mockImplementation((merged) => merged);
+      expect((await countWrong(1)).wrong).toBeGreaterThan(0);
+    });
+  });
+
+  it("knows a page that has no word from one that the postings do not have", async () => {
+    await loadSource(db, crawlSource({ [urlOf(1)]: "" }));
+    for (const name of ["extract", "cluster", "merge"]) await work(name);
+    await loadSource(db, crawlSource({ [urlOf(1)]: page("", "ant"), [urlOf(2)]: page("", "bee") }));
+    for (const name of ["extract", "cluster"]) await work(name);
+    await using view = await db.snapshot();
+    expect(await view.get(shards.pending.at(pageId(urlOf(1)).text), pageId(urlOf(1)).shard)).toEqual([
+      urlOf(1),
+      "",
+      [1, 0, 0],
+      [0, 0, 0],
+    ]);
+    expect(await readStatistics(view)).toEqual({ pages: 2, lengths: [2, 0, 0] });
+  });
+
+  it("finds a page that waits in the former form as the postings have it, until it is merged", async () => {
+    const url = urlOf(1);
+    const { text: id, shard } = pageId(url);
+    await loadSource(db, crawlSource({ [url]: page("", "ant") }));
+    for (const name of ["extract", "cluster", "merge"]) await work(name);
+    await db.transact((tx) => {
+      tx.set(documents.terms, url, "bee 1");
+      tx.set(shards.pending.at(id), shard, [url, "ant 1"]);
+    });
+    const total = async (query: string) => {
+      await using view = await db.snapshot();
+      return (await search(view, query)).total;
+    };
+    expect([await total("ant"), await total("bee")]).toEqual([1, 0]);
+    // A change meanwhile leaves it to the merge.
+    await loadSource(db, crawlSource({ [url]: page("", "cat") }));
+    for (const name of ["extract", "cluster"]) await work(name);
+    expect([await total("ant"), await total("cat")]).toEqual([1, 0]);
+    await work(merge.name);
+    expect([await total("ant"), await total("bee"), await total("cat")]).toEqual([0, 0, 1]);
+  });
+});

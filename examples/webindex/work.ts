@@ -1,0 +1,140 @@
+import type { Database, Worker } from "percolatordb";
+import { observers } from "./observers/index.js";
+
+/** What no changed page waits for to be found: in which rounds it is worked on, and for how long at the most. */
+export const later = [
+  { name: "relink", everyRounds: 1, ms: 100 },
+  // The longer it waits the more pages it takes together; a search looks at all that wait.
+  { name: "merge", everyRounds: 5, ms: 200 },
+] as const;
+/** Between two rounds. */
+export const restMs = 900;
+/** Its runs at the same time in a round; where it is waited for, as many as there may be. */
+const roundWidth = 4;
+const names: readonly string[] = later.map(({ name }) => name);
+/** While more pages come than are worked on there is no round, but for one after so many rests. */
+const mostSkipped = 10;
+/** Where what waits grows, which is counted up to a limit, a round may last so many times as long. */
+const mostLonger = 8;
+const mostCounted = 20_000;
+/** How often it is looked whether they still do. */
+const lookMs = 10;
+
+export interface IdleOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: { readonly waiting: number }) => void) | undefined;
+}
+
+/**
+ * Runs the observers of an index: those on the way of a changed page at once; what its links cause elsewhere, and merging, in
+ * rounds with rests between them. So pages do not wait for it, and what many of them cause together is done once. Whoever waits for
+ * everything, by {@link IndexWork.idle}, has it done without rests.
+ */
+export class IndexWork {
+  readonly #db: Database;
+  readonly #concurrency: number;
+  readonly #first: Worker;
+  readonly #stopping = new AbortController();
+  readonly #rounds: Promise<void>;
+  /** By observer: what waited when its last round began, and how many times as long that was. */
+  readonly #pressures = new Map<string, { readonly waiting: number; readonly longer: number }>();
+  /** While it is waited for: a worker that rests not, and how many wait. */
+  #unresting: { readonly worker: Worker; users: number } | undefined;
+
+  constructor(db: Database, concurrency: number) {
+    this.#db = db;
+    this.#concurrency = concurrency;
+    const first = observers.map(({ name }) => name).filter((name) => !names.includes(name));
+    this.#first = db.work({ observers: first, concurrency });
+    this.#rounds = this.#goRounds();
+  }
+
+  /** Resolves when nothing is due. */
+  async idle(options: IdleOptions = {}): Promise<void> {
+    const { signal = never } = options;
+    while (this.#isBehind && !signal.aborted) await pause(lookMs, signal);
+    this.#unresting ??= {
+      worker: this.#db.work({ observers: names, concurrency: this.#concurrency }),
+      users: 0,
+    };
+    const unresting = this.#unresting;
+    unresting.users++;
+    try {
+      await unresting.worker.idle(options);
+    } finally {
+      if (--unresting.users === 0) {
+        this.#unresting = undefined;
+        await unresting.worker.stop();
+      }
+    }
+  }
+
+  async #goRounds(): Promise<void> {
+    const { signal } = this.#stopping;
+    let round = 0;
+    for (let skipped = 0; !signal.aborted; ) {
+      await pause(restMs, signal);
+      if (signal.aborted || this.#unresting !== undefined) continue;
+      if (this.#isBehind && ++skipped <= mostSkipped) continue;
+      skipped = 0;
+      // What fails is due as before, and is tried in the next round.
+      await this.#goRound(round++, signal).catch(() => undefined);
+    }
+  }
+
+  /** Whether many pages are on their way: what they cause is then better done for all of them. */
+  get #isBehind(): boolean {
+    return this.#first.running >= this.#concurrency / 2;
+  }
+
+  /** First the links, as they have more merged. Each has its time: the one is not to keep the other from being done. */
+  async #goRound(round: number, signal: AbortSignal): Promise<void> {
+    for (const { name, everyRounds, ms } of later) {
+      if (round % everyRounds !== 0) continue;
+      const waiting = await this.#count(name);
+      const longer = this.#pressure(name, waiting);
+      if (waiting === 0) continue;
+      await using worker = this.#db.work({ observers: [name], concurrency: roundWidth });
+      const over = AbortSignal.any([signal, AbortSignal.timeout(ms * longer)]);
+      await worker.idle({ signal: over }).catch((error: unknown) => {
+        if (!over.aborted) throw error;
+      });
+    }
+  }
+
+  /** How many times as long it is worked on: longer as long as ever more waits, so that there is an end to it. */
+  #pressure(name: string, waiting: number): number {
+    const before = this.#pressures.get(name) ?? { waiting: 0, longer: 1 };
+    const grows = (waiting > before.waiting && before.waiting > 0) || waiting === mostCounted;
+    const longer = grows ? Math.min(mostLonger, before.longer * 2) : Math.max(1, before.longer / 2);
+    this.#pressures.set(name, { waiting, longer });
+    return longer;
+  }
+
+  async #count(observer: string): Promise<number> {
+    let count = 0;
+    for await (const _ of this.#db.pending({ observer })) if (++count === mostCounted) break;
+    return count;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#rounds;
+    await this.#first.stop();
+  }
+}
+
+const never = new AbortController().signal;
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+}
