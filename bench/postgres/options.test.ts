@@ -21,7 +21,7 @@ test("has defaults for everything", () => {
     sources: [],
     rounds: 5,
     seconds: 20,
-    processes: 2,
+    processes: 1,
     workers: 2,
     concurrency: 4,
     quick: false,
