@@ -9,6 +9,7 @@ export const later = [
 ] as const;
 /** Between two rounds. */
 export const restMs = 900;
+const looksOfRest = 9;
 /** Its runs at the same time in a round; where it is waited for, as many as there may be. */
 const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
@@ -17,8 +18,6 @@ const mostSkipped = 10;
 /** Where what waits grows, which is counted up to a limit, a round may last so many times as long. */
 const mostLonger = 8;
 const mostCounted = 20_000;
-/** How often it is looked whether they still do. */
-const lookMs = 10;
 
 export interface IdleOptions {
   readonly signal?: AbortSignal | undefined;
@@ -51,8 +50,8 @@ export class IndexWork {
 
   /** Resolves when nothing is due. */
   async idle(options: IdleOptions = {}): Promise<void> {
-    const { signal = never } = options;
-    while (this.#isBehind && !signal.aborted) await pause(lookMs, signal);
+    // What pages cause elsewhere is done once for all that are on their way.
+    await this.#first.idle(options);
     this.#unresting ??= {
       worker: this.#db.work({ observers: names, concurrency: this.#concurrency }),
       users: 0,
@@ -73,13 +72,23 @@ export class IndexWork {
     const { signal } = this.#stopping;
     let round = 0;
     for (let skipped = 0; !signal.aborted; ) {
-      await pause(restMs, signal);
+      const wasBehind = await this.#rest(signal);
       if (signal.aborted || this.#unresting !== undefined) continue;
-      if (this.#isBehind && ++skipped <= mostSkipped) continue;
+      if (wasBehind && ++skipped <= mostSkipped) continue;
       skipped = 0;
       // What fails is due as before, and is tried in the next round.
       await this.#goRound(round++, signal).catch(() => undefined);
     }
+  }
+
+  /** Answers whether many pages were on their way at any look: a load that is as fast as can be has its pauses, too. */
+  async #rest(signal: AbortSignal): Promise<boolean> {
+    let wasBehind = false;
+    for (let look = 0; look < looksOfRest; look++) {
+      await pause(restMs / looksOfRest, signal);
+      wasBehind ||= this.#isBehind;
+    }
+    return wasBehind;
   }
 
   /** Whether many pages are on their way: what they cause is then better done for all of them. */
@@ -123,8 +132,6 @@ export class IndexWork {
     await this.#first.stop();
   }
 }
-
-const never = new AbortController().signal;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
