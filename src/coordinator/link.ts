@@ -1,12 +1,12 @@
 import type { Environment } from "../environment/index.js";
 import {
-  abortError,
   ClosedError,
   CoordinatorError,
   NotLeaderError,
   OracleUnavailableError,
   type PercolatorError,
   throwIfAborted,
+  unlessAborted,
 } from "../errors/index.js";
 import { within } from "../oracle/index.js";
 import { isAddress } from "./address.js";
@@ -178,14 +178,4 @@ export class Link {
 
 function closedError(): ClosedError {
   return new ClosedError("The client of the coordinator was closed.");
-}
-
-/** Waits for what others wait for too. */
-function unlessAborted<T>(waited: Promise<T>, signal: AbortSignal | undefined, doing: string): Promise<T> {
-  if (signal === undefined) return waited;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal, doing));
-    signal.addEventListener("abort", onAbort, { once: true });
-    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

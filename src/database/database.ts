@@ -153,6 +153,8 @@ export class Database {
         signal: limit.signal,
         onEnd: limit.end,
       });
+      // Whoever forgets it keeps nothing from collection beyond its deadline.
+      limit.whenOver((reason) => core.fence(reason));
       return new Transaction(core);
     } catch (error) {
       limit.end();

@@ -14,3 +14,18 @@ export function abortError(signal: AbortSignal, doing: string): PercolatorError 
 export function throwIfAborted(signal: AbortSignal | undefined, doing: string): void {
   if (signal?.aborted) throw abortError(signal, doing);
 }
+
+/** Waits for what others may wait for too, and no longer than until `signal` is aborted: then throws {@link abortError}. */
+export function unlessAborted<T>(
+  waited: Promise<T>,
+  signal: AbortSignal | undefined,
+  doing: string,
+): Promise<T> {
+  if (signal === undefined) return waited;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(abortError(signal, doing));
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -5,18 +5,19 @@ import type { CommitRequest } from "./request.js";
 import { type MetLock, metLock, pushesPerTransaction } from "./resolve.js";
 
 /**
- * Finds out who stands in the way of a write, deals with a lock that was left behind, and makes the error that says
- * so. The transaction is lost in any case: only running it again sees what the winner wrote.
+ * Finds out who stands in the way of a write, and deals with a lock that was left behind. Undefined where nobody does any more: whoever
+ * held the lock was rolled back, or committed before the transaction's start, so that the write may be offered once again, under
+ * the same guards. Else the transaction is lost: only running it again sees what the winner wrote.
  */
 export async function explainConflict(
   context: TransactionContext,
   request: CommitRequest,
   cell: CellAddress,
-): Promise<ConflictError> {
+): Promise<ConflictError | undefined> {
   const { start, signal } = request;
-  const { lock, write } = await newestOf(context, cell, start);
+  let { lock, write } = await newestOf(context, cell, start);
   if (lock !== undefined) {
-    await context.resolver.resolve(context, lock, {
+    const outcome = await context.resolver.resolve(context, lock, {
       start,
       role: "writer",
       signal,
@@ -24,15 +25,17 @@ export async function explainConflict(
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     });
-    return conflict(request, cell, lock.start, `holds a lock on it since ${lock.start}`);
+    if (outcome === "gone") ({ lock, write } = await newestOf(context, cell, start));
   }
-  const winner = write !== undefined && write > start ? write : undefined;
-  return conflict(
-    request,
-    cell,
-    winner,
-    winner === undefined ? "stood in its way" : `committed at ${winner}`,
-  );
+  if (lock !== undefined)
+    return conflict(request, cell, lock.start, `holds a lock on it since ${lock.start}`);
+  if (write !== undefined && write > start) return conflict(request, cell, write, `committed at ${write}`);
+  return undefined;
+}
+
+/** The error of a transaction in whose way somebody stood who cannot be found any more. */
+export function unexplainedConflict(request: CommitRequest, cell: CellAddress): ConflictError {
+  return conflict(request, cell, undefined, "stood in its way");
 }
 
 /** Another's lock on a cell, and when it was last committed: what is older is not looked at, there may be much of it. */

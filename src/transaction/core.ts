@@ -1,10 +1,4 @@
-import {
-  abortError,
-  ClosedError,
-  ConflictError,
-  InternalError,
-  LimitExceededError,
-} from "../errors/index.js";
+import { abortError, ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
 import type { MaybePromise, RowMutation } from "../store/index.js";
 import type { CellAddress } from "./address.js";
@@ -212,13 +206,7 @@ export class CoreTransaction {
 
   /** Commits. Rejects with a `ConflictError` where another transaction was faster; the transaction is then over. */
   async commit(): Promise<void> {
-    this.assertOpen();
-    if (this.#reads?.isTooLarge) {
-      throw new LimitExceededError(
-        `The serializable transaction that started at ${this.startTimestamp} read more rows and ranges than can be ` +
-          "validated. Read ranges instead of single rows, or divide the work.",
-      );
-    }
+    this.#assertCommittable();
     this.#state = "committing";
     const committingAt = this.context.environment.monotonic();
     this.#trace?.keepWrites(this.buffer);
@@ -234,6 +222,17 @@ export class CoreTransaction {
     } finally {
       this.#end();
       this.buffer.clear();
+    }
+  }
+
+  /** Throws where it may not commit; it is over then, as after every commit, and keeps nothing from collection. */
+  #assertCommittable(): void {
+    try {
+      this.assertOpen();
+      this.#reads?.assertBounded(this.startTimestamp);
+    } catch (error) {
+      this.rollback();
+      throw error;
     }
   }
 

@@ -1,16 +1,18 @@
 import type { Environment } from "../environment/index.js";
-import { TimeoutError } from "../errors/index.js";
+import { abortError, type PercolatorError, TimeoutError } from "../errors/index.js";
 
 /** A signal that follows another, and a deadline. */
 export interface Deadline {
   readonly signal: AbortSignal | undefined;
-  /** Frees the timer. */
+  /** Has `run` called once it is over, at once where it is already; not after {@link end}. */
+  whenOver(run: (reason: PercolatorError) => void): void;
+  /** Frees the timer, and forgets who is to be called. */
   end(): void;
 }
 
 function doNothing(): void {}
 
-const noDeadline: Deadline = Object.freeze({ signal: undefined, end: doNothing });
+const noDeadline: Deadline = Object.freeze({ signal: undefined, whenOver: doNothing, end: doNothing });
 
 /** Joins a caller's signal with a deadline of `timeoutMs` from now, by the environment's timers. */
 export function deadline(
@@ -19,7 +21,8 @@ export function deadline(
   timeoutMs: number | undefined,
   doing: string,
 ): Deadline {
-  if (timeoutMs === undefined) return signal === undefined ? noDeadline : { signal, end: doNothing };
+  if (timeoutMs === undefined)
+    return signal === undefined ? noDeadline : new SignalDeadline(signal, doing, doNothing);
   const controller = new AbortController();
   const follow = () => controller.abort(signal?.reason);
   if (signal?.aborted) follow();
@@ -27,11 +30,37 @@ export function deadline(
   const timer = environment.setTimer(() => {
     controller.abort(new TimeoutError(`${doing} did not finish within ${timeoutMs} ms`));
   }, timeoutMs);
-  return {
-    signal: controller.signal,
-    end() {
-      timer.cancel();
-      signal?.removeEventListener("abort", follow);
-    },
+  return new SignalDeadline(controller.signal, doing, () => {
+    timer.cancel();
+    signal?.removeEventListener("abort", follow);
+  });
+}
+
+class SignalDeadline implements Deadline {
+  readonly signal: AbortSignal;
+  readonly #doing: string;
+  readonly #free: () => void;
+  #onAbort: (() => void) | undefined;
+  #hasEnded = false;
+
+  constructor(signal: AbortSignal, doing: string, free: () => void) {
+    this.signal = signal;
+    this.#doing = doing;
+    this.#free = free;
+  }
+
+  whenOver(run: (reason: PercolatorError) => void): void {
+    if (this.#hasEnded) return;
+    const onAbort = () => run(abortError(this.signal, this.#doing));
+    if (this.signal.aborted) return onAbort();
+    this.#onAbort = onAbort;
+    this.signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  // Not a method: it is handed on by itself.
+  readonly end = (): void => {
+    this.#hasEnded = true;
+    if (this.#onAbort !== undefined) this.signal.removeEventListener("abort", this.#onAbort);
+    this.#free();
   };
 }

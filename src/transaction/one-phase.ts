@@ -10,7 +10,7 @@ import {
   type RowMutation,
 } from "../store/index.js";
 import { type CellAddress, isSameBytes } from "./address.js";
-import { conflict, explainConflict } from "./conflict.js";
+import { conflict, explainConflict, unexplainedConflict } from "./conflict.js";
 import type { Hint, ObservedColumns, TransactionContext } from "./context.js";
 import { onePhaseGuards } from "./guards.js";
 import type { CommitOutcome } from "./outcome.js";
@@ -47,23 +47,31 @@ export function commitOnePhase(
   return offer(context, atomic, request, view, 1);
 }
 
-/** Offers the batch to the store as the registry was when last seen. Small: thousands may wait here for one flush. */
+/**
+ * Offers the batch to the store as the registry was when last seen. Small: thousands may wait here for one flush. `cleared`: locks
+ * that were left behind, and dealt with, after each of which it is offered again.
+ */
 async function offer(
   context: TransactionContext,
   atomic: AtomicStore,
   request: CommitRequest,
   view: ObservedColumns | undefined,
   attempt: number,
+  cleared = 0,
 ): Promise<CommitOutcome> {
   const built = buildBatch(context, request, view);
   const answer = await send(context, atomic, request, built.batch);
   if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
   if (answer.answer === "unknown") throw outcomeUnknown(request);
   if (!isRow(answer) || answer.row !== built.registryRow) {
-    throw await refusal(context, request, built, answer);
+    const refused = await refusal(context, request, built, answer);
+    if (refused instanceof Error) throw refused;
+    // So many locks can be in its way; where there are more, others set them as fast as they are taken away.
+    if (cleared === guardsIn(built.batch)) throw unexplainedConflict(request, refused);
+    return offer(context, atomic, request, view, attempt, cleared + 1);
   }
   if (attempt === mostRegistryChanges) throw registryNeverStill(request);
-  return offer(context, atomic, request, await context.notifications.fresh(), attempt + 1);
+  return offer(context, atomic, request, await context.notifications.fresh(), attempt + 1, cleared);
 }
 
 function send(
@@ -90,12 +98,17 @@ function isRow(answer: Rejected): answer is RejectedRow {
   return "row" in answer;
 }
 
+function guardsIn({ rows }: AtomicBatch): number {
+  return rows.reduce((sum, { guards }) => sum + guards.length, 0);
+}
+
+/** Why a batch was refused; the cell where only a lock that was left behind stood in its way, and is gone. */
 async function refusal(
   context: TransactionContext,
   request: CommitRequest,
   built: Built,
   answer: Rejected,
-): Promise<Error> {
+): Promise<Error | CellAddress> {
   if (!isRow(answer)) {
     const range = built.batch.ranges?.[answer.range];
     return new ConflictError(
@@ -117,11 +130,8 @@ async function refusal(
   if (mutation === undefined || guard === undefined) {
     return new StoreError(`The store rejected a guard that the transaction at ${request.start} did not set.`);
   }
-  return explainConflict(context, request, {
-    table: mutation.table,
-    row: mutation.row,
-    column: guard.column,
-  });
+  const cell = { table: mutation.table, row: mutation.row, column: guard.column };
+  return (await explainConflict(context, request, cell)) ?? cell;
 }
 
 function outcomeUnknown(request: CommitRequest): CommitOutcomeUnknownError {

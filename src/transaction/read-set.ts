@@ -1,3 +1,4 @@
+import { LimitExceededError } from "../errors/index.js";
 import type { Columns } from "../store/index.js";
 import { rowKey } from "./address.js";
 import type { ReadRange, ReadRecorder } from "./read-recorder.js";
@@ -32,8 +33,13 @@ export class ReadSet implements ReadRecorder {
     this.#ranges.push(range);
   }
 
-  get isTooLarge(): boolean {
-    return this.#count > mostReads;
+  /** Throws where it is too much to be validated for the transaction at `start`. */
+  assertBounded(start: number): void {
+    if (this.#count <= mostReads) return;
+    throw new LimitExceededError(
+      `The serializable transaction that started at ${start} read more rows and ranges than can be ` +
+        "validated. Read ranges instead of single rows, or divide the work.",
+    );
   }
 
   rows(): readonly ReadRow[] {

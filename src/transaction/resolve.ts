@@ -1,5 +1,5 @@
 import { type Backoff, backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { TimeoutError, throwIfAborted } from "../errors/index.js";
+import { abortError, TimeoutError, throwIfAborted } from "../errors/index.js";
 import type { Version } from "../store/index.js";
 import { addressKey, type CellAddress, showCell } from "./address.js";
 import type { TransactionContext } from "./context.js";
@@ -72,7 +72,7 @@ export class LockResolver {
     met: MetLock,
     resolution: Resolution,
   ): Promise<ResolutionOutcome> {
-    throwIfAborted(resolution.signal, `Waiting for the lock on ${showCell(met.cell)}`);
+    throwIfAborted(resolution.signal, waitingFor(met));
     const known = this.#decided.get(decidedKey(met));
     const found: PrimaryState =
       known === undefined
@@ -165,7 +165,9 @@ export class LockResolver {
     try {
       await sleep(environment, backoffDelay(environment, waiting, resolution.attempt), resolution.signal);
     } catch (error) {
-      throw error instanceof TimeoutError ? lockTimeout(met, error) : error;
+      if (resolution.signal?.aborted !== true) throw error;
+      const aborted = abortError(resolution.signal, waitingFor(met));
+      throw aborted instanceof TimeoutError ? lockTimeout(met, aborted) : aborted;
     }
   }
 
@@ -186,6 +188,10 @@ function expired(environment: Environment, lock: LockRecord): boolean {
   const age = environment.now() - lock.refreshedAt;
   // A clock that was set back makes locks come from the future: they count as young for one time to live only.
   return age > lock.ttlMs || age < -10 * lock.ttlMs;
+}
+
+function waitingFor({ cell }: MetLock): string {
+  return `Waiting for the lock on ${showCell(cell)}`;
 }
 
 function lockTimeout(met: MetLock, cause: TimeoutError): TimeoutError {

@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { bareContext } from "../../test/support/context.js";
-import { ConflictError, StaleSnapshotError } from "../errors/index.js";
+import { ConflictError, StaleSnapshotError, StoreError } from "../errors/index.js";
 import { int, table, text } from "../schema/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { answerLost, requestLost, StepHooks, stopsAfter, stopsBefore } from "../testing/index.js";
@@ -152,6 +152,15 @@ describe("a lost answer", () => {
     expect(await locks()).toBe(0);
   });
 
+  test("at the primary's commit, and the safepoint cannot be read either: the outcome is not known", async () => {
+    const failure = new StoreError("The store is away.");
+    hooks.once("commit-primary", async () => {
+      vi.spyOn(context.safepoint, "current").mockRejectedValue(failure);
+      return "unknown";
+    });
+    await expect(write(1, 2)).rejects.toMatchObject({ code: "COMMIT_OUTCOME_UNKNOWN", cause: failure });
+  });
+
   test("a commit that arrives after it was decided is refused by the tombstone", async () => {
     let late: (() => Promise<unknown>) | undefined;
     hooks.once("commit-primary", async (run) => {
@@ -221,6 +230,133 @@ describe("a client that stops for good", () => {
     expect(await read("bob")).toBe(9);
     expect(await read("alice")).toBeUndefined();
     await settled();
+  });
+});
+
+describe("a blind write that meets a lock", () => {
+  const set9 = (retries: number) =>
+    transact(context, (tx) => tx.set(accounts.balance, "bob", 9), { retries });
+
+  test("of one that committed before its start: it goes over it, without another attempt", async () => {
+    hooks.once("commit-secondary", stopsBefore);
+    await write(1, 2);
+    const prewrites = hooks.count("prewrite");
+    await set9(0);
+    expect(hooks.count("prewrite") - prewrites).toBe(2);
+    expect(hooks.count("roll-forward")).toBe(1);
+    expect([await read("alice"), await read("bob")]).toEqual([1, 9]);
+  });
+
+  test("the same in one phase", async () => {
+    hooks.once("commit-secondary", stopsBefore);
+    await write(1, 2);
+    context = { ...context, settings: { ...context.settings, commit: "one-phase" } };
+    await set9(0);
+    expect(hooks.count("one-phase-commit")).toBe(2);
+    expect([await read("alice"), await read("bob")]).toEqual([1, 9]);
+  });
+
+  test.each(["two-phase", "one-phase"] as const)(
+    "of one that left very many behind: it takes them all away (%s)",
+    async (commit) => {
+      const rows = Array.from({ length: 150 }, (_, index) => `row${index}`);
+      for (const _ of rows) hooks.once("commit-secondary", stopsBefore);
+      await set(Object.fromEntries(["first", ...rows].map((row) => [row, 1])));
+      expect(await locks()).toBe(150);
+      context = { ...context, settings: { ...context.settings, commit } };
+      await transact(
+        context,
+        (tx) => {
+          for (const row of rows) tx.set(accounts.balance, row, 2);
+        },
+        { retries: 0 },
+      );
+      await until(() => hooks.count("roll-forward") >= 150);
+      expect(await Promise.all(rows.map((row) => read(row)))).toEqual(rows.map(() => 2));
+    },
+  );
+
+  test("of one that committed after its start: it conflicts, and names the commit", async () => {
+    const late = await begin();
+    hooks.once("commit-secondary", stopsBefore);
+    const tx = await begin();
+    tx.set(accounts.balance, "alice", 1);
+    tx.set(accounts.balance, "bob", 2);
+    await tx.commit();
+    late.set(accounts.balance, "bob", 9);
+    const prewrites = hooks.count("prewrite");
+    await expect(late.commit()).rejects.toMatchObject({ row: "bob", winnerTimestamp: tx.commitTimestamp });
+    expect(hooks.count("prewrite") - prewrites).toBe(1);
+    expect(await read("bob")).toBe(2);
+  });
+
+  test("of one that lives: it conflicts at once", async () => {
+    context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
+    hooks.once("commit-primary", stopsBefore);
+    void write(1, 2);
+    await until(() => hooks.count("commit-primary") > 0);
+    const prewrites = hooks.count("prewrite");
+    await expect(set9(0)).rejects.toBeInstanceOf(ConflictError);
+    expect(hooks.count("prewrite") - prewrites).toBe(1);
+  });
+
+  test("and is given up meanwhile: it leaves no lock of its own", async () => {
+    context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
+    hooks.once("commit-primary", stopsBefore);
+    void transact(context, (tx) => tx.set(accounts.balance, "bob", 2));
+    await until(() => hooks.count("commit-primary") > 0);
+    const ending = new AbortController();
+    const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
+    tx.set(accounts.balance, "alice", 1);
+    tx.set(accounts.balance, "bob", 3);
+    hooks.once("prewrite", (run) => {
+      ending.abort();
+      return run();
+    });
+    await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+    const left: string[] = [];
+    for await (const { cell } of listLocks(context, ["accounts"]))
+      left.push(Buffer.from(cell.row).toString());
+    expect(left).toEqual(["bob"]);
+  });
+});
+
+describe("a transaction that is given up", () => {
+  test("before its commit is over: it keeps nothing from collection", async () => {
+    const ending = new AbortController();
+    const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
+    tx.set(accounts.balance, "alice", 1);
+    ending.abort();
+    await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+    expect(context.active.oldest()).toBe(Number.POSITIVE_INFINITY);
+    await expect(tx.commit()).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  test("while a reader waits for a lock: it is told so by an error of ours", async () => {
+    context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
+    hooks.once("prewrite", stopsBefore);
+    void write(1, 2);
+    await until(() => hooks.count("prewrite") > 1);
+    const ending = new AbortController();
+    const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
+    const waits: string[] = [];
+    context.events.on("lockResolved", ({ outcome }) => {
+      waits.push(outcome);
+      if (outcome === "waited") ending.abort("enough");
+    });
+    await expect(tx.get(accounts.balance, "bob")).rejects.toMatchObject({ code: "ABORTED", cause: "enough" });
+    expect(waits).toContain("waited");
+  });
+
+  test("while its commit waits for room: nothing was written", async () => {
+    const ending = new AbortController();
+    vi.spyOn(context.background, "room").mockReturnValue(new Promise(() => {}));
+    const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
+    tx.set(accounts.balance, "alice", 1);
+    const committing = tx.commit();
+    ending.abort();
+    await expect(committing).rejects.toMatchObject({ code: "ABORTED" });
+    expect(hooks.count("prewrite")).toBe(0);
   });
 });
 

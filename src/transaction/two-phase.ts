@@ -1,28 +1,26 @@
-import { backoffDelay, sleep } from "../environment/index.js";
-import { CommitOutcomeUnknownError, StoreError } from "../errors/index.js";
-import type { Guard, Mutation, MutationAnswer, RowMutation } from "../store/index.js";
-import { type CellAddress, showCell } from "./address.js";
+import { CommitOutcomeUnknownError, ConflictError, StoreError, unlessAborted } from "../errors/index.js";
+import type { Guard, Mutation, MutationAnswer } from "../store/index.js";
+import type { CellAddress } from "./address.js";
 import type { BufferedWrite } from "./buffer.js";
 import { mayGoInBulk } from "./bulk.js";
 import { type Chunk, divideIntoChunks } from "./chunks.js";
-import { conflict, explainConflict } from "./conflict.js";
+import { commitStep } from "./commit-step.js";
+import { conflict } from "./conflict.js";
 import type { Hint, TransactionContext } from "./context.js";
-import { commitGuard, lockedGuard, prewriteGuards } from "./guards.js";
+import { commitGuard, lockedGuard } from "./guards.js";
 import type { CommitOutcome } from "./outcome.js";
+import { prewrite } from "./prewrite.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "./primary.js";
 import { findHints, putHints } from "./put-hints.js";
-import { encodeLock, encodeStatus, type StatusRecord } from "./records.js";
+import { encodeStatus } from "./records.js";
 import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
-import { rollForwardMutations } from "./roll-forward.js";
+import { lockedValue, rollForwardMutations } from "./roll-forward.js";
 import type { StepName } from "./steps.js";
 import { validateReads } from "./validate.js";
 
-/** How often a step whose answer was `unknown` is sent again before the transaction is decided at its primary. */
-const mostRepeats = 5;
 /** How often a transaction that readers push takes a new commit timestamp. */
 const mostPushes = 1_000;
-const repeating = { initialMs: 5, maximumMs: 200 };
 
 /** Commits by the full protocol of the paper (figure 6) with the additions of PROTOCOL section 3, step by step. */
 export async function commitTwoPhase(
@@ -51,8 +49,7 @@ class TwoPhaseCommit {
   }
 
   async run(): Promise<CommitOutcome> {
-    const room = this.#context.background.room();
-    if (room !== undefined) await room;
+    await this.#awaitRoom();
     const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
     try {
       await this.#prewriteAll();
@@ -63,87 +60,43 @@ class TwoPhaseCommit {
     }
   }
 
+  /** Nothing is written yet, so a deadline ends the waiting. */
+  async #awaitRoom(): Promise<void> {
+    const room = this.#context.background.room();
+    if (room === undefined) return;
+    const { signal, start } = this.#request;
+    await unlessAborted(room, signal, `Committing the transaction that started at ${start}`);
+  }
+
   /** Step 1. All rows in parallel; goes on only when all have settled. */
   async #prewriteAll(): Promise<void> {
-    const answers = await Promise.allSettled(this.#chunks.map((chunk) => this.#prewrite(chunk)));
-    const failed = answers.find((answer) => answer.status === "rejected");
-    if (failed !== undefined) return this.#abandon(failed.reason);
-    const rejected = answers.findIndex(
-      (answer) => answer.status === "fulfilled" && answer.value === "rejected",
+    const answers = await Promise.allSettled(
+      this.#chunks.map((chunk) => {
+        this.#locked.add(chunk);
+        return prewrite(this.#context, this.#request, this.#primary, chunk);
+      }),
     );
-    if (rejected < 0) {
-      if (answers.every((answer) => answer.status === "fulfilled" && answer.value === "applied")) return;
-      return this.#abandon(
-        new StoreError(
-          `The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`,
-        ),
-      );
+    let refusal: ConflictError | undefined;
+    let isUnknown = false;
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === "rejected") return this.#abandon(answer.reason);
+      if (answer.value instanceof ConflictError) {
+        refusal ??= answer.value;
+        this.#locked.delete(this.#chunks[index]!);
+      } else if (answer.value === "unknown") isUnknown = true;
     }
-    const chunk = this.#chunks[rejected]!;
-    this.#locked.delete(chunk);
-    const error = await this.#explain(chunk);
-    // Where the primary was refused nothing can have committed: no tombstone is needed.
-    if (rejected === 0) {
-      await this.#rollbackSecondaries();
-      throw error;
-    }
-    return this.#abandon(error);
+    if (refusal !== undefined) return this.#refused(refusal);
+    if (!isUnknown) return;
+    return this.#abandon(
+      new StoreError(`The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`),
+    );
   }
 
-  async #prewrite(chunk: Chunk): Promise<MutationAnswer> {
-    this.#locked.add(chunk);
-    for (let repeat = 1; ; repeat++) {
-      const answer = await this.#step("prewrite", chunk.writes[0]!, () => this.#sendPrewrite(chunk));
-      if (answer === "applied") return answer;
-      // A repeated request meets its own lock where the first one was applied after all.
-      if (answer === "rejected") return (await this.#ownLockStands(chunk)) ? "applied" : "rejected";
-      if (repeat >= mostRepeats) return answer;
-      await this.#pause(repeat);
-    }
-  }
-
-  /**
-   * A prewrite that arrives after collection has passed its start could miss a delete marker, or its own tombstone, that
-   * was dropped. Where the store can, the safepoint is checked in the same step; elsewhere before it is sent, and
-   * collection waits for what is on its way. Later steps need no check: collection takes the locks first.
-   */
-  async #sendPrewrite(chunk: Chunk): Promise<MutationAnswer> {
-    const { store, safepoint } = this.#context;
-    const { start } = this.#request;
-    const mutation: RowMutation = {
-      table: chunk.table,
-      row: chunk.row,
-      guards: chunk.writes.flatMap((write) => prewriteGuards(write.column, start)),
-      mutations: chunk.writes.flatMap((write, index) => this.#prewriteMutations(chunk, write, index)),
-    };
-    if (store.atomic === undefined) {
-      await safepoint.check(start);
-      return store.mutate(mutation);
-    }
-    const answer = await store.atomic.commit({ rows: [mutation, safepoint.guard(start)] });
-    if (answer.answer === "rejected" && "row" in answer && answer.row === 1) await safepoint.check(start);
-    return answer.answer;
-  }
-
-  #prewriteMutations(chunk: Chunk, write: BufferedWrite, index: number): readonly Mutation[] {
-    const { start } = this.#request;
-    const { liveness, environment, settings } = this.#context;
-    const { kind, value } = this.#lockedValue(write);
-    const lock = encodeLock({
-      minCommit: start + 1,
-      kind,
-      primary: this.#primary,
-      session: liveness.session,
-      refreshedAt: environment.now(),
-      ttlMs: settings.lockTtlMs,
-      value,
-      others: index === 0 ? chunk.writes.slice(1).map((other) => other.column) : [],
-    });
-    const { column } = write;
-    const mutations: Mutation[] = [{ type: "put", column, part: "lock", timestamp: start, value: lock }];
-    if (value === undefined && write.value !== undefined)
-      mutations.push({ type: "put", column, part: "data", timestamp: start, value: write.value });
-    return mutations;
+  /** Where the primary was refused nothing can have committed: no tombstone is needed. */
+  async #refused(error: ConflictError): Promise<never> {
+    if (this.#locked.has(this.#chunks[0])) return this.#abandon(error);
+    await this.#rollbackSecondaries();
+    throw error;
   }
 
   /**
@@ -154,23 +107,6 @@ class TwoPhaseCommit {
   async #checkPrewrites(): Promise<void> {
     const { store, safepoint } = this.#context;
     if (store.atomic === undefined) await safepoint.check(this.#request.start);
-  }
-
-  async #ownLockStands(chunk: Chunk): Promise<boolean> {
-    const cell = chunk.writes[0]!;
-    const found = await readPrimary(this.#context.store, cell, this.#request.start);
-    return found.state === "locked";
-  }
-
-  /** Finds the cell of a refused chunk at which somebody stands. */
-  async #explain(chunk: Chunk): Promise<Error> {
-    let last: Error | undefined;
-    for (const write of chunk.writes) {
-      const error = await explainConflict(this.#context, this.#request, write);
-      if (error.winnerTimestamp !== undefined) return error;
-      last = error;
-    }
-    return last!;
   }
 
   /** Steps 2 to 4, once for each commit timestamp: a reader that pushed the transaction beyond one makes it take the next. */
@@ -243,13 +179,12 @@ class TwoPhaseCommit {
   }
 
   #commitMutations(write: BufferedWrite, commit: number): readonly Mutation[] {
-    return rollForwardMutations(write.column, this.#request.start, commit, this.#lockedValue(write));
-  }
-
-  /** What a lock, and later the write record, holds of a write: the value where it is short. */
-  #lockedValue({ value }: BufferedWrite) {
-    const isInline = value !== undefined && value.length <= this.#context.store.capabilities.inlineBytes;
-    return { kind: value === undefined ? "delete" : "put", value: isInline ? value : undefined } as const;
+    return rollForwardMutations(
+      write.column,
+      this.#request.start,
+      commit,
+      lockedValue(this.#context.store, write),
+    );
   }
 
   /** Where that cannot be read it is not abandoned, but decided: the commit was sent, and what answered may be its repetition. */
@@ -268,9 +203,9 @@ class TwoPhaseCommit {
    */
   async #decide(): Promise<number | undefined> {
     const { start } = this.#request;
-    const status = await this.#rollbackSentPrimary();
+    const status = await this.#orUnknown(() => rollbackPrimary(this.#context, this.#primary, start));
     if (status.outcome === "committed") return status.commit;
-    if ((await this.#context.safepoint.current()) > start) {
+    if ((await this.#orUnknown(() => this.#context.safepoint.current())) > start) {
       throw new CommitOutcomeUnknownError(
         `Whether the transaction that started at ${start} committed can no longer be found out: collection has passed ` +
           "its start. Read what it would have written before doing it again.",
@@ -280,15 +215,14 @@ class TwoPhaseCommit {
     return undefined;
   }
 
-  /** The commit was sent and may yet arrive: while the primary does not say otherwise, nothing is known. */
-  async #rollbackSentPrimary(): Promise<StatusRecord> {
-    const { start } = this.#request;
+  /** The commit was sent and may have arrived: while what would tell cannot be read, nothing is known. */
+  async #orUnknown<T>(ask: () => T | Promise<T>): Promise<T> {
     try {
-      return await rollbackPrimary(this.#context, this.#primary, start);
+      return await ask();
     } catch (cause) {
       throw new CommitOutcomeUnknownError(
-        `Whether the transaction that started at ${start} committed could not be found out: the store failed. Read what it ` +
-          "would have written before doing it again.",
+        `Whether the transaction that started at ${this.#request.start} committed could not be found out: the store failed. ` +
+          "Read what it would have written before doing it again.",
         { cause },
       );
     }
@@ -382,19 +316,6 @@ class TwoPhaseCommit {
   }
 
   #step<T>(name: StepName, cell: CellAddress, run: () => Promise<T>, commit?: number): Promise<T> {
-    const { start, label } = this.#request;
-    const info = {
-      startTimestamp: start,
-      commitTimestamp: commit,
-      cell: showCell(cell),
-      address: cell,
-      label,
-    };
-    return this.#context.hooks.step(name, info, run);
-  }
-
-  #pause(attempt: number): Promise<void> {
-    const { environment } = this.#context;
-    return sleep(environment, backoffDelay(environment, repeating, attempt));
+    return commitStep(this.#context, this.#request, name, cell, run, commit);
   }
 }

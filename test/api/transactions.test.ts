@@ -303,6 +303,18 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(before).rejects.toBeInstanceOf(AbortedError);
     }));
 
+  test("one that was begun and is given up is over, though nobody asks for it any more", () =>
+    within(async (db) => {
+      const ending = new AbortController();
+      const forgotten = await db.begin({ signal: ending.signal });
+      await db.transact((tx) => tx.set(pages.title, "a", "later"));
+      expect((await db.collect({ retentionMs: 0 })).safepoint).toBeLessThanOrEqual(forgotten.startTimestamp);
+      ending.abort(new Error("enough"));
+      expect((await db.collect({ retentionMs: 0 })).safepoint).toBeGreaterThan(forgotten.startTimestamp);
+      await expect(forgotten.get(pages.title, "a")).rejects.toBeInstanceOf(AbortedError);
+      await forgotten.rollback();
+    }));
+
   test("onCommit is called once, after the commit, and not after a rollback", () =>
     within(async (db) => {
       const called: number[] = [];

@@ -74,6 +74,19 @@ export const commitMutants: readonly Mutant[] = [
     killedBy: "twoWritersGuess",
   },
   {
+    name: "prewrite sent again without its guards, after a lock was cleared away",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/transaction/prewrite.ts",
+        find: "      sendPrewrite(context, request, mutation),\n",
+        replace:
+          "      sendPrewrite(context, request, wasCleared ? { ...mutation, guards: [] } : mutation),\n",
+      },
+    ],
+    killedBy: "twoWritersGuess",
+  },
+  {
     name: "C taken before the last prewrite",
     patches: [
       {
