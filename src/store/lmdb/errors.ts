@@ -24,6 +24,18 @@ export function isPanic(error: unknown): boolean {
   return errorNumber(error) === panic || (error instanceof Error && error.message.includes("MDB_PANIC"));
 }
 
+/**
+ * What LMDB's fork answers, at a commit or a put, where it has lost its way in its list of free pages; mostly where several processes
+ * write. Of ours no key has a size that it does not take, and no put finds nothing. Nothing of the transaction is done.
+ */
+const freePagesLost = new Set([-30781, -30798]);
+
+/** Whether LMDB has lost its way in its list of free pages: opened anew, it reads that from the file. */
+export function isFreePagesLost(error: unknown): boolean {
+  const code = errorNumber(error);
+  return code !== undefined && freePagesLost.has(code);
+}
+
 /** The number of LMDB's or the system's error, where `error` has one. */
 export function errorNumber(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;

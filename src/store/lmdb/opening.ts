@@ -3,6 +3,7 @@ import { open, type RootDatabase } from "lmdb";
 import { StoreDamagedError, StoreVersionError } from "../../errors/index.js";
 import { type Databases, databaseOptions, type Handle, type Root } from "./databases.js";
 import { storeError } from "./errors.js";
+import { guardExit } from "./exit-guard.js";
 import { settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
@@ -28,6 +29,7 @@ export interface Opened {
 /** Opens LMDB's databases in the folder. Other threads of this process share the environment. */
 export function openDatabases(path: string, options: EnvironmentOptions): Opened {
   let root: RootDatabase | undefined;
+  guardExit();
   try {
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
@@ -74,7 +76,7 @@ function rootOf(root: RootDatabase, writing: Writing): Root {
         else writing.sync(callback);
       },
     },
-    close: () => native.close(),
+    close: () => writing.close(),
   };
 }
 

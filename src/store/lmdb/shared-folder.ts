@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Environment, sleep } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
-import { isPanic } from "./errors.js";
+import { isFreePagesLost, isPanic } from "./errors.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
@@ -44,8 +44,8 @@ export class SharedFolder {
   }
 
   /**
-   * Where LMDB has declared its environment broken, and `error` comes of that: opens it anew, for all who ask for it meanwhile, and then
-   * resolves to true; fails where that does not succeed. Resolves to false where `error` has another reason.
+   * Where LMDB has declared its environment broken, or has lost its way in it, and `error` comes of that: opens it anew, for all who ask
+   * for it meanwhile, and then resolves to true; fails where that does not succeed. Resolves to false where `error` has another reason.
    */
   async mend(error: unknown): Promise<boolean> {
     if (!this.isBroken(error)) return false;
@@ -59,7 +59,7 @@ export class SharedFolder {
   /** Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it is. */
   isBroken(error: unknown): boolean {
     if (this.#mending !== undefined || this.#opened === undefined || this.#opened.writing.broken) return true;
-    if (!isPanic(error) && !this.#panics()) return false;
+    if (!isPanic(error) && !isFreePagesLost(error) && !this.#panics()) return false;
     this.#opened.writing.condemn();
     return true;
   }

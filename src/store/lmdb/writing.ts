@@ -1,6 +1,7 @@
 import { platform } from "node:os";
 import { getSystemErrorMap } from "node:util";
 import { panic } from "./errors.js";
+import { guard, unguard } from "./exit-guard.js";
 
 /** What is used of the environment of LMDB's binding. */
 export interface NativeEnvironment {
@@ -52,6 +53,8 @@ export class Writing {
   #current: Thread | undefined;
   /** Threads and flushes that have not ended. */
   #running = 0;
+  /** Threads whose transaction was not opened yet. */
+  #beginning = 0;
   /** Threads that ended without giving back the binding's lock. */
   #locked = 0;
   #broken = false;
@@ -60,6 +63,7 @@ export class Writing {
   constructor(root: NativeRoot) {
     this.#root = root;
     const { env } = root;
+    guard(this);
     const start = env.startWriting.bind(env);
     Object.defineProperty(env, "startWriting", {
       value: (instructions: number, report: (status: number) => unknown) => {
@@ -73,6 +77,11 @@ export class Writing {
   /** Nothing more can be written: LMDB says so, or {@link condemn} did. */
   get broken(): boolean {
     return this.#broken;
+  }
+
+  /** Whether a thread waits for the event loop, or soon will: see {@link guardExit}. */
+  get isBeginning(): boolean {
+    return this.#beginning > 0;
   }
 
   /** Number of the thread whose transaction is open: each has its own, also where LMDB gives a transaction's number again. */
@@ -120,6 +129,12 @@ export class Writing {
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
+  /** Closes the environment, which nothing uses any more. */
+  async close(): Promise<void> {
+    await this.#root.close();
+    unguard(this);
+  }
+
   /**
    * Closes the environment, after {@link stop}, without waiting for the binding's promises. False where that cannot be:
    * closing takes the lock of the write threads, which on Windows only the thread that holds it can give back.
@@ -127,6 +142,7 @@ export class Writing {
   abandon(): boolean {
     if (this.#locked > 0 && platform() === "win32") return false;
     const { env } = this.#root;
+    unguard(this);
     for (; this.#locked > 0; this.#locked--) env.resumeWriting();
     // Parts with its read transaction at once; then it may wait for promises that never settle.
     this.#root.close().catch(forget);
@@ -144,8 +160,10 @@ export class Writing {
   ): void {
     const thread: Thread = { number: ++this.#lastThread, done: [], begun: false };
     this.#running++;
+    this.#beginning++;
     start(instructions, (status) => {
       if (status === seen) return report(status);
+      if (!thread.begun) this.#beginning--;
       if (status !== open) return this.#end(thread, status, report);
       thread.begun = true;
       this.#current = thread;
