@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { InvalidArgumentError, ObserverError } from "../errors/index.js";
+import { counterOracle, type Oracle } from "../oracle/index.js";
+import { memoryStore } from "../store/memory/index.js";
 import { type BackfillProgress, backfill, listParked, type Observer, observer, unregister } from "./index.js";
 import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
 import { documents, length, words } from "./test-documents.js";
@@ -272,4 +274,30 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     expect(db.runs).toEqual([]);
     await db.close();
   });
+});
+
+test("a hint of an observer that is registered again while the old one's are removed stays", async () => {
+  const store = memoryStore();
+  const other = await start({ store, observers: [length] });
+  const counter = counterOracle(store.atomic!);
+  let looks = 0;
+  const isOut = async () => !(await other.registry.fresh()).observers.has("length");
+  const oracle: Oracle = {
+    next: (options) => counter.next(options),
+    async latest() {
+      // The first look is of the registry as it was left; the second one says up to where hints are removed.
+      if (looks < 2 && (await isOut()) && ++looks === 2) {
+        await other.registry.register([], [length]);
+        await fill(other, 1);
+      }
+      return counter.latest();
+    },
+  };
+  const db = await start({ store, oracle, observers: [length] });
+  await fill(db, 5);
+  await unregister(db.registry, "length");
+  expect(looks).toBe(2);
+  expect(await countHints(store)).toEqual({ length: 1 });
+  await other.pool.drain();
+  expect(await countLengths(other)).toBe(1);
 });

@@ -181,7 +181,10 @@ export class ClaimingScanner implements HintScanner {
   #waits({ state }: StandingHint): boolean {
     const { sessions, environment, observer } = this.#options;
     const { runner, notBefore } = state;
-    if (runner !== undefined && runner !== sessions.session && sessions.isLive(runner) === true) return true;
+    if (runner !== undefined && runner !== sessions.session) {
+      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      if (sessions.isHosting(runner, observer.name, observer.version)) return true;
+    }
     const waitMs = notBefore - environment.now();
     // A longer wait than there can be is another clock's.
     return waitMs > 0 && waitMs <= observer.backoff.maximumMs;

@@ -1,8 +1,10 @@
 import { sleep } from "../environment/index.js";
-import { abortError, ObserverError, throwIfAborted } from "../errors/index.js";
+import { abortError, ObserverError, throwIfAborted, unlessAborted } from "../errors/index.js";
 import type { WorkerPool } from "./pool.js";
 import { Stillness } from "./stillness.js";
 import { type Survey, surveyHints } from "./survey.js";
+
+const waiting = "Waiting until nothing is due";
 
 /** How far the work is. */
 export interface DrainProgress {
@@ -45,22 +47,13 @@ export async function untilIdle(pool: WorkerPool, options: UntilIdleOptions): Pr
   const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
   const stopProgress = reportProgress(pool, options);
   try {
-    if (options.after !== undefined) await unlessAborted(options.after, either);
+    if (options.after !== undefined) await unlessAborted(options.after, either, waiting);
     await waitUntilIdle(pool, either, options.refuseOrphans);
   } catch (error) {
-    throw either.aborted ? abortError(either, "Waiting until nothing is due") : error;
+    throw either.aborted ? abortError(either, waiting) : error;
   } finally {
     stopProgress();
   }
-}
-
-function unlessAborted(waited: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphans: boolean): Promise<void> {
@@ -68,17 +61,18 @@ async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphan
   const { environment } = registry.context;
   const stillness = new Stillness(pool);
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    throwIfAborted(signal, "Waiting until nothing is due");
+    throwIfAborted(signal, waiting);
     await board.whenQuiet(signal);
     const survey = await surveyHints(pool, signal, stillness);
     if (!survey.busy && survey.isSnapshot && board.isQuiet) {
       if (survey.orphans.size === 0 || (await areOrphans(pool, stillness, refuseOrphans, signal))) {
-        await registry.context.background.settled();
+        // Not what others begin meanwhile: they may never stop.
+        await unlessAborted(registry.context.background.begun(), signal, waiting);
         return;
       }
     }
     // A worker that cannot begin, because its store fails, is waited for by nobody for ever.
-    await unlessAborted(pool.scan(), signal);
+    await unlessAborted(pool.scan(), signal, waiting);
     if (!board.isQuiet) pauseMs = shortestPauseMs;
     else {
       await sleep(environment, pauseMs, signal);

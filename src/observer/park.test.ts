@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { definition } from "../schema/index.js";
 import { check } from "../transaction/index.js";
 import { attempt } from "./attempt.js";
@@ -8,6 +8,7 @@ import { backfill, listParked, observer, parkedTable } from "./index.js";
 import { park } from "./park.js";
 import { countHints, openTest, type TestDatabase } from "./test-context.js";
 import { documents } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
 import { taskFor } from "./test-task.js";
 
 const modes = ["one-phase", "two-phase"] as const;
@@ -69,6 +70,53 @@ test.each(modes)("a new version is given up on what the old one had handled late
   await expectWhole(db);
   await old.close();
   await db.close();
+});
+
+describe.each(modes)("an old version that fails when a new one is registered (%s)", (commit) => {
+  const make = (version: number, run: () => unknown = () => {}) =>
+    observer("versioned", documents.contents, run, { version, attempts: 1 });
+
+  test("gives nothing up for the new one", async () => {
+    const old = await openTest({ commit, observers: [make(1)] });
+    await old.transact((tx) => tx.set(documents.contents, "a", "one"));
+    const [change] = await hintsOf(old);
+    const start = await old.context.oracle.next();
+    const db = await openTest({ commit, store: old.store, observers: [make(2)] });
+    await backfill(db.registry, "versioned");
+    expect(await park(old.registry, taskFor(make(1), "a", change!), start, 1, error)).toBe(false);
+    expect(await parkedIn(db)).toEqual([]);
+    expect(await countHints(db.store)).toEqual({ versioned: 1 });
+    const task = taskFor(make(2), "a", Number.MAX_SAFE_INTEGER);
+    const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+    expect(result.outcome).toBe("committed");
+    await expectWhole(db);
+    await old.close();
+    await db.close();
+  });
+
+  test.each(["short", "long"])("leaves the hint as it was, after a %s run", async (run) => {
+    const environment = new TestEnvironment();
+    let fail = () => {};
+    const failure = new Promise<void>((_resolve, reject) => {
+      fail = () => reject(error);
+    });
+    const failing = make(1, () => failure);
+    const old = await openTest({ commit, environment, observers: [failing] });
+    const worker = old.pool.work();
+    await environment.advance(1_000);
+    await old.transact((tx) => tx.set(documents.contents, "a", "one"));
+    await environment.advance(run === "long" ? 1_500 : 500);
+    const db = await openTest({ commit, environment, store: old.store, observers: [make(2)] });
+    fail();
+    await environment.until(worker.stop());
+    expect(old.runs.map(({ outcome }) => outcome)).toEqual(["failed"]);
+    const { hints } = await readHints(db.store, { start: undefined, end: undefined }, 10);
+    expect(hints.map(({ state }) => state)).toEqual([{ attempts: 0, notBefore: 0 }]);
+    await environment.until(db.pool.drain());
+    expect(db.runs.map(({ outcome }) => outcome)).toEqual(["committed"]);
+    await environment.until(old.close());
+    await environment.until(db.close());
+  });
 });
 
 /** When what there are hints of was committed. */

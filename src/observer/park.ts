@@ -9,7 +9,8 @@ import type { Task } from "./task.js";
 
 /**
  * Gives a change up: one transaction records it in the cell's row and in the list, and the hint goes. A change after
- * `start` is not touched: its own hint stands.
+ * `start` is not touched: its own hint stands. False where the observer is no longer registered, or in another version:
+ * its hints are another's, and nothing was changed.
  */
 export async function park(
   registry: Registry,
@@ -17,8 +18,8 @@ export async function park(
   start: number,
   attempts: number,
   error: unknown,
-): Promise<void> {
-  await registry.retrying(() => parkOnce(registry, task, start, attempts, error));
+): Promise<boolean> {
+  return registry.retrying(() => parkOnce(registry, task, start, attempts, error));
 }
 
 async function parkOnce(
@@ -27,7 +28,7 @@ async function parkOnce(
   start: number,
   attempts: number,
   error: unknown,
-): Promise<void> {
+): Promise<boolean> {
   const { context } = registry;
   // Serializable: a run that succeeds meanwhile writes the acknowledgment that is read here.
   const tx = await CoreTransaction.begin(context, {
@@ -36,10 +37,10 @@ async function parkOnce(
   });
   try {
     const registered = (await registry.fresh()).observers.get(task.observer.name);
-    if (registered === undefined) return;
+    const { version } = task.observer;
+    if (registered === undefined || registered.record.version !== version) return false;
     const state = await readCellState(tx, registered, task.cell);
     const { table, row, column } = task.cell;
-    const { version } = registered.record;
     const from = parkedFrom(state, version, start);
     if (from !== undefined) {
       const parked = { table, row, column: registered.parkedColumn(column) };
@@ -60,6 +61,7 @@ async function parkOnce(
     if (tx.commitsInOneBatch) tx.alsoMutate(removal);
     await tx.commit();
     if (!tx.commitsInOneBatch) await context.store.mutate(removal);
+    return true;
   } finally {
     tx.rollback();
   }

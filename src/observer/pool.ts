@@ -1,6 +1,6 @@
 import { ClosedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
-import type { CellAddress, Hint } from "../transaction/index.js";
+import type { Hint } from "../transaction/index.js";
 import { BusyReport } from "./busy-report.js";
 import { Claims } from "./claims.js";
 import { bucketOf } from "./hint.js";
@@ -11,6 +11,7 @@ import { Runner } from "./runner.js";
 import type { Sessions } from "./sessions.js";
 import { Shares } from "./shares.js";
 import { surveyHints } from "./survey.js";
+import type { Task } from "./task.js";
 import { TaskBoard } from "./task-board.js";
 import { AdaptiveWidth, defaultConcurrency, fixedWidth, type RunWidth } from "./width.js";
 import { type StopOptions, Worker } from "./worker.js";
@@ -60,7 +61,9 @@ export class WorkerPool {
   readonly #worked = new Map<string, Observer>();
   readonly #unlisten: () => void;
   readonly #closing = new AbortController();
-  #drainWorker: { readonly worker: Worker; users: number } | undefined;
+  /** How many drain, and the workers that stand for all of them. */
+  #drains = 0;
+  readonly #drainWorkers: Worker[] = [];
 
   constructor(options: PoolOptions) {
     this.registry = options.registry;
@@ -108,8 +111,9 @@ export class WorkerPool {
     this.#workers.set(worker, observers);
     this.#listWorked();
     worker.start();
-    if (signal?.aborted) this.#stopInBackground(worker);
-    else signal?.addEventListener("abort", () => this.#stopInBackground(worker), { once: true });
+    const onAbort = () => this.#stopInBackground(worker);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true, signal: worker.stopping });
     return worker;
   }
 
@@ -165,13 +169,16 @@ export class WorkerPool {
     const left = this.#workers.get(worker) ?? [];
     this.#workers.delete(worker);
     this.#listWorked();
+    this.#workForDrains();
     for (const { name } of left) if (!this.#worked.has(name)) this.board.drop(name);
     this.pump();
   }
 
-  /** Tells the other processes what is run here. @internal */
+  /** Tells the other processes what is run here; what is still under way of a worker that stops, too. @internal */
   async announce(): Promise<void> {
-    const hosted = [...this.#worked.values()].map(({ name, version }) => [name, version] as const);
+    const underWay = this.#hosted.filter(({ name }) => this.board.running(name) > 0);
+    const run = [...this.#worked.values(), ...underWay];
+    const hosted = run.map(({ name, version }) => [name, version] as const);
     await this.sessions.host(Object.fromEntries(hosted));
     this.shares.reset();
   }
@@ -190,15 +197,15 @@ export class WorkerPool {
       const isClaimed = this.claims !== undefined;
       if (!isClaimed && !this.shares.owns(observer, bucket)) continue;
       const offer = { observer, cell, hint, timestamp, state: undefined, takenBy: undefined, isClaimed };
-      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(name, cell, hint);
+      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(this.board.claimant(name, cell)!);
     }
   }
 
   /** Nobody waits for the answer: where another has it already, it is let go, or the two runs are told apart by their commits. */
-  #claim(observer: string, cell: CellAddress, hint: CellAddress): void {
-    const answer = this.claims!.take(hint);
+  #claim(task: Task): void {
+    const answer = this.claims!.take(task.hint);
     const withdraw = (isGranted: boolean) => {
-      if (!isGranted) this.board.withdraw(observer, cell);
+      if (!isGranted) this.board.withdraw(task);
     };
     if (answer instanceof Promise) void answer.then(withdraw);
     else withdraw(answer);
@@ -230,29 +237,26 @@ export class WorkerPool {
     const survey = await surveyHints(this);
     const isNeeded = survey.busy || survey.orphans.size > 0 || !this.board.isQuiet;
     if (!isNeeded && survey.isSnapshot) return;
-    this.#takeDrainWorker();
+    this.#assertOpen();
+    this.#drains++;
     try {
+      this.#workForDrains();
       await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
     } finally {
-      await this.#leaveDrainWorker();
+      await this.#endDrain();
     }
   }
 
-  /** Several who drain share one worker, which stands until the last is done. */
-  #takeDrainWorker(): void {
-    if (this.#drainWorker === undefined) {
-      const missing = this.#hosted.filter((observer) => !this.#worked.has(observer.name));
-      if (missing.length === 0) return;
-      this.#drainWorker = { worker: this.work({ observers: missing }), users: 0 };
-    }
-    this.#drainWorker.users++;
+  /** Several who drain share workers, which stand until the last is done; each runs what was missing when it began. */
+  #workForDrains(): void {
+    if (this.#drains === 0 || this.#closing.signal.aborted) return;
+    const missing = this.#hosted.filter((observer) => !this.#worked.has(observer.name));
+    if (missing.length > 0) this.#drainWorkers.push(this.work({ observers: missing }));
   }
 
-  async #leaveDrainWorker(): Promise<void> {
-    const drainWorker = this.#drainWorker;
-    if (drainWorker === undefined || --drainWorker.users > 0) return;
-    this.#drainWorker = undefined;
-    await drainWorker.worker.stop();
+  async #endDrain(): Promise<void> {
+    if (--this.#drains > 0) return;
+    await Promise.all(this.#drainWorkers.splice(0).map((worker) => worker.stop()));
   }
 
   #assertOpen(): void {

@@ -27,6 +27,8 @@ export class Runner {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
   readonly #board: TaskBoard;
+  /** Tasks whose hints say that a long run of them is under way here. */
+  readonly #announced = new Set<Task>();
   #alone: Promise<void> = Promise.resolve();
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
@@ -126,6 +128,14 @@ export class Runner {
     const result = await attempt({ registry: this.#registry, task, giveUp, onLong });
     if (announcing !== undefined) await announcing;
     const durationMs = this.#environment.monotonic() - startedAt;
+    try {
+      await this.#end(task, result, durationMs);
+    } finally {
+      this.#announced.delete(task);
+    }
+  }
+
+  async #end(task: Task, result: AttemptResult, durationMs: number): Promise<void> {
     switch (result.outcome) {
       case "committed":
         this.#committed(task, result, durationMs);
@@ -161,6 +171,7 @@ export class Runner {
       notBefore: 0,
       runner: this.#sessions.session,
     };
+    this.#announced.add(task);
     try {
       await writeHintState(this.#registry.context.store, task.hint, task.timestamp, announced);
     } catch (error) {
@@ -168,21 +179,33 @@ export class Runner {
     }
   }
 
+  /** A run that was announced, and counts for nothing after all: the hint says again what it said before. */
+  async #retract(task: Task): Promise<void> {
+    if (!this.#announced.has(task)) return;
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
+  }
+
   async #failed(task: Task, result: Failed, durationMs: number): Promise<void> {
     const { kind, error, start } = result;
     switch (kind) {
       case "stopped":
+        await this.#retract(task);
         this.#board.postpone(task, 0, true);
         return;
       case "conflict":
         task.conflicts++;
         task.setbacks = 0;
         this.#emit(task, "conflict", durationMs, error);
-        if (task.conflicts >= mostConflicts) await this.#countFailure(task, start, error, durationMs);
-        else this.#retryLater(task, conflictBackoff, task.conflicts);
+        if (task.conflicts >= mostConflicts) {
+          await this.#countFailure(task, start, error, durationMs);
+          return;
+        }
+        await this.#retract(task);
+        this.#retryLater(task, conflictBackoff, task.conflicts);
         return;
       case "setback":
         this.#emit(task, "failed", durationMs, error);
+        await this.#retract(task);
         this.#retryLater(task, setbackBackoff, ++task.setbacks);
         return;
       case "endless":
@@ -235,7 +258,12 @@ export class Runner {
     error: unknown,
     durationMs: number,
   ): Promise<void> {
-    await park(this.#registry, task, start, attempts, error);
+    if (!(await park(this.#registry, task, start, attempts, error))) {
+      // Nothing of it counts for another version.
+      await this.#retract(task);
+      this.#board.done(task, Number.POSITIVE_INFINITY);
+      return;
+    }
     this.#emit(task, "parked", durationMs, error, undefined, attempts);
     this.#board.done(task, start);
   }

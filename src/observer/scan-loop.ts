@@ -35,6 +35,9 @@ export class ScanLoop {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #wokenMeanwhile = false;
+  #wantedMeanwhile = false;
+  /** Until when it rests after the last scan, by the monotonic clock. */
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   /** `sessions`: how many processes share the work in such a way that each may find all of it. */
@@ -56,6 +59,24 @@ export class ScanLoop {
       this.#running = undefined;
       this.#schedule();
     });
+  }
+
+  /** Scans as soon as it has rested after the last scan: for what may happen all the time. */
+  wakeSoon(): void {
+    if (this.#running !== undefined) this.#wantedMeanwhile = true;
+    else if (!this.#stopped) this.#wakeAfterRest();
+  }
+
+  #wakeAfterRest(): void {
+    const restMs = this.#restsUntil - this.#registry.context.environment.monotonic();
+    if (restMs <= 0) this.wake();
+    else this.#wakeIn(restMs);
+  }
+
+  #wakeIn(ms: number): void {
+    this.#timer?.cancel();
+    // Not a background timer: a process in which a worker stands goes on until it is stopped.
+    this.#timer = this.#registry.context.environment.setTimer(() => this.wake(), ms);
   }
 
   /** Resolves when a scan that begins after the call has ended. */
@@ -90,7 +111,9 @@ export class ScanLoop {
     const longestMs = Math.min(longestCrowdedPollMs, longestPollMs * crowd);
     const pollMs = found > 0 ? firstPollMs : Math.min(longestMs, this.#pollMs * 2);
     // Where very many hints wait for their time, looking at them must not take all of it.
-    const pauseMs = Math.min(longestPauseMs, restForWork * (environment.monotonic() - startedAt));
+    const endedAt = environment.monotonic();
+    const pauseMs = Math.min(longestPauseMs, restForWork * (endedAt - startedAt));
+    this.#restsUntil = endedAt + pauseMs;
     this.#pollMs = Math.max(pollMs, pauseMs);
   }
 
@@ -115,13 +138,12 @@ export class ScanLoop {
 
   #schedule(): void {
     if (this.#stopped) return;
-    if (this.#wokenMeanwhile) {
-      this.#wokenMeanwhile = false;
-      this.wake();
-      return;
-    }
-    // Not a background timer: a process in which a worker stands goes on until it is stopped.
-    this.#timer = this.#registry.context.environment.setTimer(() => this.wake(), this.#pollMs);
+    const [isWoken, isWanted] = [this.#wokenMeanwhile, this.#wantedMeanwhile];
+    this.#wokenMeanwhile = false;
+    this.#wantedMeanwhile = false;
+    if (isWoken) this.wake();
+    else if (isWanted) this.#wakeAfterRest();
+    else this.#wakeIn(this.#pollMs);
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Environment } from "../environment/index.js";
 import type { Position, RowStore } from "../store/index.js";
+import { ForeignHints } from "./foreign-hints.js";
 import {
   bucketPrefix,
   buckets,
@@ -18,7 +19,7 @@ import type { TaskBoard } from "./task-board.js";
 export interface ScannerOptions {
   readonly store: RowStore;
   readonly environment: Environment;
-  readonly sessions: Pick<Sessions, "session" | "isLive">;
+  readonly sessions: Pick<Sessions, "session" | "isHosting">;
   readonly shares: Pick<Shares, "owns" | "ownsAll">;
   readonly board: TaskBoard;
   readonly observer: Observer;
@@ -37,7 +38,6 @@ const mostJumps = 8;
 const foreignAgeMs = 2_000;
 const foreignAgeOfBusyMs = 20_000;
 const foreignEveryMs = 250;
-const mostForeign = 4_096;
 
 /** A walk over the own buckets, from a random place round to it again. */
 interface Round {
@@ -51,14 +51,18 @@ interface Round {
 export class Scanner implements HintScanner {
   readonly #options: ScannerOptions;
   readonly #prefix: Buffer;
-  /** Hints of other processes' shares, by place, with when they were first seen. */
-  readonly #foreign = new Map<string, { readonly timestamp: number; readonly seenAt: number }>();
+  readonly #foreign: ForeignHints;
   #round: Round | undefined;
   #foreignAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ScannerOptions) {
+    const { store, environment, observer, shares, signal } = options;
     this.#options = options;
-    this.#prefix = hintPrefix(options.observer.name);
+    this.#prefix = hintPrefix(observer.name);
+    const isForeign = ({ bucket }: StandingHint) => !shares.owns(observer, bucket);
+    const prefix = this.#prefix;
+    const oldMs = foreignAgeOfBusyMs;
+    this.#foreign = new ForeignHints({ store, environment, prefix, isForeign, oldMs, signal });
   }
 
   get observer(): Observer {
@@ -77,7 +81,7 @@ export class Scanner implements HintScanner {
     }
     const found = await this.#goOn(this.#round);
     if (!shares.ownsAll(observer)) return found + (await this.#lookAtForeign());
-    this.#foreign.clear();
+    this.#foreign.forget();
     return found;
   }
 
@@ -156,8 +160,10 @@ export class Scanner implements HintScanner {
   #offer(found: StandingHint): "taken" | "claimed" | "others" | "full" | "waits" {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
-    if (runner !== undefined && runner !== sessions.session && sessions.isLive(runner) === true)
-      return "waits";
+    if (runner !== undefined && runner !== sessions.session) {
+      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      if (sessions.isHosting(runner, observer.name, observer.version)) return "waits";
+    }
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
     const { address: hint, timestamp, state } = found;
     const outcome = board.offer({ observer, cell, hint, timestamp, state, takenBy: owner });
@@ -171,45 +177,18 @@ export class Scanner implements HintScanner {
    * than it can do. Those that are worked on will mostly be gone at the second look.
    */
   async #lookAtForeign(): Promise<number> {
-    const { environment, store, shares, observer, signal } = this.#options;
-    const now = environment.monotonic();
+    const now = this.#options.environment.monotonic();
     if (now - this.#foreignAt < foreignEveryMs) return 0;
     this.#foreignAt = now;
-    const whole = prefixRange(this.#prefix);
-    const place = bucketPrefix(this.#prefix, Math.floor(environment.random() * buckets));
-    const after = await readHints(store, { start: { row: place }, end: whole.end }, pageHints, signal);
-    const before =
-      after.next === undefined
-        ? await readHints(store, { start: whole.start, end: place }, pageHints, signal)
-        : undefined;
     let found = 0;
-    for (const hint of [...after.hints, ...(before?.hints ?? [])]) {
-      if (shares.owns(observer, hint.bucket)) continue;
-      if (this.#isOld(hint, now) && this.#offer(hint) === "taken") found++;
+    for (const { hint, standsMs } of await this.#foreign.look()) {
+      if (standsMs >= this.#foreignAgeMs && this.#offer(hint) === "taken") found++;
     }
-    this.#forgetForeign(now);
     return found;
   }
 
-  #isOld(hint: StandingHint, now: number): boolean {
-    const key = `${Buffer.from(hint.address.row).toString("latin1")}\0${Buffer.from(hint.column).toString("latin1")}`;
-    const seen = this.#foreign.get(key);
-    if (seen !== undefined && seen.timestamp === hint.timestamp) {
-      const { board, observer } = this.#options;
-      const isBusy = board.queued(observer.name) > 0;
-      return now - seen.seenAt >= (isBusy ? foreignAgeOfBusyMs : foreignAgeMs);
-    }
-    if (this.#foreign.size < mostForeign || seen !== undefined) {
-      this.#foreign.set(key, { timestamp: hint.timestamp, seenAt: now });
-    }
-    return false;
-  }
-
-  /** What was seen long ago is gone, or will be seen again. */
-  #forgetForeign(now: number): void {
-    for (const [key, { seenAt }] of this.#foreign) {
-      if (now - seenAt < 10 * foreignAgeOfBusyMs) return;
-      this.#foreign.delete(key);
-    }
+  get #foreignAgeMs(): number {
+    const { board, observer } = this.#options;
+    return board.queued(observer.name) > 0 ? foreignAgeOfBusyMs : foreignAgeMs;
   }
 }

@@ -115,6 +115,13 @@ export class Sessions implements Liveness {
     return hosting;
   }
 
+  /** Whether a session lives and runs this version of an observer, by what was last read. */
+  isHosting(session: string, observer: string, version: number): boolean {
+    if (session === this.session) return this.#hosted[observer] === version;
+    const record = this.#others.get(session);
+    return record !== undefined && record.observers[observer] === version && this.#counts(session, record);
+  }
+
   /**
    * Whether a session that shows no signs of life runs this version of an observer, and may be back: its machine may be too busy for them, or have stood still.
    * Not one whose process has ended, or that the cluster has seen end.

@@ -78,12 +78,12 @@ describe("the task board", () => {
       onForget: ({ cell, isClaimed }) => forgotten.push(`${Buffer.from(cell.row)} ${isClaimed}`),
     });
     for (const row of ["a", "b", "c"]) own.offer({ ...offerOf(row), isClaimed: true });
-    own.withdraw("length", offerOf("a").cell);
+    own.withdraw(own.claimant("length", offerOf("a").cell)!);
     expect(own.queued("length")).toBe(2);
     expect(forgotten).toEqual(["a false"]);
     const running = own.take("length")!;
     expect(Buffer.from(running.cell.row).toString()).toBe("b");
-    own.withdraw("length", running.cell);
+    own.withdraw(running);
     expect(own.running("length")).toBe(1);
     own.done(running, 10);
     expect(own.offer({ ...offerOf("a"), isClaimed: true })).toBe("taken");
@@ -91,6 +91,47 @@ describe("the task board", () => {
       [own.take("length"), own.take("length"), own.take("length")].map((each) => each?.cell.row),
     ).toEqual([Buffer.from("c"), Buffer.from("a"), undefined]);
     expect(forgotten).toEqual(["a false", "b false"]);
+  });
+
+  test("a task that is over is not withdrawn in place of the next one of its cell", () => {
+    const { board } = makeBoard();
+    board.offer({ ...offerOf("a"), isClaimed: true });
+    const first = board.take("length")!;
+    board.done(first, 10);
+    board.offer({ ...offerOf("a", 20), isClaimed: true });
+    board.withdraw(first);
+    expect(board.queued("length")).toBe(1);
+    expect(board.take("length")).toMatchObject({ timestamp: 20, isClaimed: true });
+  });
+
+  test("what was let go of takes no place in the queue, though nobody comes to take it", () => {
+    const { board } = makeBoard(2);
+    for (const row of ["a", "b"]) board.offer(offerOf(row));
+    board.letGo(() => false);
+    expect(board.room("length")).toBe(2);
+    expect(board.offer(offerOf("c"))).toBe("taken");
+    expect(board.offer(offerOf("d"))).toBe("taken");
+    expect(board.offer(offerOf("e"))).toBe("full");
+    expect(`${board.take("length")?.cell.row}`).toBe("c");
+    expect(`${board.take("length")?.cell.row}`).toBe("d");
+    expect(board.take("length")).toBeUndefined();
+  });
+
+  test("nor does what was withdrawn, and what waits among it keeps its order", () => {
+    const { board } = makeBoard(4);
+    for (const row of ["a", "b", "c", "d"]) board.offer(offerOf(row));
+    const withdraw = (row: string) => board.withdraw(board.claimant("length", offerOf(row).cell)!);
+    for (const row of ["a", "c"]) withdraw(row);
+    expect(board.room("length")).toBe(2);
+    for (const row of ["e", "f"]) expect(board.offer(offerOf(row))).toBe("taken");
+    expect(board.offer(offerOf("g"))).toBe("full");
+    for (const row of ["b", "d", "e"]) withdraw(row);
+    expect(board.queued("length")).toBe(1);
+    expect(`${board.take("length")?.cell.row}`).toBe("f");
+    board.offer(offerOf("h"));
+    withdraw("h");
+    expect(board.room("length")).toBe(4);
+    expect(board.take("length")).toBeUndefined();
   });
 
   test("turns away what does not fit, and remembers that it did", () => {

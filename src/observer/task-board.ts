@@ -79,7 +79,7 @@ export class TaskBoard {
 
   /** How many more of an observer's tasks may wait to be run. */
   room(observer: string): number {
-    return Math.max(0, this.#queueLimit - (this.#lanes.get(observer)?.queue.length ?? 0));
+    return Math.max(0, this.#queueLimit - this.queued(observer));
   }
 
   /** Whether so much is still to be tidied up after runs that no other should begin. */
@@ -123,7 +123,7 @@ export class TaskBoard {
     const lane = this.#laneOf(offered.observer);
     const waitMs = this.#waitOf(offered);
     if (waitMs > 0 && lane.delayed >= mostDelayed) return "waits";
-    if (waitMs <= 0 && lane.queue.length >= this.#queueLimit) {
+    if (waitMs <= 0 && lane.queue.length - lane.withdrawn >= this.#queueLimit) {
       lane.overflowed = true;
       return "full";
     }
@@ -157,7 +157,7 @@ export class TaskBoard {
   }
 
   /** Who has taken a hint on, if anybody has. */
-  claimant(observer: string, cell: CellAddress): { readonly takenBy: unknown } | undefined {
+  claimant(observer: string, cell: CellAddress): Task | undefined {
     return this.#claims.get(taskKey(observer, cell));
   }
 
@@ -177,15 +177,13 @@ export class TaskBoard {
     }
   }
 
-  /** Another process has it: lets go of it, unless it runs. */
-  withdraw(observer: string, cell: CellAddress): void {
-    const task = this.#claims.get(taskKey(observer, cell));
-    if (task === undefined) return;
+  /** Another process has it: lets go of it, unless it runs, or is over and another task of the cell stands. */
+  withdraw(task: Task): void {
+    if (this.#claims.get(task.key) !== task) return;
     task.isClaimed = false;
     if (task.phase === "running") return;
     if (task.phase === "delayed") this.#undelay(task);
-    else this.#laneOf(task.observer).withdrawn++;
-    task.phase = "withdrawn";
+    else this.#unqueue(task);
     this.#forget(task);
     this.#checkQuiet();
   }
@@ -194,11 +192,20 @@ export class TaskBoard {
   letGo(isOurs: (task: Task) => boolean): void {
     for (const task of [...this.#claims.values()]) {
       if (task.phase !== "queued" || isOurs(task)) continue;
-      this.#laneOf(task.observer).withdrawn++;
-      task.phase = "withdrawn";
+      this.#unqueue(task);
       this.#forget(task);
     }
     this.#checkQuiet();
+  }
+
+  /** It stands in the queue until its turn, or until there are more such than others: its turn may never come. */
+  #unqueue(task: Task): void {
+    const lane = this.#laneOf(task.observer);
+    task.phase = "withdrawn";
+    lane.withdrawn++;
+    if (lane.withdrawn * 2 <= lane.queue.length) return;
+    lane.queue.keep(({ phase }) => phase !== "withdrawn");
+    lane.withdrawn = 0;
   }
 
   /** The next task of an observer, marked as running. */

@@ -24,6 +24,11 @@ export class TaskQueue {
     return task;
   }
 
+  /** Takes out what does not stay; the rest keeps its order. */
+  keep(stays: (task: Task) => boolean): void {
+    this.#items = this.drain().filter(stays);
+  }
+
   /** Takes everything out. */
   drain(): Task[] {
     const rest = this.#items.slice(this.#head) as Task[];

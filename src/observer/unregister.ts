@@ -110,9 +110,11 @@ class Removal {
   async removeHints(): Promise<void> {
     const { store } = this.#context;
     const range = prefixRange(hintPrefix(this.#name));
-    // Hints that were on their way when it was taken out are younger, and go too unless it is registered again.
-    const isBack = (await this.#registry.fresh()).observers.has(this.#name);
-    const upTo = isBack ? this.#forgotten.upTo : await presentMoment(this.#context);
+    // Hints that were on their way when it was taken out are younger, and go too unless it is registered again. The moment
+    // comes first: who is not back by a view that is read after it leaves only hints that are younger than it.
+    const moment = await presentMoment(this.#context);
+    const isBack = (await this.#registry.reload()).observers.has(this.#name);
+    const upTo = isBack ? this.#forgotten.upTo : moment;
     let start = range.start;
     do {
       const page = await readHints(store, { start, end: range.end }, pageRecords);

@@ -73,6 +73,11 @@ export class Worker {
     return this.#runs.size;
   }
 
+  /** Aborted when it is to stop. @internal */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
   /** Begins its work; once it is one of the pool's. @internal */
   start(): void {
     this.#started = this.#start();
@@ -105,7 +110,7 @@ export class Worker {
     return watchCommits(store, {
       environment,
       isQuiet: () => this.#pool.running === 0,
-      onMoved: () => this.#scanLoop.wake(),
+      onMoved: () => this.#scanLoop.wakeSoon(),
     });
   }
 

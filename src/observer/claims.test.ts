@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { memoryStore } from "../store/memory/index.js";
+import { observer } from "./index.js";
+import { TestCluster } from "./test-cluster.js";
+import { openTest } from "./test-context.js";
+import { documents } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
+
+test("a claim that is refused when its task is over leaves the next task of the cell its own", async () => {
+  const environment = new TestEnvironment();
+  const service = new TestCluster();
+  const member = service.member();
+  const claim = member.claim.bind(member);
+  let refuse: (() => void) | undefined;
+  member.claim = (key) => {
+    if (refuse !== undefined) return claim(key);
+    return new Promise((resolve) => {
+      refuse = () => resolve(false);
+    });
+  };
+  let begun = 0;
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const gated = observer("gated", documents.contents, async () => {
+    if (++begun === 2) await gate;
+  });
+  const counting = memoryStore().atomic!;
+  const db = await openTest({
+    store: memoryStore({ environment, atomicBatches: false }),
+    environment,
+    commit: "two-phase",
+    oracle: { next: (options) => counting.next(options), latest: () => counting.counter() },
+    observers: [gated],
+    cluster: member,
+  });
+  const write = (value: string) =>
+    environment.until(db.transact((tx) => tx.set(documents.contents, "a", value)));
+  const worker = db.pool.work();
+  await environment.advance(1_000);
+  await write("one");
+  await environment.advance(100);
+  expect([begun, db.pool.board.size]).toEqual([1, 0]);
+  await write("two");
+  await environment.advance(100);
+  expect([begun, service.claims.size]).toEqual([2, 1]);
+  refuse!();
+  await environment.settle();
+  goOn();
+  await environment.until(worker.idle());
+  expect([service.claims.size, db.pool.claims!.size]).toEqual([0, 0]);
+  await environment.until(worker.stop());
+  await environment.until(db.close());
+});
