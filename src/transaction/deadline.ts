@@ -52,7 +52,10 @@ class SignalDeadline implements Deadline {
   whenOver(run: (reason: PercolatorError) => void): void {
     if (this.#hasEnded) return;
     const onAbort = () => run(abortError(this.signal, this.#doing));
-    if (this.signal.aborted) return onAbort();
+    if (this.signal.aborted) {
+      onAbort();
+      return;
+    }
     this.#onAbort = onAbort;
     this.signal.addEventListener("abort", onAbort, { once: true });
   }
