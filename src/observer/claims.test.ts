@@ -1,10 +1,24 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../store/memory/index.js";
 import { observer } from "./index.js";
-import { TestCluster } from "./test-cluster.js";
+import type { Observer } from "./observer.js";
+import { TestCluster, type TestMember } from "./test-cluster.js";
 import { openTest } from "./test-context.js";
 import { documents } from "./test-documents.js";
 import { TestEnvironment } from "./test-environment.js";
+
+/** A database of a cluster's member. */
+function openMember(environment: TestEnvironment, cluster: TestMember, hosted: Observer) {
+  const counting = memoryStore().atomic!;
+  return openTest({
+    store: memoryStore({ environment, atomicBatches: false }),
+    environment,
+    commit: "two-phase",
+    oracle: { next: (options) => counting.next(options), latest: () => counting.counter() },
+    observers: [hosted],
+    cluster,
+  });
+}
 
 test("a claim that is refused when its task is over leaves the next task of the cell its own", async () => {
   const environment = new TestEnvironment();
@@ -26,15 +40,7 @@ test("a claim that is refused when its task is over leaves the next task of the 
   const gated = observer("gated", documents.contents, async () => {
     if (++begun === 2) await gate;
   });
-  const counting = memoryStore().atomic!;
-  const db = await openTest({
-    store: memoryStore({ environment, atomicBatches: false }),
-    environment,
-    commit: "two-phase",
-    oracle: { next: (options) => counting.next(options), latest: () => counting.counter() },
-    observers: [gated],
-    cluster: member,
-  });
+  const db = await openMember(environment, member, gated);
   const write = (value: string) =>
     environment.until(db.transact((tx) => tx.set(documents.contents, "a", value)));
   const worker = db.pool.work();
@@ -50,6 +56,32 @@ test("a claim that is refused when its task is over leaves the next task of the 
   goOn();
   await environment.until(worker.idle());
   expect([service.claims.size, db.pool.claims!.size]).toEqual([0, 0]);
+  await environment.until(worker.stop());
+  await environment.until(db.close());
+});
+
+test("no more is claimed than will soon be run: who joins later finds work", async () => {
+  const environment = new TestEnvironment();
+  const service = new TestCluster();
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const gated = observer("gated", documents.contents, () => gate);
+  const db = await openMember(environment, service.member(), gated);
+  const worker = db.pool.work({ concurrency: 2 });
+  await environment.advance(1_000);
+  await environment.until(
+    db.transact((tx) => {
+      for (let row = 0; row < 100; row++) tx.set(documents.contents, `row ${row}`, "text");
+    }),
+  );
+  await environment.advance(1_000);
+  expect(worker.running).toBe(2);
+  expect(service.claims.size).toBe(10);
+  goOn();
+  await environment.until(worker.idle());
+  expect(service.claims.size).toBe(0);
   await environment.until(worker.stop());
   await environment.until(db.close());
 });

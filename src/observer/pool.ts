@@ -35,15 +35,17 @@ export interface PoolOptions {
   /** The observers that this process hosts, registered. */
   readonly observers: readonly Observer[];
   /**
-   * The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024; 256 in a cluster, where what
-   * waits is claimed and nobody else does it.
+   * The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024; in a cluster, where what waits is
+   * claimed and nobody else does it, four for each run that there may be at a time, and 256 at the most.
    */
   readonly queueLimit?: number | undefined;
 }
 
 const mostConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
-const clusterQueueLimit = 256;
+const mostClaimed = 256;
+/** So that a process that has just begun, and waits for nothing, finds work that nobody has claimed. */
+const claimedForEachRun = 4;
 
 /** The workers of one open database, and what they share: the claims, the queues, the session. */
 export class WorkerPool {
@@ -77,7 +79,8 @@ export class WorkerPool {
     this.busy = cluster && new BusyReport({ cluster, environment, onFailure });
     this.board = new TaskBoard({
       environment,
-      queueLimit: options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : clusterQueueLimit),
+      queueLimit: (observer) =>
+        options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#mostClaimed(observer)),
       isWorked: (observer) => this.#worked.has(observer),
       onReady: () => this.pump(),
       onForget: ({ isClaimed, hint }) => {
@@ -150,6 +153,14 @@ export class WorkerPool {
     let running = 0;
     for (const worker of this.#workers.keys()) running += worker.running;
     return running;
+  }
+
+  /** How many changes of an observer may wait here, claimed. */
+  #mostClaimed(name: string): number {
+    let runs = 0;
+    for (const [worker, observers] of this.#workers)
+      if (observers.some((each) => each.name === name)) runs += worker.mostRuns;
+    return Math.min(mostClaimed, Math.max(1, runs) * claimedForEachRun);
   }
 
   /** The observers that workers run here, by name. */

@@ -19,7 +19,7 @@ describe("hints of another process's share", () => {
   beforeEach(async () => {
     environment = new TestEnvironment();
     store = memoryStore({ environment });
-    board = new TaskBoard({ environment, queueLimit: 100, isWorked: () => true, onReady: () => {} });
+    board = new TaskBoard({ environment, queueLimit: () => 100, isWorked: () => true, onReady: () => {} });
     scanner = makeScanner();
     await hint("a", 10);
   });
@@ -156,7 +156,7 @@ describe("hints of another process's share", () => {
   });
 
   it("are all taken on in the end, however many stand, by a busy process too", async () => {
-    board = new TaskBoard({ environment, queueLimit: 20_000, isWorked: () => true, onReady: () => {} });
+    board = new TaskBoard({ environment, queueLimit: () => 20_000, isWorked: () => true, onReady: () => {} });
     scanner = makeScanner();
     keepBusy();
     for (let index = 1; index < 4_500; index++) await hint(`row ${index}`, 10);

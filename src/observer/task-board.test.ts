@@ -25,7 +25,7 @@ function makeBoard(queueLimit = 4) {
   let ready = 0;
   const board = new TaskBoard({
     environment,
-    queueLimit,
+    queueLimit: () => queueLimit,
     isWorked: (observer) => worked.has(observer),
     onReady: () => ready++,
   });
@@ -72,7 +72,7 @@ describe("the task board", () => {
     const forgotten: string[] = [];
     const own = new TaskBoard({
       environment: new TestEnvironment(),
-      queueLimit: 4,
+      queueLimit: () => 4,
       isWorked: () => true,
       onReady: () => {},
       onForget: ({ cell, isClaimed }) => forgotten.push(`${Buffer.from(cell.row)} ${isClaimed}`),

@@ -23,8 +23,8 @@ interface Lane {
 
 export interface TaskBoardOptions {
   readonly environment: Environment;
-  /** The most tasks of one observer that wait to be run. */
-  readonly queueLimit: number;
+  /** The most tasks of an observer that wait to be run. */
+  readonly queueLimit: (observer: string) => number;
   /** Whether any worker here runs the observer. */
   readonly isWorked: (observer: string) => boolean;
   /** Called when a task may be taken. */
@@ -39,7 +39,7 @@ export interface TaskBoardOptions {
  */
 export class TaskBoard {
   readonly #environment: Environment;
-  readonly #queueLimit: number;
+  readonly #queueLimit: (observer: string) => number;
   readonly #claims = new Map<string, Task>();
   readonly #lanes = new Map<string, Lane>();
   readonly #isWorked: (observer: string) => boolean;
@@ -79,7 +79,7 @@ export class TaskBoard {
 
   /** How many more of an observer's tasks may wait to be run. */
   room(observer: string): number {
-    return Math.max(0, this.#queueLimit - this.queued(observer));
+    return Math.max(0, this.#queueLimit(observer) - this.queued(observer));
   }
 
   /** Whether so much is still to be tidied up after runs that no other should begin. */
@@ -109,7 +109,7 @@ export class TaskBoard {
 
   /** Whether the queue of an observer has emptied enough to be filled again. */
   hasRoom(observer: string): boolean {
-    return this.queued(observer) <= this.#queueLimit / 2;
+    return this.queued(observer) <= this.#queueLimit(observer) / 2;
   }
 
   /** Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes it due again. */
@@ -123,7 +123,7 @@ export class TaskBoard {
     const lane = this.#laneOf(offered.observer);
     const waitMs = this.#waitOf(offered);
     if (waitMs > 0 && lane.delayed >= mostDelayed) return "waits";
-    if (waitMs <= 0 && lane.queue.length - lane.withdrawn >= this.#queueLimit) {
+    if (waitMs <= 0 && lane.queue.length - lane.withdrawn >= this.#queueLimit(offered.observer.name)) {
       lane.overflowed = true;
       return "full";
     }

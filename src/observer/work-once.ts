@@ -27,7 +27,7 @@ export async function workOnce(options: WorkOnceOptions): Promise<number> {
   let isOffering = true;
   const board = new TaskBoard({
     environment,
-    queueLimit: mostHints,
+    queueLimit: () => mostHints,
     // What is put off after its run is left to the next look.
     isWorked: () => isOffering,
     onReady: () => {},

@@ -73,6 +73,11 @@ export class Worker {
     return this.#runs.size;
   }
 
+  /** How many there may be at a time, now. */
+  get mostRuns(): number {
+    return this.#width.limit;
+  }
+
   /** Aborted when it is to stop. @internal */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
