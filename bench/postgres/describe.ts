@@ -28,8 +28,8 @@ export function describeReport(report: PeerReport): string {
     `  percolatordb ${describeDelay(percolator.light)}`,
     `  PostgreSQL   ${describeDelay(postgres.light)}`,
     "after SIGKILL, processes started again at once",
-    ...percolator.afterKill.map((run) => `  percolatordb ${describeKill(run)}`),
-    ...postgres.afterKill.map((run) => `  PostgreSQL   ${describeKill(run)}`),
+    ...percolator.afterKill.map((run) => `  percolatordb ${describeKill(run, run.killed)}`),
+    ...postgres.afterKill.map((run) => `  PostgreSQL   ${describeKill(run, killedBesideServer(run.killed))}`),
     ...[...percolator.problems, ...postgres.problems].map((problem) => `WRONG: ${problem}`),
   ].join("\n");
 }
@@ -65,8 +65,13 @@ function describeDelay({ perSecond, delayMs, flushMs, beyondFlushesMs }: DelayRe
   );
 }
 
-function describeKill(run: KillRun): string {
-  const { killed, seconds, stuckJobs, afterSeconds, wrong, unlocked } = run;
+/** Whose processes are not the store: its server lives on, while the other side loses the process that holds it. */
+function killedBesideServer(killed: KillRun["killed"]): string {
+  return killed === "all processes" ? "all processes but the server" : killed;
+}
+
+function describeKill(run: KillRun, killed: string): string {
+  const { seconds, stuckJobs, afterSeconds, wrong, unlocked } = run;
   const begin = `${killed} killed: ${seconds.toFixed(1)} s until nothing was done any more`;
   if (unlocked === undefined) return `${begin}; ${wrong} cells wrong`;
   return (

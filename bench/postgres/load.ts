@@ -20,35 +20,73 @@ type Loadable = Extract<SourceItem, { kind: "page" | "gone" | "unchanged" }>;
 
 /** Brings the pages of a source in; writes only what is new, different or gone. */
 export async function loadPages(pool: Pool, source: Source): Promise<Loaded> {
-  const loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
-  const inFlight = new Set<Promise<void>>();
-  let batch = new Map<string, Loadable>();
-  let bytes = 0;
-  const send = async () => {
-    if (batch.size === 0) return;
-    const items = [...batch.values()];
-    [batch, bytes] = [new Map(), 0];
-    const writing = write(pool, items, loaded).finally(() => inFlight.delete(writing));
-    inFlight.add(writing);
-    if (inFlight.size >= batchesInFlight) await Promise.race(inFlight);
-  };
-  for await (const item of source.items()) {
-    if (item.kind === "page" || item.kind === "unchanged") loaded.pages++;
-    if (item.kind === "problem" || item.kind === "skipped" || !urlFitsKey(item.url)) continue;
-    if (item.kind === "unchanged") {
-      if (item.refersTo === item.url) continue;
-      // The page that it refers to may be on its way.
-      await send();
-      await Promise.all(inFlight);
-    }
-    if (batch.has(item.url)) await send();
-    batch.set(item.url, item);
-    bytes += item.kind === "page" ? item.body.length : 0;
-    if (batch.size >= batchPages || bytes >= batchBytes) await send();
+  const load = new Load(pool);
+  await load.run(source);
+  return load.loaded;
+}
+
+class Load {
+  readonly loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
+  readonly #pool: Pool;
+  readonly #inFlight = new Set<Promise<void>>();
+  /** URLs of the batches under way: a page that comes twice is not loaded twice at the same time. */
+  readonly #busy = new Set<string>();
+  #batch: Loadable[] = [];
+  #bytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
-  await send();
-  await Promise.all(inFlight);
-  return loaded;
+
+  async run(source: Source): Promise<void> {
+    try {
+      for await (const item of source.items()) await this.#take(item);
+      await this.#send();
+    } finally {
+      await this.#settle();
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #take(item: SourceItem): Promise<void> {
+    if (item.kind === "problem" || item.kind === "skipped") return;
+    if (item.kind !== "gone") this.loaded.pages++;
+    if (!urlFitsKey(item.url)) return;
+    // It is as it is stored.
+    if (item.kind === "unchanged" && item.refersTo === item.url) return;
+    if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
+      await this.#send();
+      await this.#settle();
+    }
+    this.#batch.push(item);
+    this.#bytes += item.kind === "page" ? item.body.length : 0;
+    if (this.#batch.length >= batchPages || this.#bytes >= batchBytes) await this.#send();
+  }
+
+  /** Begins the transaction of what was gathered; waits while too many are under way. */
+  async #send(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#batch.length === 0) return;
+    const items = this.#batch;
+    [this.#batch, this.#bytes] = [[], 0];
+    const urls = new Set(items.map(({ url }) => url));
+    for (const url of urls) this.#busy.add(url);
+    const done = write(this.#pool, items, this.loaded)
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        for (const url of urls) this.#busy.delete(url);
+        this.#inFlight.delete(done);
+      });
+    this.#inFlight.add(done);
+    if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
+  }
+
+  async #settle(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
 }
 
 interface Stored {
@@ -64,17 +102,23 @@ async function write(pool: Pool, items: readonly Loadable[], loaded: Loaded): Pr
     await transact(client, async (session) => {
       counts = { added: 0, changed: 0, deleted: 0 };
       const stored = await readStored(session, items);
-      const put: Stored[] = [];
-      const update: Stored[] = [];
+      // As the items before have it: a page may come twice, or be referred to by the next.
+      const now = new Map(stored);
+      const written = new Set<string>();
       for (const item of items) {
-        const before = stored.get(item.url);
-        const contents = contentsOf(item, stored);
-        if (contents === null ? before == null : before != null && sameContents(before, contents)) continue;
-        counts[contents === null ? "deleted" : before == null ? "added" : "changed"]++;
-        (before === undefined ? put : update).push({ url: item.url, contents });
-        session.notify("extract", item.url);
+        const before = now.get(item.url) ?? null;
+        const contents = contentsOf(item, now);
+        if (contents === undefined || isSame(before, contents)) continue;
+        counts[contents === null ? "deleted" : before === null ? "added" : "changed"]++;
+        now.set(item.url, contents);
+        written.add(item.url);
       }
-      await writeStored(session, put, update);
+      const rows = [...written].map((url) => ({ url, contents: now.get(url) ?? null }));
+      for (const url of written) session.notify("extract", url);
+      await writeStored(session, {
+        put: rows.filter(({ url }) => !stored.has(url)),
+        update: rows.filter(({ url }) => stored.has(url)),
+      });
     });
     loaded.added += counts.added;
     loaded.changed += counts.changed;
@@ -82,6 +126,10 @@ async function write(pool: Pool, items: readonly Loadable[], loaded: Loaded): Pr
   } finally {
     client.release();
   }
+}
+
+function isSame(one: Buffer | null, other: Buffer | null): boolean {
+  return one === null || other === null ? one === other : sameContents(one, other);
 }
 
 async function readStored(
@@ -97,15 +145,15 @@ async function readStored(
   return new Map(rows.map(({ url, contents }) => [url, contents]));
 }
 
-function contentsOf(item: Loadable, stored: ReadonlyMap<string, Buffer | null>): Buffer | null {
+/** Null for a page that is gone; `undefined` where it is as another one that was never loaded. */
+function contentsOf(item: Loadable, stored: ReadonlyMap<string, Buffer | null>): Buffer | null | undefined {
   if (item.kind === "gone") return null;
-  return item.kind === "page" ? Buffer.from(packContents(item)) : (stored.get(item.refersTo) ?? null);
+  return item.kind === "page" ? Buffer.from(packContents(item)) : (stored.get(item.refersTo) ?? undefined);
 }
 
 async function writeStored(
   session: Session,
-  put: readonly Stored[],
-  update: readonly Stored[],
+  { put, update }: { readonly put: readonly Stored[]; readonly update: readonly Stored[] },
 ): Promise<void> {
   const columns = (list: readonly Stored[]) => [
     list.map(({ url }) => url),

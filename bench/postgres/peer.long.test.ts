@@ -10,14 +10,16 @@ import type { PeerReport } from "./report.js";
 import { postgresIsInstalled } from "./testing/installed.js";
 
 const pages = 60;
+const pagesAgain = 20;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
-function archive(): Buffer {
+/** The first so many pages, as a crawl found them. */
+function archive(crawl: string, count: number): Buffer {
   return gzipEach(
-    Array.from({ length: pages }, (_, index) => {
+    Array.from({ length: count }, (_, index) => {
       const links = [1, 2, 3].map((step) => `<a href="${urlOf((index * step + 1) % pages)}">to ${step}</a>`);
       // Every tenth page is a duplicate of another.
-      const text = index % 10 === 9 ? "the same" : `page ${index} speaks of ${index % 7} ${links.join(" ")}`;
+      const text = index % 10 === 9 ? "the same" : `${crawl} ${index} of ${index % 7} ${links.join(" ")}`;
       return page(urlOf(index), `<!doctype html><title>Page ${index % 10}</title><p>${text}</p>`);
     }),
   );
@@ -28,16 +30,18 @@ test.skipIf(!postgresIsInstalled())(
   async () => {
     const folder = await temporaryFolder();
     try {
-      const path = join(folder.path, "crawl.warc.gz");
-      await writeFile(path, archive());
+      const paths = [join(folder.path, "first.warc.gz"), join(folder.path, "second.warc.gz")];
+      await writeFile(paths[0]!, archive("page", pages));
+      await writeFile(paths[1]!, archive("the page again", pagesAgain));
       const json = join(folder.path, "peer.json");
       const script = fileURLToPath(new URL("./main.ts", import.meta.url));
-      const args = ["--import", "tsx", script, "--quick", "--seconds", "1", "--json", json, path];
+      const args = ["--import", "tsx", script, "--quick", "--seconds", "1", "--json", json, ...paths];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
       expect(await once(child, "exit")).toEqual([0, null]);
       const report = JSON.parse(await readFile(json, "utf8")) as PeerReport;
-      expect(report.pages).toBe(pages);
-      expect(report.rebuild.pagesPerSecond).toBeCloseTo(pages / report.rebuild.seconds, 6);
+      const came = pages + pagesAgain;
+      expect(report.pages).toBe(came);
+      expect(report.rebuild.pagesPerSecond).toBeCloseTo(came / report.rebuild.seconds, 6);
       for (const side of [report.percolator, report.postgres]) {
         expect(side).toMatchObject({ wrong: 0, problems: [] });
         expect(side.delayMs.p5).toBeGreaterThan(0);

@@ -64,7 +64,8 @@ serve({
     }
     const all = role === "watched" ? observers.map((each) => watchedObservers.get(each) ?? each) : observers;
     db = await open(data, { tables, observers: all });
-    if (role === "watched") work = new IndexWork(db, 64);
+    const onError = (error: unknown) => process.stderr.write(`A round failed: ${String(error)}\n`);
+    if (role === "watched") work = new IndexWork(db, { concurrency: 64, onError });
   },
   async load(paths: readonly string[]) {
     let pages = 0;

@@ -4,7 +4,7 @@ import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { PercolatorOpening } from "./percolator-process.js";
 import type { FullRun, KillRun, PacedRun } from "./report.js";
-import { inFolder, pause, type Side, secondsSince } from "./side.js";
+import { inFolder, loadEach, pause, type Side, secondsSince } from "./side.js";
 import { Usage } from "./usage.js";
 import type { Verdict } from "./verdict.js";
 
@@ -26,12 +26,11 @@ export class PercolatorSide implements Side {
       const index = all[0]!;
       const usage = new Usage(all.map(({ pid }) => pid));
       const started = performance.now();
-      let pages = 0;
-      // One source after the other is indexed to the end; none named is one.
-      for (const paths of this.#paths.length === 0 ? [[]] : this.#paths.map((path) => [path])) {
-        pages += await index.ask<number>("load", paths);
-        await Promise.all(all.map((each) => each.ask("settle")));
-      }
+      const pages = await loadEach(
+        this.#paths,
+        (paths) => index.ask<number>("load", paths),
+        () => Promise.all(all.map((each) => each.ask("settle"))),
+      );
       const seconds = secondsSince(started);
       const used = usage.end();
       const { wrong, problems } = await index.ask<Verdict>("verify");

@@ -8,7 +8,7 @@ import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { FullRun, KillRun, PacedRun } from "./report.js";
 import { schema, settings } from "./schema.js";
-import { inFolder, pause, type Side, secondsSince } from "./side.js";
+import { inFolder, loadEach, pause, type Side, secondsSince } from "./side.js";
 import { setRounds } from "./tasks/names.js";
 import { Usage } from "./usage.js";
 import type { Verdict } from "./verdict.js";
@@ -41,8 +41,11 @@ export class PostgresSide implements Side {
       const usage = new Usage([loader.pid, ...workers.map(({ child }) => child.pid)]);
       const serverUsage = new Usage([postmasterOf(server)]);
       const started = performance.now();
-      const pages = await loader.ask<number>("load", this.#paths);
-      await idle([]);
+      const pages = await loadEach(
+        this.#paths,
+        (paths) => loader.ask<number>("load", paths),
+        () => idle([]),
+      );
       const seconds = secondsSince(started);
       const [own, served] = [usage.end(), serverUsage.end()];
       const { wrong, problems } = await loader.ask<Verdict>("verify");

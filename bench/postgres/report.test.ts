@@ -82,7 +82,8 @@ test("the ratio of processor time stands beside the other side's, and is left ou
 });
 
 test("the report says where the floors were missed, and what was stuck", () => {
-  const side = concludeSide({ full: [full(1)], paced, light: paced, kills: [killed] });
+  const all: KillRun = { ...killed, killed: "all processes" };
+  const side = concludeSide({ full: [full(1)], paced, light: paced, kills: [all] });
   const stuck: KillRun = {
     ...killed,
     stuckJobs: 7,
@@ -110,7 +111,7 @@ test("the report says where the floors were missed, and what was stuck", () => {
     },
     pages: 100,
     percolator: side,
-    postgres: { ...side, afterKill: [stuck] },
+    postgres: { ...side, afterKill: [stuck, all] },
     rebuild: { seconds: 1, pagesPerSecond: 100, memoryMiB: undefined },
     ratio: spreadOf([1, 2, 3]),
     processorRatio: spreadOf([1.5]),
@@ -121,5 +122,8 @@ test("the report says where the floors were missed, and what was stuck", () => {
   expect(text).toContain("2.00 (1.50 to 2.50) times the pages (5 wanted: NOT reached)");
   expect(text).toContain("24.0 ms beyond 3 of them in a row (10 ms at the most: NOT kept)");
   expect(text).toContain("after 20 s 7 jobs locked by the dead (for up to 4 hours), 9 cells wrong");
+  expect(text).toContain("PostgreSQL   one worker killed: 3.0 s");
+  expect(text).toContain("PostgreSQL   all processes but the server killed: 3.0 s");
+  expect(text).toContain("percolatordb all processes killed: 3.0 s");
   expect(describeReport({ ...report, ratio: spreadOf([6]) })).toContain("5 wanted: reached");
 });

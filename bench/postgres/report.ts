@@ -35,6 +35,7 @@ export interface PacedRun {
 
 /** What came of killing processes in mid-run, and starting them again at once. */
 export interface KillRun {
+  /** Of PostgreSQL's side all but the server: loader and workers. */
   readonly killed: "one worker" | "all processes";
   /** From the kill until nothing was left to do, or nobody did what was left. */
   readonly seconds: number;

@@ -13,6 +13,23 @@ export interface Side {
   kill(killed: KillRun["killed"], afterMs: number): Promise<KillRun>;
 }
 
+/**
+ * Has one source after the other loaded and indexed to the end, so that each side does the same work; answers the pages that came.
+ * None named is one.
+ */
+export async function loadEach(
+  paths: readonly string[],
+  load: (paths: readonly string[]) => Promise<number>,
+  settle: () => Promise<unknown>,
+): Promise<number> {
+  let pages = 0;
+  for (const few of paths.length === 0 ? [[]] : paths.map((path) => [path])) {
+    pages += await load(few);
+    await settle();
+  }
+  return pages;
+}
+
 export const secondsSince = (start: number): number => (performance.now() - start) / 1_000;
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -113,6 +113,21 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     expect((await verdict()).wrong).toBe(2);
   });
 
+  it("no terms are left of a page that became another and back, while a duplicate became canonical", async () => {
+    const [a, b] = ["https://example.org/a", "https://example.org/b"];
+    const load = (crawl: Crawl) => loadPages(pool, crawlSource(crawl));
+    const same = page("Same", "ant");
+    await work(seeded(1), load({ [a]: same, [b]: same }));
+    await load({ [a]: page("Other", "bee"), "https://example.org/c": page("C", "cat", { [b]: "dog" }) });
+    for (const name of ["extract", "extract", "invert", "invert", "relink"] as const) await runOne(name);
+    const { rows } = await pool.query("select canonical from clusters where canonical = $1", [b]);
+    expect(rows).toHaveLength(1);
+    await load({ [a]: same });
+    await runOne("extract");
+    await work(seeded(1), Promise.resolve());
+    expect(await verdict()).toMatchObject({ wrong: 0, problems: [] });
+  });
+
   it("a revisit takes the body of the page that it refers to", async () => {
     const [a, b] = ["https://example.org/a", "https://example.org/b"];
     await work(seeded(1), loadPages(pool, crawlSource({ [a]: page("A", "ant bee") })));

@@ -163,10 +163,8 @@ class Session {
         token: dashboardTokenFile && (await readFile(dashboardTokenFile, "utf8")).trim(),
         writable: dashboardWritable,
       },
-      activity: async () => ({
-        loading: this.#progress.text,
-        waiting: await this.#index.waiting(1_000),
-      }),
+      loading: () => this.#progress.text,
+      waiting: (signal) => this.#index.waiting(1_000, { signal }),
       onError: (error) => console.error(error),
     });
   }

@@ -1,6 +1,8 @@
-import { type Database, type MetricsSnapshot, open } from "percolatordb";
+import { type Database, type Logger, type MetricsSnapshot, open } from "percolatordb";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
+import { ReadCount } from "./load/reads.js";
 import type { LoadReport } from "./load/report.js";
+import { stderrLogger } from "./log.js";
 import { extract } from "./observers/extract.js";
 import { observers } from "./observers/index.js";
 import { readStatistics } from "./search/search.js";
@@ -13,6 +15,8 @@ export interface WebIndexOptions {
   readonly concurrency?: number | undefined;
   /** As `open` takes it. */
   readonly commit?: "auto" | "two-phase" | undefined;
+  /** Told of what goes wrong in the background. Default: it is said on stderr. */
+  readonly logger?: Logger | undefined;
 }
 
 export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
@@ -30,23 +34,23 @@ const stalledMs = 1_000;
 export class WebIndex {
   readonly db: Database;
   readonly #work: IndexWork;
-  /** Runs of the first observer that have ended in this process. */
-  #reads = 0;
+  readonly #reads: ReadCount;
 
   private constructor(db: Database, work: IndexWork) {
     this.db = db;
     this.#work = work;
-    db.on("run", ({ observer }) => {
-      if (observer === extract.name) this.#reads++;
-    });
+    this.#reads = new ReadCount(db);
   }
 
   /** Opens the index at a location, makes it where there is none, and begins to work on what is due. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
     // Beyond one machine timestamps come from a coordinator: where none leads, this process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
-    const db = await open(location, { tables, observers, commit: options.commit, coordinator });
-    return new WebIndex(db, new IndexWork(db, options.concurrency ?? 64));
+    const { concurrency = 64, commit, logger = stderrLogger } = options;
+    const db = await open(location, { tables, observers, commit, coordinator, logger });
+    const onError = (error: unknown) =>
+      logger.warn("A round of work failed; it will be done again", { error });
+    return new WebIndex(db, new IndexWork(db, { concurrency, onError }));
   }
 
   /**
@@ -56,16 +60,17 @@ export class WebIndex {
   async load(source: Source, options: LoadOptions = {}): Promise<LoadReport> {
     const { settleEvery = Number.POSITIVE_INFINITY, signal } = options;
     let settled = 0;
-    let readBefore = this.#reads;
+    let readBefore = this.#reads.count;
     const pace = async ({ pages, added, changed, deleted }: LoadReport) => {
       if (pages - settled >= settleEvery) {
         settled = pages;
         await this.settle({ signal });
       }
       const written = added + changed + deleted;
-      if (written - (this.#reads - readBefore) < mostUnread) return;
-      const unread = await this.#catchUp(() => written - (this.#reads - readBefore), signal);
-      readBefore = this.#reads - (written - unread);
+      const unread = () => written - (this.#reads.count - readBefore);
+      if (unread() < mostUnread) return;
+      const left = await this.#catchUp(unread, signal);
+      readBefore = this.#reads.count - (written - left);
     };
     return loadSource(this.db, source, { ...options, pace });
   }
@@ -76,9 +81,9 @@ export class WebIndex {
   }
 
   /** How many changes observers are to work on, counted up to `most`. */
-  async waiting(most: number, observer?: string): Promise<number> {
+  async waiting(most: number, of: Parameters<Database["pending"]>[0] = {}): Promise<number> {
     let count = 0;
-    for await (const _ of this.db.pending({ observer })) if (++count === most) break;
+    for await (const _ of this.db.pending(of)) if (++count === most) break;
     return count;
   }
 
@@ -93,7 +98,7 @@ export class WebIndex {
       last = unread();
       if (stalled < stalledMs) continue;
       // A page that changed twice is read once, and other processes read too.
-      const waiting = await this.waiting(mostUnread, extract.name);
+      const waiting = await this.waiting(mostUnread, { observer: extract.name, signal });
       if (waiting < mostUnread) return waiting;
       stalled = 0;
     }

@@ -1,4 +1,4 @@
-import { type Database, open } from "percolatordb";
+import { type Database, open, type SnapshotOptions, type WorkOptions } from "percolatordb";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { loadSource } from "./load/loader.js";
 import { observers } from "./observers/index.js";
@@ -12,15 +12,18 @@ const site = crawlSource({ [a]: page("A", "walrus", { [b]: "otter" }), [b]: page
 
 let db: Database;
 let work: IndexWork;
+const errors: unknown[] = [];
+const options = { concurrency: 8, onError: (error: unknown) => errors.push(error) };
 
 beforeEach(async () => {
   db = await open("memory:", { tables, observers });
-  work = new IndexWork(db, 8);
+  work = new IndexWork(db, options);
 });
 
 afterEach(async () => {
   await work.stop();
   await db.close();
+  expect(errors.splice(0)).toEqual([]);
 });
 
 async function find(query: string): Promise<string[]> {
@@ -33,6 +36,20 @@ async function isMerged(): Promise<boolean> {
   for await (const _ of view.scan(shards.pending)) return false;
   for await (const _ of view.scan(shards.statistics)) return true;
   return false;
+}
+
+/** The database, but that whoever looks at what is due first waits for `before`. */
+function pendingAfter(before: () => Promise<void>): Database {
+  const pending = async function* (options: Parameters<Database["pending"]>[0]) {
+    await before();
+    yield* db.pending(options);
+  };
+  const wrapped = {
+    work: (options: WorkOptions) => db.work(options),
+    snapshot: (options: SnapshotOptions) => db.snapshot(options),
+    pending,
+  };
+  return wrapped as unknown as Database;
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
@@ -64,7 +81,7 @@ it("has everything done that is waited for, by several too", async () => {
 it("stops while it rests, and leaves what is due to the next", async () => {
   await loadSource(db, site);
   await work.stop();
-  work = new IndexWork(db, 8);
+  work = new IndexWork(db, options);
   await work.idle();
   expect(await find("otter")).toEqual([b, a]);
 });
@@ -74,4 +91,38 @@ it("is told to wait no longer", async () => {
   await expect(work.idle({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow();
   await work.idle();
   expect(await isMerged()).toBe(true);
+});
+
+it("tells why a round failed, and goes on with the next", async () => {
+  await work.stop();
+  await loadSource(db, site);
+  const failure = new Error("no store");
+  let failed = false;
+  const failing = pendingAfter(async () => {
+    if (failed) return;
+    failed = true;
+    throw failure;
+  });
+  work = new IndexWork(failing, options);
+  await until(async () => (await find("otter")).includes(b));
+  expect(errors.splice(0)).toEqual([failure]);
+});
+
+it("does not tell what fails as it stops", async () => {
+  await work.stop();
+  let fail: ((error: unknown) => void) | undefined;
+  const asked = new Promise<void>((resolve) => {
+    const failing = pendingAfter(() => {
+      resolve();
+      return new Promise<void>((_, reject) => {
+        fail = reject;
+      });
+    });
+    work = new IndexWork(failing, options);
+  });
+  await asked;
+  const stopped = work.stop();
+  fail!(new Error("closed"));
+  await stopped;
+  expect(errors).toEqual([]);
 });

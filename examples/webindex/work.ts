@@ -1,5 +1,6 @@
 import type { Database, Worker } from "percolatordb";
 import { observers } from "./observers/index.js";
+import { countWaiting, noPressure, type Pressure, pressureOf } from "./pressure.js";
 
 /** What no changed page waits for to be found: in which rounds it is worked on, and for how long at the most. */
 export const later = [
@@ -15,9 +16,13 @@ const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
 /** While more pages come than are worked on there is no round, but for one after so many rests. */
 const mostSkipped = 10;
-/** Where what waits grows, which is counted up to a limit, a round may last so many times as long. */
-const mostLonger = 8;
-const mostCounted = 20_000;
+
+export interface IndexWorkOptions {
+  /** Observers that run at the same time. */
+  readonly concurrency: number;
+  /** Told why a round failed. What is due stays so, and is tried in a later one. */
+  readonly onError: (error: unknown) => void;
+}
 
 export interface IdleOptions {
   readonly signal?: AbortSignal | undefined;
@@ -32,17 +37,19 @@ export interface IdleOptions {
 export class IndexWork {
   readonly #db: Database;
   readonly #concurrency: number;
+  readonly #onError: (error: unknown) => void;
   readonly #first: Worker;
   readonly #stopping = new AbortController();
   readonly #rounds: Promise<void>;
-  /** By observer: what waited when its last round began, and how many times as long that was. */
-  readonly #pressures = new Map<string, { readonly waiting: number; readonly longer: number }>();
+  /** By observer, as of its last round. */
+  readonly #pressures = new Map<string, Pressure>();
   /** While it is waited for: a worker that rests not, and how many wait. */
   #unresting: { readonly worker: Worker; users: number } | undefined;
 
-  constructor(db: Database, concurrency: number) {
+  constructor(db: Database, { concurrency, onError }: IndexWorkOptions) {
     this.#db = db;
     this.#concurrency = concurrency;
+    this.#onError = onError;
     const first = observers.map(({ name }) => name).filter((name) => !names.includes(name));
     this.#first = db.work({ observers: first, concurrency });
     this.#rounds = this.#goRounds();
@@ -76,8 +83,7 @@ export class IndexWork {
       if (signal.aborted || this.#unresting !== undefined) continue;
       if (wasBehind && ++skipped <= mostSkipped) continue;
       skipped = 0;
-      // What fails is due as before, and is tried in the next round.
-      await this.#goRound(round++, signal).catch(() => undefined);
+      await this.#goRound(round++, signal);
     }
   }
 
@@ -96,34 +102,27 @@ export class IndexWork {
     return this.#first.running >= this.#concurrency / 2;
   }
 
-  /** First the links, as they have more merged. Each has its time: the one is not to keep the other from being done. */
+  /** First the links, as they have more merged. Neither is to keep the other from being done: each has its time, and may fail. */
   async #goRound(round: number, signal: AbortSignal): Promise<void> {
     for (const { name, everyRounds, ms } of later) {
-      if (round % everyRounds !== 0) continue;
-      const waiting = await this.#count(name);
-      const longer = this.#pressure(name, waiting);
-      if (waiting === 0) continue;
-      await using worker = this.#db.work({ observers: [name], concurrency: roundWidth });
-      const over = AbortSignal.any([signal, AbortSignal.timeout(ms * longer)]);
-      await worker.idle({ signal: over }).catch((error: unknown) => {
-        if (!over.aborted) throw error;
+      if (signal.aborted || round % everyRounds !== 0) continue;
+      // What fails is due as before, and is tried in a later round.
+      await this.#workOn(name, ms, signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#onError(error);
       });
     }
   }
 
-  /** How many times as long it is worked on: longer as long as ever more waits, so that there is an end to it. */
-  #pressure(name: string, waiting: number): number {
-    const before = this.#pressures.get(name) ?? { waiting: 0, longer: 1 };
-    const grows = (waiting > before.waiting && before.waiting > 0) || waiting === mostCounted;
-    const longer = grows ? Math.min(mostLonger, before.longer * 2) : Math.max(1, before.longer / 2);
-    this.#pressures.set(name, { waiting, longer });
-    return longer;
-  }
-
-  async #count(observer: string): Promise<number> {
-    let count = 0;
-    for await (const _ of this.#db.pending({ observer })) if (++count === mostCounted) break;
-    return count;
+  async #workOn(name: string, ms: number, signal: AbortSignal): Promise<void> {
+    const waiting = await countWaiting(this.#db, name, signal);
+    const pressure = pressureOf(waiting, this.#pressures.get(name) ?? noPressure);
+    this.#pressures.set(name, pressure);
+    if (waiting === 0) return;
+    await using worker = this.#db.work({ observers: [name], concurrency: roundWidth });
+    const over = AbortSignal.any([signal, AbortSignal.timeout(ms * pressure.longer)]);
+    await worker.idle({ signal: over }).catch((error: unknown) => {
+      if (!over.aborted) throw error;
+    });
   }
 
   async stop(): Promise<void> {

@@ -42,9 +42,9 @@ async function placePages(session: Session, urls: readonly string[], changed: Wh
   for (const row of rows) (row.hash !== row.cluster || rankOf(row) !== row.rank ? moved : same).push(row);
   if (moved.length > 0) await move(session, moved, index);
   await anchorsChanged(session, same, index);
-  // Who made another page canonical in its former cluster may have left it as it was found.
+  // Who made another page canonical, in this cluster or the former, may have left this one as it was found.
   for (const { url, hash, cluster } of rows) {
-    if (hash !== cluster || (changed === "all" && index.has(url))) index.set(url, "all");
+    if (hash !== cluster || changed === "all") index.set(url, "all");
   }
   await indexPages(session, [...index.keys()], index);
 }

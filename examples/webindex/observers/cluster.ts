@@ -24,8 +24,8 @@ export const relink = observer(
  * them.
  *
  * Runs of one page that overlap must not both commit, or the one that saw less could come last: so each of them writes
- * the rank, changed or not, unless there is no such page. Runs that move members of one cluster must not overlap either: each
- * writes the canonical page, or has it elected afterwards.
+ * the rank, changed or not; but for what links cause where there is no such page. Runs that move members of one cluster must not
+ * overlap either: each writes the canonical page, or has it elected afterwards.
  */
 async function placePage(tx: Transaction, url: string, changed: "itself" | "its links"): Promise<void> {
   const [hash, oldCluster, oldRank] = await Promise.all([
@@ -33,7 +33,11 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     tx.get(documents.cluster, url),
     tx.get(documents.rank, url),
   ]);
-  if (hash === undefined && oldCluster === undefined) return;
+  if (hash === undefined && oldCluster === undefined) {
+    // A run that still saw the page must not come last. Who runs for its links need not see to that: this run comes later.
+    if (changed === "itself") tx.delete(documents.rank, url);
+    return;
+  }
   const seen = new Seen(tx);
   const rank = hash === undefined ? undefined : await seen.rankOf(url);
   if (rank === undefined) tx.delete(documents.rank, url);
@@ -57,8 +61,8 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     if (before !== undefined && before !== now) index.set(before, "all");
     if (now !== undefined) index.set(now, before === now ? "links" : "all");
   }
-  // Who made another page canonical in its former cluster may have left it as it was found.
-  if (hash !== oldCluster || (changed === "itself" && index.has(url))) index.set(url, "all");
+  // Who made another page canonical, in this cluster or the former, may have left this one as it was found.
+  if (hash !== oldCluster || changed === "itself") index.set(url, "all");
   for (const [page, what] of index) await indexPage(tx, page, seen, what);
 }
 

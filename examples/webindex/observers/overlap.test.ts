@@ -116,6 +116,35 @@ describe("runs of one row that overlap", () => {
     expect(await view.get(documents.rank, other)).toBe(0);
   });
 
+  it.each([
+    { stale: cluster, later: cluster },
+    { stale: relink, later: cluster },
+  ])("conflict: $stale.name, $later.name, when a new page comes and goes", ({ stale, later }) =>
+    overlap(
+      [
+        [stale, other],
+        [later, other],
+      ],
+      (tx) => tx.set(documents.hash, other, hash),
+      (tx) => tx.delete(documents.hash, other),
+    ),
+  );
+
+  it("no terms are left of a page that became another and back, while a duplicate became canonical", async () => {
+    await db.transact((tx) => tx.set(documents.hash, other, hash));
+    await run(cluster, other);
+    await db.transact((tx) => {
+      tx.set(documents.hash, url, otherHash);
+      tx.set(links.sources.at("s"), other, "text");
+    });
+    await run(relink, other);
+    await db.transact((tx) => tx.set(documents.hash, url, hash));
+    await run(cluster, url);
+    await using view = await db.snapshot();
+    expect(await view.get(clusters.canonical, hash)).toBe(other);
+    expect(await view.get(documents.terms, url)).toBeUndefined();
+  });
+
   it("conflict: elect, when a member comes and goes", () => {
     const member = clusters.members.at(memberKey(9, other));
     return overlap(

@@ -1,8 +1,9 @@
 import MiniSearch from "minisearch";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { unpackContents } from "../contents.js";
 import { openSource, type Source } from "../sources/index.js";
 import { clusters, documents } from "../tables.js";
+import { crawl, page } from "../testing/site.js";
 import { extract, termCounts } from "../text/index.js";
 import { WebIndex } from "../webindex.js";
 import { bm25, fieldWeights } from "./bm25.js";
@@ -114,6 +115,22 @@ describe("search, compared with minisearch over the same pages", () => {
       expect(duplicates).toBeGreaterThanOrEqual(0);
     }
   });
+});
+
+it("describes no more results when nobody waits for them any more", async () => {
+  await using index = await WebIndex.open("memory:");
+  const named = (at: number) => [`https://example.org/${at}`, page(`Page ${at}`, "walrus")] as const;
+  await crawl(index, Object.fromEntries(Array.from({ length: 30 }, (_, at) => named(at))));
+  await using view = await index.db.snapshot();
+  const { signal } = new AbortController();
+  let described = 0;
+  vi.spyOn(signal, "throwIfAborted").mockImplementation(() => {
+    if (++described === 5) throw new Error("gone");
+  });
+  const get = vi.spyOn(view, "get");
+  await expect(search(view, "walrus", 30, signal)).rejects.toThrow("gone");
+  const read = get.mock.calls.filter(([column]) => (column as unknown) === documents.contents);
+  expect(read).toHaveLength(10);
 });
 
 /** Whether no neighbour has nearly the same score, so that the order must be the same. */

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
 import { decodeBlock, readBlock } from "../block.js";
 import { unpackContents } from "../contents.js";
@@ -31,6 +32,8 @@ export interface SearchAnswer {
 }
 
 export const searchLimits = { terms: 16, results: 100, duplicates: 100 } as const;
+/** So many results are read at a time. */
+const resultsAtOnce = 10;
 
 interface Candidate {
   readonly id: string;
@@ -49,6 +52,12 @@ interface TermBlock {
   readonly hidden: ReadonlySet<string>;
 }
 
+/** A page that is shown. */
+interface Scored {
+  readonly url: string;
+  readonly score: number;
+}
+
 /** A page that has a term. */
 interface Posting {
   readonly id: string;
@@ -58,13 +67,20 @@ interface Posting {
   readonly lengths: Counts;
 }
 
-/** Pages by any of the words of a query, by BM25; a page that has several of them counts as many times over. */
-export async function search(view: Snapshot, query: string, limit = 10): Promise<SearchAnswer> {
+/**
+ * Pages by any of the words of a query, by BM25; a page that has several of them counts as many times over. Throws the signal's
+ * reason once nobody waits for them any more.
+ */
+export async function search(
+  view: Snapshot,
+  query: string,
+  limit = 10,
+  signal?: AbortSignal,
+): Promise<SearchAnswer> {
   const terms = [...termCounts(query).keys()].slice(0, searchLimits.terms);
   const candidates = await findCandidates(view, terms);
   const best = await inOrder(view, [...candidates.values()], Math.min(limit, searchLimits.results));
-  const wanted = new Set(terms);
-  const results = await Promise.all(best.map(({ url, score }) => describeResult(view, url, score, wanted)));
+  const results = await describeResults(view, best, new Set(terms), signal);
   return { terms, total: candidates.size, results };
 }
 
@@ -155,11 +171,7 @@ async function readLengths(
 }
 
 /** The best, in order. Those as good as the last of them are looked at too, so that the URL decides. */
-async function inOrder(
-  view: Snapshot,
-  candidates: Candidate[],
-  limit: number,
-): Promise<{ readonly url: string; readonly score: number }[]> {
+async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): Promise<Scored[]> {
   const mostTies = 1_000;
   candidates.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
   const last = candidates[Math.min(limit, candidates.length) - 1];
@@ -174,26 +186,43 @@ async function inOrder(
   return named.sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1)).slice(0, limit);
 }
 
-async function describeResult(
+/** Some are read at a time; then each is parsed, and between two there is a turn for other requests, and for the end of this one. */
+async function describeResults(
   view: Snapshot,
-  url: string,
-  score: number,
+  best: readonly Scored[],
   terms: ReadonlySet<string>,
-): Promise<SearchResult> {
-  const [title, rank, hash, contents] = await Promise.all([
+  signal: AbortSignal | undefined,
+): Promise<SearchResult[]> {
+  const results: SearchResult[] = [];
+  for (let at = 0; at < best.length; at += resultsAtOnce) {
+    const few = best.slice(at, at + resultsAtOnce);
+    for (const read of await Promise.all(few.map((each) => readResult(view, each)))) {
+      signal?.throwIfAborted();
+      results.push(withSnippet(read, terms));
+      await turn();
+    }
+  }
+  return results;
+}
+
+interface ReadResult extends Omit<SearchResult, "snippet"> {
+  readonly contents: Uint8Array | undefined;
+}
+
+async function readResult(view: Snapshot, { url, score }: Scored): Promise<ReadResult> {
+  const [title = "", rank = 0, hash, contents] = await Promise.all([
     view.get(documents.title, url),
     view.get(documents.rank, url),
     view.get(documents.hash, url),
     view.get(documents.contents, url),
   ]);
-  return {
-    url,
-    title: title ?? "",
-    score,
-    snippet: contents === undefined ? [] : makeSnippet(textOf(contents, url), terms),
-    rank: rank ?? 0,
-    duplicates: hash === undefined ? 0 : await countDuplicates(view, hash),
-  };
+  const duplicates = hash === undefined ? 0 : await countDuplicates(view, hash);
+  return { url, title, score, rank, duplicates, contents };
+}
+
+function withSnippet({ contents, ...read }: ReadResult, terms: ReadonlySet<string>): SearchResult {
+  const snippet = contents === undefined ? [] : makeSnippet(textOf(contents, read.url), terms);
+  return { ...read, snippet };
 }
 
 /** The text of a page is not stored: it can be read from the page. */

@@ -5,16 +5,21 @@ import type { Status } from "./status.js";
 import { style } from "./style.js";
 
 /** The page that one starts at. */
-export function startPage(status: Status): Html {
+export function startPage({ pages, loading }: Pick<Status, "pages" | "loading">): Html {
   return frame({
     title: "Search",
     start: true,
-    content: html`<h1>Search ${count(status.pages, "page")}</h1>${form("")}${statusNote(status)}<p class="note"><a href="/dashboard/">Dashboard</a></p>`,
+    content: html`<h1>Search ${count(pages, "page")}</h1>${form("")}${loadingNote(loading)}<p class="note"><a href="/dashboard/">Dashboard</a></p>`,
   });
 }
 
 /** What was found. */
-export function resultsPage(query: string, answer: SearchAnswer, milliseconds: number, status: Status): Html {
+export function resultsPage(
+  query: string,
+  answer: SearchAnswer,
+  milliseconds: number,
+  loading: Status["loading"],
+): Html {
   const { results, terms, total } = answer;
   const shown = total > results.length ? ` The best ${results.length} of them:` : "";
   const content =
@@ -24,7 +29,7 @@ export function resultsPage(query: string, answer: SearchAnswer, milliseconds: n
 <ol>${results.map(resultItem)}</ol>`;
   return frame({
     title: `${query} - Search`,
-    content: html`${form(query)}${content}${statusNote(status)}`,
+    content: html`${form(query)}${content}${loadingNote(loading)}`,
   });
 }
 
@@ -85,7 +90,7 @@ function emptyNote(query: string, terms: readonly string[]): Html {
   return html`<p class="note">Nothing was found for “${query}”.</p>`;
 }
 
-function statusNote({ loading }: Status): Html | undefined {
+function loadingNote(loading: Status["loading"]): Html | undefined {
   if (loading === undefined) return undefined;
   return html`<p class="note">Still loading: ${loading}</p>`;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { crawl, page } from "../testing/site.js";
 import { WebIndex } from "../webindex.js";
 import { html } from "./html.js";
@@ -10,6 +10,8 @@ describe("the search server", () => {
   let index: WebIndex;
   let server: SearchServer;
   const errors: unknown[] = [];
+  const nothingWaits = async () => 0;
+  let waiting: (signal: AbortSignal) => Promise<number> = nothingWaits;
 
   beforeAll(async () => {
     index = await WebIndex.open("memory:");
@@ -21,9 +23,16 @@ describe("the search server", () => {
     server = await SearchServer.start(index.db, {
       host: "127.0.0.1",
       port: 0,
-      activity: async () => ({ loading: undefined, waiting: 0 }),
+      loading: () => undefined,
+      waiting: (signal) => waiting(signal),
+      atOnce: 2,
       onError: (error) => errors.push(error),
     });
+  });
+
+  afterEach(() => {
+    waiting = nothingWaits;
+    vi.restoreAllMocks();
   });
 
   afterAll(async () => {
@@ -91,6 +100,60 @@ describe("the search server", () => {
 
   it("tells of itself", async () => {
     expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 0 });
+  });
+
+  it("counts what waits only where that is shown, and reads for a page once", async () => {
+    const counted = vi.fn(async () => 3);
+    waiting = counted;
+    const snapshot = vi.spyOn(index.db, "snapshot");
+    expect(await (await get("/search?q=walrus")).text()).toContain("2 pages found");
+    expect(snapshot).toHaveBeenCalledTimes(1);
+    expect((await get("/")).status).toBe(200);
+    expect(counted).not.toHaveBeenCalled();
+    expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 3 });
+  });
+
+  it("answers some at a time, and has others come again", async () => {
+    const release: (() => void)[] = [];
+    const bothAsked = new Promise<void>((resolve) => {
+      waiting = () =>
+        new Promise((answer) => {
+          release.push(() => answer(7));
+          if (release.length === 2) resolve();
+        });
+    });
+    const both = Promise.all([get("/api/status"), get("/api/status")]);
+    await bothAsked;
+    const refused = await get("/api/search?q=walrus");
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await refused.json()).toHaveProperty("error");
+    for (const each of release) each();
+    for (const each of await both) expect(await each.json()).toMatchObject({ waiting: 7 });
+    expect((await get("/search?q=walrus")).status).toBe(200);
+  });
+
+  it("works no longer on what nobody waits for any more", async () => {
+    const client = new AbortController();
+    let isAsked = () => {};
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const givenUp = new Promise<void>((resolve) => {
+      waiting = (signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            reject(signal.reason);
+            resolve();
+          });
+          isAsked();
+        });
+    });
+    const request = get("/api/status", { signal: client.signal });
+    await asked;
+    client.abort();
+    await expect(request).rejects.toThrow();
+    await givenUp;
   });
 
   it("serves the dashboard on the same port", async () => {

@@ -21,13 +21,19 @@ export interface ServerOptions {
   readonly port: number;
   /** Of the dashboard, which is served at {@link dashboardBase}. */
   readonly dashboard?: Pick<DashboardHandlerOptions, "location" | "token" | "writable"> | undefined;
-  /** What is going on besides. */
-  readonly activity: () => Promise<Omit<Status, "pages">>;
+  /** What is being loaded, in words; `undefined` where nothing is. */
+  readonly loading: () => Status["loading"];
+  /** Changes that observers are still to work on, as far as they are counted; the signal says that nobody asks any more. */
+  readonly waiting: (signal: AbortSignal) => Promise<number>;
+  /** Requests that are answered at a time; more are told to come again. Default: 16. */
+  readonly atOnce?: number | undefined;
   /** Told of what went wrong inside. */
   readonly onError: (error: unknown) => void;
 }
 
 const longestQuery = 500;
+/** Each may hold the bodies of some results. */
+const mostAtOnce = 16;
 const dashboardBase = "/dashboard/";
 
 const headers = {
@@ -43,6 +49,12 @@ const headers = {
   "Cache-Control": "no-store",
 } as const;
 
+/** What an answer of a status says besides. */
+const headersOf: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  405: { Allow: "GET, HEAD" },
+  503: { "Retry-After": "1" },
+};
+
 /** An answer: a page, or a value as JSON. */
 type Answer = { readonly status: number } & ({ readonly page: Html } | { readonly json: unknown });
 
@@ -52,6 +64,8 @@ export class SearchServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #dashboard: DashboardHandler;
+  /** Requests that are being answered. */
+  #answering = 0;
 
   private constructor(db: Database, options: ServerOptions) {
     this.#db = db;
@@ -107,27 +121,32 @@ export class SearchServer {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let answer: Answer;
-    try {
-      answer = await this.#answer(request);
-    } catch (error) {
-      this.#options.onError(error);
-      answer = failure(request, 500, "Something went wrong", "The index could not be read. Try again.");
+    if (this.#answering >= (this.#options.atOnce ?? mostAtOnce)) {
+      return send(request, response, failure(request, 503, "Busy", "Too many ask at a time. Try again."));
     }
-    const body = "page" in answer ? answer.page.source : `${JSON.stringify(answer.json)}\n`;
-    const type = "page" in answer ? "text/html; charset=utf-8" : "application/json; charset=utf-8";
-    const length = Buffer.byteLength(body);
-    const allow = answer.status === 405 ? { Allow: "GET, HEAD" } : {};
-    response.writeHead(answer.status, {
-      ...headers,
-      ...allow,
-      "Content-Type": type,
-      "Content-Length": length,
-    });
-    response.end(request.method === "HEAD" ? undefined : body);
+    const abandoned = new AbortController();
+    response.once("close", () => abandoned.abort(new Error("Nobody waits for the answer any more")));
+    this.#answering++;
+    try {
+      const answer = await this.#answerOrFailure(request, abandoned.signal);
+      if (answer !== undefined) send(request, response, answer);
+    } finally {
+      this.#answering--;
+    }
   }
 
-  async #answer(request: IncomingMessage): Promise<Answer> {
+  /** None where nobody waits for it any more. */
+  async #answerOrFailure(request: IncomingMessage, signal: AbortSignal): Promise<Answer | undefined> {
+    try {
+      return await this.#answer(request, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      this.#options.onError(error);
+      return failure(request, 500, "Something went wrong", "The index could not be read. Try again.");
+    }
+  }
+
+  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return failure(request, 405, "Not possible", "Here one can only read.");
     }
@@ -136,24 +155,33 @@ export class SearchServer {
       return failure(request, 400, "Not understood", "The address is none.");
     }
     const { pathname, searchParams } = new URL(target, "http://localhost");
-    if (pathname === "/") return { status: 200, page: startPage(await this.#status()) };
-    if (pathname === "/search") return this.#search(request, searchParams.get("q") ?? "");
-    if (pathname === "/page") return this.#page(request, searchParams.get("url") ?? "");
-    if (pathname === "/api/search") return this.#searchJson(request, searchParams);
-    if (pathname === "/api/status") return { status: 200, json: await this.#status() };
+    if (pathname === "/") return this.#start(signal);
+    if (pathname === "/search") return this.#search(request, searchParams.get("q") ?? "", signal);
+    if (pathname === "/page") return this.#page(request, searchParams.get("url") ?? "", signal);
+    if (pathname === "/api/search") return this.#searchJson(request, searchParams, signal);
+    if (pathname === "/api/status") return { status: 200, json: await this.#status(signal) };
     return failure(request, 404, "Not found", "There is no such page here.");
   }
 
-  async #search(request: IncomingMessage, query: string): Promise<Answer> {
-    if (query.length > longestQuery) return tooLong(request);
-    const start = performance.now();
-    await using view = await this.#db.snapshot();
-    const answer = await search(view, query);
-    const page = resultsPage(query, answer, performance.now() - start, await this.#status());
+  async #start(signal: AbortSignal): Promise<Answer> {
+    const page = startPage({ pages: await this.#pages(signal), loading: this.#options.loading() });
     return { status: 200, page };
   }
 
-  async #searchJson(request: IncomingMessage, parameters: URLSearchParams): Promise<Answer> {
+  async #search(request: IncomingMessage, query: string, signal: AbortSignal): Promise<Answer> {
+    if (query.length > longestQuery) return tooLong(request);
+    const start = performance.now();
+    await using view = await this.#db.snapshot({ signal });
+    const answer = await search(view, query, undefined, signal);
+    const page = resultsPage(query, answer, performance.now() - start, this.#options.loading());
+    return { status: 200, page };
+  }
+
+  async #searchJson(
+    request: IncomingMessage,
+    parameters: URLSearchParams,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     const query = parameters.get("q") ?? "";
     if (query.length > longestQuery) return tooLong(request);
     const limit = Number(parameters.get("limit") ?? 10);
@@ -161,27 +189,44 @@ export class SearchServer {
       const message = `limit must be a whole number from 1 to ${searchLimits.results}.`;
       return failure(request, 400, "Not understood", message);
     }
-    await using view = await this.#db.snapshot();
-    return { status: 200, json: { query, ...(await search(view, query, limit)) } };
+    await using view = await this.#db.snapshot({ signal });
+    return { status: 200, json: { query, ...(await search(view, query, limit, signal)) } };
   }
 
-  async #page(request: IncomingMessage, asked: string): Promise<Answer> {
-    await using view = await this.#db.snapshot();
+  async #page(request: IncomingMessage, asked: string, signal: AbortSignal): Promise<Answer> {
+    await using view = await this.#db.snapshot({ signal });
     const url = normalizeUrl(asked);
     const contents =
       url !== undefined && urlFitsKey(url) ? await view.get(documents.contents, url) : undefined;
     if (url === undefined || contents === undefined)
       return failure(request, 404, "Not found", "There is no such page in the index.");
+    signal.throwIfAborted();
     const { contentType, body } = unpackContents(contents);
     const { title, text } = extract(body, contentType, url);
     return { status: 200, page: textPage(url, title, text) };
   }
 
-  async #status(): Promise<Status> {
-    await using view = await this.#db.snapshot();
-    const { pages } = await readStatistics(view);
-    return { pages, ...(await this.#options.activity()) };
+  async #status(signal: AbortSignal): Promise<Status> {
+    const { loading, waiting } = this.#options;
+    return { pages: await this.#pages(signal), loading: loading(), waiting: await waiting(signal) };
   }
+
+  async #pages(signal: AbortSignal): Promise<number> {
+    await using view = await this.#db.snapshot({ signal });
+    return (await readStatistics(view)).pages;
+  }
+}
+
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const body = "page" in answer ? answer.page.source : `${JSON.stringify(answer.json)}\n`;
+  const type = "page" in answer ? "text/html; charset=utf-8" : "application/json; charset=utf-8";
+  response.writeHead(answer.status, {
+    ...headers,
+    ...headersOf[answer.status],
+    "Content-Type": type,
+    "Content-Length": Buffer.byteLength(body),
+  });
+  response.end(request.method === "HEAD" ? undefined : body);
 }
 
 function tooLong(request: IncomingMessage): Answer {
