@@ -1,6 +1,7 @@
 import { type Database, table, text } from "percolatordb";
 import type { Bench } from "./context.js";
 import { rowOf, textOf } from "./data.js";
+import { expectValue } from "./harness.js";
 import { cellKey, type RawDatabase, type RawPut, type RawTable, versionKey } from "./raw.js";
 
 /** Cells that a transaction loads at once. */
@@ -52,6 +53,11 @@ export class Dataset {
   /** The value that a read of the newest version shows. */
   newest(index: number): string {
     return textOf(index, this.valueBytes, this.olderVersions);
+  }
+
+  /** Throws a `WrongResultError` where `value` is not what a read of the newest version is to show. */
+  expectNewest(index: number, value: string | undefined): void {
+    expectValue(this.rows[index]!, value, this.newest(index));
   }
 
   /** Fills both databases; LMDB's history too, where older versions are wanted. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compare, inFlight, nextTurn, WrongResultError } from "./harness.js";
+import { compare, expectValue, inFlight, nextTurn, onceVerified, WrongResultError } from "./harness.js";
 
 const spec = { name: "a measurement", unit: "things", operations: 10 };
 
@@ -58,12 +58,29 @@ describe("compare", () => {
     expect(calls).toHaveLength(9);
   });
 
+  test("a check of what nobody writes is made after the first round, and its failure is the comparison's", async () => {
+    let checks = 0;
+    const ours = { run: () => 0, verify: onceVerified(async () => void checks++) };
+    await compare({ ...spec, raw: { run: () => 0 }, ours }, 3);
+    expect(checks).toBe(1);
+    const wrong = { run: () => 0, verify: onceVerified(() => Promise.reject(new WrongResultError("wrong"))) };
+    await expect(compare({ ...spec, raw: { run: () => 0 }, ours: wrong }, 3)).rejects.toThrow("wrong");
+  });
+
   test("refuses sides that come to different results, and results that are no number", async () => {
     const different = compare({ ...spec, raw: { run: () => 1 }, ours: { run: () => 2 } }, 1);
     await expect(different).rejects.toThrow(WrongResultError);
     const missing = compare({ ...spec, raw: { run: () => Number.NaN }, ours: { run: () => Number.NaN } }, 1);
     await expect(missing).rejects.toThrow(WrongResultError);
   });
+});
+
+test("a row that holds what it must passes, one that holds something else or nothing does not", () => {
+  expect(() => expectValue("row", "value", "value")).not.toThrow();
+  expect(() => expectValue("row", undefined, undefined)).not.toThrow();
+  expect(() => expectValue("row", "value ", "value")).toThrow(WrongResultError);
+  expect(() => expectValue("row", undefined, "value")).toThrow("Row row holds nothing");
+  expect(() => expectValue("row", "value", undefined)).toThrow(WrongResultError);
 });
 
 describe("inFlight", () => {

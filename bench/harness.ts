@@ -46,6 +46,13 @@ export class WrongResultError extends Error {
   override readonly name = "WrongResultError";
 }
 
+/** Throws a `WrongResultError` where a row holds something else than it must; undefined: nothing at all. */
+export function expectValue(row: string, found: string | undefined, expected: string | undefined): void {
+  if (found === expected) return;
+  const show = (value: string | undefined) => (value === undefined ? "nothing" : JSON.stringify(value));
+  throw new WrongResultError(`Row ${row} holds ${show(found)}, and is to hold ${show(expected)}.`);
+}
+
 /** Rounds before those that count, at least and at most. */
 const warmUpRounds = { least: 2, most: 50 } as const;
 
@@ -65,7 +72,7 @@ export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0
     // Not a number: something that was to be read is missing.
     if (first.check !== second.check || Number.isNaN(first.check)) {
       throw new WrongResultError(
-        `${spec.name}: ${rawFirst ? "LMDB" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
+        `${spec.name}: ${rawFirst ? "the raw store" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
       );
     }
     const isWarm = round >= warmUpRounds.most || (round >= warmUpRounds.least && warmedMs >= warmUpMs);
@@ -127,6 +134,13 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
+}
+
+/** A check that is made after the first round alone, and holds for all: of what nobody writes while it is measured. */
+export function onceVerified(verify: () => Promise<void>): (round: number) => Promise<void> {
+  return async (round) => {
+    if (round === 0) await verify();
+  };
 }
 
 /** Runs `count` tasks with `width` under way at any time. */

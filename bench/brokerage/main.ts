@@ -6,14 +6,16 @@ import { CommanderError } from "commander";
 import { open } from "percolatordb";
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
 import { Others, untilQuiet } from "../scaling/others.js";
+import { audit } from "./audit.js";
 import { Child } from "./child.js";
-import { audit, seed } from "./market.js";
+import { seed } from "./market.js";
 import { type BrokerageOptions, parseOptions } from "./options.js";
 import {
   type BrokerageReport,
   describeFigure,
   describeRound,
   figureOf,
+  isRight,
   type Round,
   roundOf,
   type Timed,
@@ -61,7 +63,7 @@ async function measureAll(options: BrokerageOptions): Promise<number> {
     mkdirSync(dirname(options.json), { recursive: true });
     writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
   }
-  return rounds.flat().every(({ wrong }) => wrong.length === 0) ? 0 : 1;
+  return isRight(rounds.flat()) ? 0 : 1;
 }
 
 async function measure(options: BrokerageOptions, processes: number, round: number): Promise<Round> {
@@ -87,7 +89,7 @@ async function measure(options: BrokerageOptions, processes: number, round: numb
       const timed = await run(children, warmUp, transactions);
       await Promise.all(children.map((child) => child.end()));
       await db.idle();
-      return roundOf(timed, await audit(db));
+      return roundOf(timed, await audit(db, warmUp + transactions));
     } finally {
       for (const child of children) child.kill();
     }

@@ -1,34 +1,49 @@
 import type { Database } from "percolatordb";
 import { randomNumbers } from "../data.js";
 import type { Pace } from "./pace.js";
-import {
-  accounts,
-  commission,
-  commissions,
-  holdings,
-  orderOf,
-  parseOrder,
-  securities,
-  trades,
-} from "./tables.js";
+import { accounts, holdings, orderOf, securities, trades } from "./tables.js";
 
-const sizes = Object.freeze({ accounts: 5_000, securities: 500, brokers: 50 });
-const firstCash = 1_000_000_00;
+export const sizes = Object.freeze({ accounts: 5_000, securities: 500, brokers: 50 });
+export const firstCash = 1_000_000_00;
 const atOnce = 500;
 
-type Action = "order" | "feed" | "position" | "lookup";
+/** What one transaction of a customer or the market does. */
+export type Act =
+  | { readonly action: "order"; readonly row: TradeRow; readonly order: string }
+  | { readonly action: "feed"; readonly changes: readonly PriceChange[] }
+  | { readonly action: "position" | "lookup"; readonly account: string };
+type Action = Act["action"];
+export type TradeRow = readonly [account: string, number: string];
+type PriceChange = readonly [security: string, by: number];
+
 /** Of a hundred transactions of a customer or the market. */
 const mix: Readonly<Record<Action, number>> = { order: 30, feed: 5, position: 35, lookup: 30 };
 const actions = (Object.keys(mix) as Action[]).flatMap((action) => Array<Action>(mix[action]).fill(action));
 
-const accountOf = (index: number) => `a${String(index).padStart(6, "0")}`;
-const securityOf = (index: number) => `s${String(index).padStart(4, "0")}`;
+export const accountOf = (index: number) => `a${String(index).padStart(6, "0")}`;
+export const securityOf = (index: number) => `s${String(index).padStart(4, "0")}`;
 /** Each tenth account is with the first broker. */
-const brokerOf = (account: number) => `b${account % 10 === 0 ? 0 : account % sizes.brokers}`;
+export const brokerOf = (account: number) => `b${account % 10 === 0 ? 0 : account % sizes.brokers}`;
 
 type Random = (below: number) => number;
 const anAccount = (random: Random) => accountOf(random(sizes.accounts));
 const aSecurity = (random: Random) => securityOf(random(sizes.securities));
+export const firstPrice = (security: number) => 1_000 + security;
+
+/** What the transaction with a number does: all of it follows from the number. */
+export function actOf(number: number): Act {
+  const random = randomNumbers(number + 1);
+  const action = actions[random(actions.length)]!;
+  if (action === "order") {
+    const row = [anAccount(random), String(number).padStart(8, "0")] as const;
+    return { action, row, order: orderOf(aSecurity(random), 1 + random(20) - random(10)) };
+  }
+  if (action === "feed") {
+    const changes = Array.from({ length: 5 }, () => [aSecurity(random), random(20) - 10] as const);
+    return { action, changes };
+  }
+  return { action, account: anAccount(random) };
+}
 
 export async function seed(db: Database): Promise<void> {
   for (let first = 0; first < sizes.accounts; first += atOnce) {
@@ -41,11 +56,11 @@ export async function seed(db: Database): Promise<void> {
   }
   await db.transact(async (tx) => {
     for (let index = 0; index < sizes.securities; index++)
-      tx.set(securities.price, securityOf(index), 1_000 + index);
+      tx.set(securities.price, securityOf(index), firstPrice(index));
   });
 }
 
-/** What customers and the market do in one process. Each transaction has a number, from which all follows that it does. */
+/** What customers and the market do in one process. */
 export class Market {
   readonly #db: Database;
   readonly #pace: Pace;
@@ -56,33 +71,31 @@ export class Market {
   }
 
   async act(number: number): Promise<void> {
-    const random = randomNumbers(number + 1);
-    const action = actions[random(actions.length)]!;
-    await this[action](random, number);
+    const act = actOf(number);
+    if (act.action === "order") await this.#order(act.row, act.order);
+    else if (act.action === "feed") await this.#feed(act.changes);
+    else if (act.action === "position") await this.#position(act.account);
+    else await this.#lookup(act.account);
   }
 
-  async order(random: Random, number: number): Promise<void> {
-    const row = [anAccount(random), String(number).padStart(8, "0")] as const;
-    const order = orderOf(aSecurity(random), 1 + random(20) - random(10));
+  async #order(row: TradeRow, order: string): Promise<void> {
     await this.#pace.place();
     await this.#db.transact(async (tx) => tx.set(trades.order, row, order));
   }
 
-  async feed(random: Random): Promise<void> {
-    const changed = Array.from({ length: 5 }, () => [aSecurity(random), random(20) - 10] as const);
+  async #feed(changes: readonly PriceChange[]): Promise<void> {
     await this.#db.transact(async (tx) => {
       const prices = await tx.getMany(
         securities.price,
-        changed.map(([security]) => security),
+        changes.map(([security]) => security),
       );
-      for (const [index, [security, by]] of changed.entries())
+      for (const [index, [security, by]] of changes.entries())
         tx.set(securities.price, security, Math.max(1, (prices[index] ?? 0) + by));
     });
   }
 
   /** What an account is worth. */
-  async position(random: Random): Promise<void> {
-    const account = anAccount(random);
+  async #position(account: string): Promise<void> {
     await using view = await this.#db.snapshot();
     const held: [string, number][] = [];
     for await (const { row, value } of view.scan(holdings.quantity, { prefix: [account] }))
@@ -96,44 +109,10 @@ export class Market {
   }
 
   /** The newest trades of an account. */
-  async lookup(random: Random): Promise<void> {
-    const account = anAccount(random);
+  async #lookup(account: string): Promise<void> {
     await using view = await this.#db.snapshot();
     for await (const _ of view.scan(trades, { prefix: [account], reverse: true, limit: 10 })) {
       // Looked at.
     }
   }
-}
-
-/** What does not add up, of all accounts; none where all is well. */
-export async function audit(db: Database): Promise<readonly string[]> {
-  await using view = await db.snapshot();
-  const cash = new Map<string, number>();
-  const held = new Map<string, number>();
-  let settled = 0;
-  const wrong: string[] = [];
-  for await (const { row, value } of view.scan(trades)) {
-    const [account] = row;
-    if (value.settled === undefined || value.order === undefined) {
-      wrong.push(`The trade ${row.join(" ")} was not settled.`);
-      continue;
-    }
-    const [security, quantity] = parseOrder(value.order);
-    settled++;
-    cash.set(account, (cash.get(account) ?? firstCash) - value.settled * quantity - commission);
-    held.set(`${account} ${security}`, (held.get(`${account} ${security}`) ?? 0) + quantity);
-  }
-  for await (const { row, value } of view.scan(accounts.cash))
-    if (value !== (cash.get(row) ?? firstCash))
-      wrong.push(`Account ${row} has ${value}, not ${cash.get(row)}.`);
-  for await (const { row, value } of view.scan(holdings.quantity)) {
-    const key = row.join(" ");
-    if (value !== held.get(key)) wrong.push(`Holding ${key} is ${value}, not ${held.get(key)}.`);
-    held.delete(key);
-  }
-  for (const key of held.keys()) wrong.push(`Holding ${key} is missing.`);
-  let paid = 0;
-  for await (const { value } of view.scan(commissions.values)) paid += value;
-  if (paid !== settled * commission) wrong.push(`Brokers have ${paid}, not ${settled * commission}.`);
-  return wrong;
 }

@@ -30,7 +30,7 @@ Examples:
   $ npm run brokerage -- --processes 1 --rounds 1 --node=--cpu-prof
   $ npm run brokerage -- --store bigtable
 
-The exit code is 1 where money or securities do not add up, 2 for wrong usage, else 0.`;
+The exit code is 1 where an order is lost, or money, securities or prices do not add up, 2 for wrong usage, else 0.`;
 
 /** Parses arguments; throws a `CommanderError` for wrong ones and for --help, after printing. */
 export function parseOptions(args: readonly string[]): BrokerageOptions {

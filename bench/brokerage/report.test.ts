@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ProcessUse } from "../scaling/usage.js";
 import type { Done } from "./messages.js";
-import { describeFigure, describeRound, figureOf, roundOf } from "./report.js";
+import { describeFigure, describeRound, figureOf, isRight, roundOf } from "./report.js";
 
 const use: ProcessUse = { seconds: 2, userSeconds: 1, systemSeconds: 0.5, loopUtilisation: 0.75 };
 const requests = {
@@ -47,6 +47,12 @@ test("only the first of what is wrong is kept", () => {
   const round = roundOf({ seconds: 1, done: [doneOf(1, 1)], othersShare: undefined }, wrong);
   expect(round.wrong).toEqual(wrong.slice(0, 10));
   expect(describeRound(1, round)).toContain("WRONG: Account 9");
+});
+
+test("one round in which something is wrong makes the whole measurement fail", () => {
+  const timed = { seconds: 1, done: [doneOf(1, 1)], othersShare: undefined };
+  expect(isRight([roundOf(timed, []), roundOf(timed, [])])).toBe(true);
+  expect(isRight([roundOf(timed, []), roundOf(timed, ["Account 1"])])).toBe(false);
 });
 
 test("the factor is that of the times for the same work, round by round", () => {

@@ -76,6 +76,11 @@ export function roundOf({ seconds, done, othersShare }: Timed, wrong: readonly s
   };
 }
 
+/** Whether all that was audited adds up: what decides the exit code. */
+export function isRight(rounds: readonly Round[]): boolean {
+  return rounds.every(({ wrong }) => wrong.length === 0);
+}
+
 /** `one`: the rounds with one process, which come at the same times. */
 export function figureOf(
   processes: number,

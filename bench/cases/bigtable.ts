@@ -1,50 +1,55 @@
-import { type Database, type Oracle, open, table, text } from "percolatordb";
+import { type Oracle, open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
 import type { Bench, BenchCase } from "../context.js";
-import { rowOf, shuffled, textOf } from "../data.js";
-import { type Comparison, type ComparisonSpec, inFlight, type Side, WrongResultError } from "../harness.js";
+import { rowOf } from "../data.js";
+import type { Comparison } from "../harness.js";
 import { RawBigtable } from "./bigtable-raw.js";
+import { documents, fill, type Measured, readSpec, transactionSpec, width } from "./bigtable-specs.js";
 
-const valueBytes = 100;
-const width = 64;
-const place = "bigtable://project/instance?prefix=bench";
-const column = Buffer.from("contents");
-const floors = { transactions: 0.45, reads: 0.94 };
-
-const documents = table("documents", { contents: text() });
+const mostCells = 5_000;
 
 /**
  * On the emulator of Cloud Bigtable, in this process: transactions that write one cell beside conditional mutations, and reads
- * beside row reads, with the same transport, table layout and filters, as many at a time. Nothing is gathered on either side.
+ * beside row reads, with the same transport, table layout and filters, as many at a time. First nothing is gathered on either side, then
+ * by our store: reads of one turn of the event loop at the same timestamp, into one request for a set of rows. A transaction of one
+ * cell gains nothing by it: it is two conditional mutations, and of these Bigtable takes one a request.
  */
 export const bigtable: BenchCase = {
   name: "bigtable",
-  about: `transactions of one cell and reads on Bigtable's emulator, ${width} in flight, beside raw requests`,
+  about:
+    `transactions of one cell and reads on Bigtable's emulator, ${width} in flight, beside raw requests; ` +
+    "each by itself, and with reads of one turn gathered by our store",
   async run(bench) {
     const emulator = await startEmulator();
     try {
-      return { comparisons: await measure(bench, emulator), figures: [] };
+      const comparisons = [
+        ...(await measure(bench, emulator, false)),
+        ...(await measure(bench, emulator, true)),
+      ];
+      return { comparisons, figures: [] };
     } finally {
       await emulator.stop();
     }
   },
 };
 
-async function measure(bench: Bench, { host }: Emulator): Promise<readonly Comparison[]> {
-  const store = await openBigtableStore(place, { emulatorHost: host, gather: false });
+/** With a database of its own, and tables of their own beside it. */
+async function measure(bench: Bench, { host }: Emulator, gathered: boolean): Promise<readonly Comparison[]> {
+  const place = `bigtable://project/instance?prefix=${gathered ? "gathered" : "bench"}`;
+  const store = await openBigtableStore(place, { emulatorHost: host, gather: gathered });
   await using db = await open(store, { tables: [documents], oracle: sharedOracle(), collectEveryMs: 0 });
   const own = await RawBigtable.open(host, place);
   const same = await RawBigtable.open(host, place, "documents");
+  const { cells, quick } = bench.options;
+  const rows = Array.from({ length: Math.min(cells, mostCells) }, (_, cell) => rowOf(cell));
+  const writing: Measured = { db, raw: own, rows, operations: quick ? 1_000 : 3_000, gathered };
+  const reading: Measured = { db, raw: same, rows, operations: quick ? 2_000 : 5_000, gathered };
   try {
-    const cells = Math.min(bench.options.cells, 5_000);
-    const rows = Array.from({ length: cells }, (_, cell) => rowOf(cell));
-    const transactions = await bench.compare(transactionSpec(bench, db, own, rows));
-    await inFlight(cells, width, (cell) =>
-      db.transact((tx) => tx.set(documents.contents, rows[cell]!, textOf(cell, valueBytes))),
-    );
-    return [transactions, await bench.compare(readSpec(bench, db, same, rows))];
+    const transactions = await bench.compare(transactionSpec(writing));
+    await fill(reading);
+    return [transactions, await bench.compare(readSpec(reading))];
   } finally {
     own.close();
     same.close();
@@ -55,85 +60,4 @@ async function measure(bench: Bench, { host }: Emulator): Promise<readonly Compa
 function sharedOracle(): Oracle {
   const counter = memoryStore().atomic!;
   return { next: (options) => counter.next(options), latest: () => counter.counter() };
-}
-
-function transactionSpec(
-  bench: Bench,
-  db: Database,
-  raw: RawBigtable,
-  rows: readonly string[],
-): ComparisonSpec {
-  const count = bench.options.quick ? 1_000 : 3_000;
-  const order = shuffled(rows.length, 5);
-  const cellOf = (round: number, index: number) => order[(round * count + index) % rows.length]!;
-  let timestamp = 1_000_000;
-  return {
-    name: `transactions of one cell, ${width} in flight`,
-    unit: "transactions",
-    operations: count,
-    floor: floors.transactions,
-    raw: {
-      async run(round) {
-        let applied = 0;
-        await inFlight(count, width, async (index) => {
-          const cell = cellOf(round, index);
-          const value = Buffer.from(textOf(cell, valueBytes, round));
-          if (await raw.mutate(Buffer.from(rows[cell]!), column, ++timestamp, value)) applied++;
-        });
-        return applied;
-      },
-    },
-    ours: {
-      async run(round) {
-        await inFlight(count, width, (index) => {
-          const cell = cellOf(round, index);
-          const value = textOf(cell, valueBytes, round);
-          return db.transact((tx) => tx.set(documents.contents, rows[cell]!, value));
-        });
-        return count;
-      },
-    },
-  };
-}
-
-function readSpec(bench: Bench, db: Database, raw: RawBigtable, rows: readonly string[]): ComparisonSpec {
-  const count = bench.options.quick ? 2_000 : 5_000;
-  const order = shuffled(rows.length, 6);
-  const cellOf = (round: number, index: number) => order[(round * count + index) % rows.length]!;
-  const headerBytes = 9;
-  return {
-    name: `reads of one cell, ${width} in flight`,
-    unit: "reads",
-    operations: count,
-    floor: floors.reads,
-    raw: readSide(count, async (round) => {
-      const at = (await db.snapshot()).timestamp;
-      return async (index) => {
-        const value = await raw.read(Buffer.from(rows[cellOf(round, index)]!), column, at);
-        return Buffer.from(value!).toString("utf8", headerBytes).length;
-      };
-    }),
-    ours: readSide(count, async (round) => {
-      const snapshot = await db.snapshot();
-      return async (index) => (await snapshot.get(documents.contents, rows[cellOf(round, index)]!))!.length;
-    }),
-  };
-}
-
-function readSide(
-  count: number,
-  begin: (round: number) => Promise<(index: number) => Promise<number>>,
-): Side {
-  return {
-    async run(round) {
-      const read = await begin(round);
-      let bytes = 0;
-      await inFlight(count, width, async (index) => {
-        const length = await read(index);
-        if (length !== valueBytes) throw new WrongResultError(`A value of ${length} bytes was read.`);
-        bytes += length;
-      });
-      return bytes;
-    },
-  };
 }

@@ -29,11 +29,12 @@ export const notifications: BenchCase = {
     const measured = new Map<number, Summary>();
     const figures: Figure[] = [];
     for (const size of quick ? quickSizes : [...sizes, ...(cells > 1_000_000 ? [cells] : [])]) {
-      const { finding, looking } = await measure(bench, size, rounds);
+      const { finding, processor, looking } = await measure(bench, size, rounds);
       measured.set(size, finding);
       const among = `among ${size.toLocaleString("en")}`;
       figures.push(
         { name: `${dirty} found and handled, ${among}`, unit: "ms", value: finding.median, spread: finding },
+        { name: `CPU time of that, ${among}`, unit: "ms", value: processor.median, spread: processor },
         { name: `every cell looked at, ${among}`, unit: "ms", value: looking.median, spread: looking },
       );
     }
@@ -53,12 +54,13 @@ async function measure(
   bench: Bench,
   size: number,
   rounds: number,
-): Promise<{ readonly finding: Summary; readonly looking: Summary }> {
+): Promise<{ readonly finding: Summary; readonly processor: Summary; readonly looking: Summary }> {
   const folder = bench.newFolder(`notifications-${size}`);
   await fill(bench, folder, size);
   // It registers the observer, and runs it only when it is told to.
   await using db = await open(folder, { tables: [inputs, outputs], observers: [copy], collectEveryMs: 0 });
   const finding: number[] = [];
+  const processor: number[] = [];
   const looking: number[] = [];
   for (let round = 0; round < rounds + 2; round++) {
     bench.say(`${size} cells, ${round + 1} of ${rounds + 2}`);
@@ -66,16 +68,18 @@ async function measure(
     await db.transact(async (tx) => {
       for (const row of rows) tx.set(inputs.contents, row, `round ${round}`);
     });
-    const began = performance.now();
+    const [began, cpu] = [performance.now(), process.cpuUsage()];
     await db.drain();
     const took = performance.now() - began;
+    const { user, system } = process.cpuUsage(cpu);
     await verify(db, rows, `round ${round}`);
     const scanned = round % 5 === 0 ? await look(db) : undefined;
     if (round < 2) continue;
     finding.push(took);
+    processor.push((user + system) / 1_000);
     if (scanned !== undefined) looking.push(scanned);
   }
-  return { finding: summarize(finding), looking: summarize(looking) };
+  return { finding: summarize(finding), processor: summarize(processor), looking: summarize(looking) };
 }
 
 /** What stood before anybody observed it. */

@@ -6,6 +6,8 @@ export interface OracleTask {
   readonly address: string;
   /** How many wait for a timestamp of their own at any time. */
   readonly callers: number;
+  /** How many timestamps a request asks for at the most. */
+  readonly batch: number;
   readonly warmUpMs: number;
   readonly ms: number;
 }
@@ -20,11 +22,11 @@ export interface OracleReport {
   readonly ranges: readonly number[];
 }
 
-async function run({ address, callers, warmUpMs, ms }: OracleTask): Promise<OracleReport> {
+async function run({ address, callers, batch, warmUpMs, ms }: OracleTask): Promise<OracleReport> {
   const client = connectCoordinator({
     environment: systemEnvironment,
     addresses: [address],
-    mostAtOnce: 100_000,
+    mostAtOnce: batch,
     mostWaiting: callers,
   });
   const { oracle } = client;

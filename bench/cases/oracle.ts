@@ -7,11 +7,20 @@ import { summarize } from "../statistics.js";
 import type { OracleReport, OracleTask } from "./oracle-child.js";
 import type { OracleServerReport } from "./oracle-server.js";
 
-/** Client processes, and how many of each wait at any time. */
+/** As many as are asked for at a time go in one request. */
+const unlimited = 100_000;
+
+/** Client processes, how many of each wait at any time, and how many timestamps a request asks for at the most. */
 const shapes = [
-  { clients: 1, callers: 5_000 },
-  { clients: 2, callers: 5_000 },
-  { clients: 4, callers: 2_500 },
+  { clients: 1, callers: 1, batch: unlimited },
+  { clients: 1, callers: 50, batch: unlimited },
+  { clients: 1, callers: 5_000, batch: unlimited },
+  { clients: 2, callers: 5_000, batch: unlimited },
+  { clients: 4, callers: 2_500, batch: unlimited },
+  { clients: 1, callers: 5_000, batch: 1 },
+  { clients: 1, callers: 5_000, batch: 10 },
+  { clients: 1, callers: 5_000, batch: 100 },
+  { clients: 1, callers: 5_000, batch: 1_000 },
 ];
 const warmUpMs = 1_000;
 
@@ -26,14 +35,14 @@ export const oracle: BenchCase = {
     const figures: Figure[] = [];
     const ms = bench.options.quick ? 1_000 : 3_000;
     const rounds = bench.options.quick ? 1 : 5;
-    for (const { clients, callers } of shapes) {
-      const name = `timestamps to ${clients} x ${callers} callers`;
+    for (const { clients, callers, batch } of shapes) {
+      const name = `timestamps to ${clients} x ${callers} callers${batch === unlimited ? "" : `, ${batch} a request`}`;
       const rates: number[] = [];
       const shares: number[] = [];
       const efforts: number[] = [];
       for (let round = 0; round < rounds; round++) {
         bench.say(`${name}, ${round + 1} of ${rounds}`);
-        const result = await measure(clients, { callers, warmUpMs, ms });
+        const result = await measure(clients, { callers, batch, warmUpMs, ms });
         rates.push(result.perSecond);
         shares.push(result.serverShare);
         efforts.push(result.perClientSecond);

@@ -2,7 +2,7 @@ import type { Database } from "percolatordb";
 import type { Bench, BenchCase } from "../context.js";
 import { shuffled } from "../data.js";
 import { Dataset } from "../dataset.js";
-import type { Comparison, ComparisonSpec, Side } from "../harness.js";
+import { type Comparison, type ComparisonSpec, onceVerified, type Side } from "../harness.js";
 import { cellKey } from "../raw.js";
 
 const floor = 0.7;
@@ -46,14 +46,14 @@ function specs(of: Reads): readonly ComparisonSpec[] {
 }
 
 /** The same reads in several ways. */
-class Reads {
+export class Reads {
   readonly unit = "reads";
   readonly operations: number;
   readonly data: Dataset;
   readonly #db: Database;
   readonly #order: Uint32Array;
 
-  constructor(bench: Bench, db: Database, data: Dataset) {
+  constructor(bench: Pick<Bench, "options">, db: Database, data: Dataset) {
     this.data = data;
     this.#db = db;
     this.#order = shuffled(data.cells, 1);
@@ -104,6 +104,7 @@ class Reads {
         }
         return sum;
       },
+      verify: onceVerified(() => this.#verifySingle()),
     };
   }
 
@@ -122,11 +123,31 @@ class Reads {
         }
         return sum;
       },
+      verify: onceVerified(() => this.#verifyMany()),
     };
+  }
+
+  /** Every cell of the table, by the same reads: a round reads some of them, and the next one others. */
+  async #verifySingle(): Promise<void> {
+    const { data } = this;
+    await using snapshot = await this.#db.snapshot();
+    for (const cell of this.#order)
+      data.expectNewest(cell, await snapshot.get(data.table.contents, data.rows[cell]!));
+  }
+
+  async #verifyMany(): Promise<void> {
+    const { data } = this;
+    await using snapshot = await this.#db.snapshot();
+    for (let at = 0; at < this.#order.length; at += rowsAtOnce) {
+      const cells = this.#order.subarray(at, at + rowsAtOnce);
+      const some = Array.from(cells, (cell) => data.rows[cell]!);
+      const values = await snapshot.getMany(data.table.contents, some);
+      for (const [index, cell] of cells.entries()) data.expectNewest(cell, values[index]);
+    }
   }
 }
 
-/** Of a value: its length and a character of it. */
+/** Of a value: its length and a character of it. All of it is compared outside of the measured time. */
 function checkOf(value: string | undefined): number {
   return value === undefined ? Number.NaN : value.length + value.charCodeAt(0);
 }

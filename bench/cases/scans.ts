@@ -2,7 +2,7 @@ import type { Database } from "percolatordb";
 import type { Bench, BenchCase } from "../context.js";
 import { shuffled } from "../data.js";
 import { Dataset } from "../dataset.js";
-import type { Comparison } from "../harness.js";
+import { type Comparison, type ComparisonSpec, onceVerified, WrongResultError } from "../harness.js";
 
 const rangeLength = 100;
 
@@ -40,7 +40,12 @@ export const scans: BenchCase = {
     }),
 };
 
-function ranges(bench: Bench, db: Database, data: Dataset, what: string) {
+export function ranges(
+  bench: Pick<Bench, "options">,
+  db: Database,
+  data: Dataset,
+  what: string,
+): ComparisonSpec {
   const count = bench.options.quick ? 200 : 1_000;
   const starts = shuffled(data.cells - rangeLength, 3);
   const from = (round: number, range: number) => starts[(round * count + range) % starts.length]!;
@@ -69,11 +74,16 @@ function ranges(bench: Bench, db: Database, data: Dataset, what: string) {
         }
         return sum;
       },
+      // The first round's ranges: other rounds begin elsewhere, and all of them together would be each row a hundred times.
+      verify: onceVerified(async () => {
+        for (let range = 0; range < count; range++)
+          await expectRows(db, data, { first: from(0, range), limit: rangeLength });
+      }),
     },
   };
 }
 
-function wholeTable(db: Database, data: Dataset, what: string) {
+export function wholeTable(db: Database, data: Dataset, what: string): ComparisonSpec {
   return {
     name: `whole table, ${what}`,
     unit: "entries",
@@ -88,8 +98,30 @@ function wholeTable(db: Database, data: Dataset, what: string) {
         }
         return sum;
       },
+      verify: onceVerified(() => expectRows(db, data, { first: 0 })),
     },
   };
+}
+
+/** Scans from a row on, and compares every row and value; throws a `WrongResultError` where one is wrong, missing or too many. */
+async function expectRows(
+  db: Database,
+  data: Dataset,
+  { first, limit }: { readonly first: number; readonly limit?: number },
+): Promise<void> {
+  const options = limit === undefined ? {} : { start: data.rows[first]!, limit };
+  let index = first;
+  await using snapshot = await db.snapshot();
+  for await (const { row, value } of snapshot.scan(data.table.contents, options)) {
+    if (row !== data.rows[index]) throw wrongRow(row, data.rows[index]);
+    data.expectNewest(index++, value);
+  }
+  const end = limit === undefined ? data.cells : first + limit;
+  if (index !== end) throw wrongRow(undefined, data.rows[index]);
+}
+
+function wrongRow(found: string | undefined, wanted: string | undefined): WrongResultError {
+  return new WrongResultError(`Row ${wanted ?? "none"} was to come, and it was ${found ?? "none"}.`);
 }
 
 function rawScan(data: Dataset, range: { readonly start?: Buffer; readonly limit?: number }): number {

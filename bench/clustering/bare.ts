@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { nextTurn, WrongResultError } from "../harness.js";
 import { RawDatabase, RawGroups, type RawPut } from "../raw.js";
 import { clustersOf, joined, type Repository, split } from "./repository.js";
+import { countDifferent, expectedClusters, pairsOf } from "./verify.js";
 
 const atOnce = 256;
 const putsAtOnce = 50_000;
@@ -56,8 +58,35 @@ export async function measureBare(repository: Repository, folder: string): Promi
   const began = performance.now();
   await Promise.all(Array.from({ length: atOnce }, crawl));
   const perSecond = (count / (performance.now() - began)) * 1_000;
+  // LMDB shows a new commit to reads of the next turn.
+  await nextTurn();
+  const wrong = countWrongMembers(
+    raw,
+    all.map(([url, keys], index) => [url, index < count ? joined(repository.keys(index, 1)) : keys]),
+  );
   await raw.close();
+  if (wrong > 0) throw new WrongResultError(`${wrong} documents and clusters of LMDB alone are wrong.`);
   return perSecond;
+}
+
+/** Documents and clusters that are not as they must be. A cluster has the members that were not taken out of it. */
+export function countWrongMembers(
+  raw: RawDatabase,
+  documents: readonly (readonly [url: string, keys: string])[],
+): number {
+  const found = new Map<string, string[]>();
+  for (const { key, value } of raw.table("clusters").bytes.getRange()) {
+    if (!value.equals(isMember)) continue;
+    const [cluster, url] = key.toString().split("\0") as [string, string];
+    const members = found.get(cluster);
+    if (members === undefined) found.set(cluster, [url]);
+    else members.push(url);
+  }
+  const clusters = [...found].map(([cluster, members]) => [cluster, joined(members)] as const);
+  return (
+    countDifferent(pairsOf(raw, "documents"), new Map(documents)) +
+    countDifferent(clusters, expectedClusters(documents))
+  );
 }
 
 function memberKey(cluster: string, url: string): Buffer {

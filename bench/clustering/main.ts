@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommanderError } from "commander";
-import { type Database, observer, open } from "percolatordb";
+import { type Database, open } from "percolatordb";
 import { RawDatabase } from "../raw.js";
 import { quantile } from "../statistics.js";
 import { measureBare } from "./bare.js";
@@ -17,11 +17,13 @@ import {
   type BatchPlace,
   crossoverOf,
   describeMeasured,
+  isRight,
   type Measured,
   type RateFigure,
 } from "./report.js";
-import { clustersOf, joined, Repository } from "./repository.js";
-import { batchClusters, cluster, clusters, documents } from "./tables.js";
+import { joined, Repository } from "./repository.js";
+import { batchClusters, clusters, clusterTelling, documents } from "./tables.js";
+import { countWrong } from "./verify.js";
 
 const batchRuns = 3;
 const batchesPerHour = 3;
@@ -43,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
     }
   }
   if (options.json !== undefined) write(options.json, `${JSON.stringify(measured, undefined, 2)}\n`);
-  return measured.every(({ wrong }) => wrong === 0) ? 0 : 1;
+  return isRight(measured) ? 0 : 1;
 }
 
 function write(path: string, text: string): void {
@@ -59,10 +61,7 @@ async function measure(
   const { size } = repository;
   const database = join(folder, "database");
   let crawl: Crawl | undefined;
-  const watched = observer("cluster", documents.keys, async (tx, change) => {
-    await cluster.run(tx, change);
-    tx.onCommit(() => crawl?.clustered(change.row));
-  });
+  const watched = clusterTelling((url) => crawl?.clustered(url));
   const tables = [documents, clusters, batchClusters];
   await using db = await open(database, { tables, observers: [watched] });
   const current = new Crawl(db, repository);
@@ -78,7 +77,8 @@ async function measure(
     batches.push(await crawlBeside(db, current, options, size, place, runsMs));
   }
   const barePerSecond = await measureBare(repository, folder);
-  return { documents: size, fillPerSecond, barePerSecond, batches, wrong: await countWrong(db) };
+  const wrong = await countWrong(db, current.documents());
+  return { documents: size, fillPerSecond, barePerSecond, batches, wrong };
 }
 
 /** Crawls at each of the rates, in hours that are so many times as long as a batch. */
@@ -143,20 +143,6 @@ function runBatch(place: BatchPlace, folder: string): readonly number[] {
   const child = spawnSync(process.execPath, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   if (child.status !== 0) throw new Error(`The batch ended with code ${child.status}.`);
   return (JSON.parse(child.stdout) as number[]).sort((a, b) => a - b);
-}
-
-/** Clusters that are not what a batch makes of the documents as they stand. */
-async function countWrong(db: Database): Promise<number> {
-  await using snapshot = await db.snapshot();
-  const all: (readonly [string, string])[] = [];
-  for await (const { row, value } of snapshot.scan(documents.keys)) all.push([row, value]);
-  const expected = clustersOf(all);
-  let wrong = 0;
-  for await (const { row, value } of snapshot.scan(clusters.members)) {
-    if (expected.get(row)?.join(" ") !== joined([...value.keys()])) wrong++;
-    expected.delete(row);
-  }
-  return wrong + expected.size;
 }
 
 try {

@@ -23,7 +23,7 @@ export function parseOptions(args: readonly string[]): ClusteringOptions {
     .option(
       "--rates <list>",
       "percent of the repository that is crawled in an hour",
-      numbers,
+      percents,
       [0.1, 1, 10, 20, 40, 60, 80, 100],
     )
     .option("--seconds <number>", "seconds of load for each rate, at the most", number, 20)
@@ -51,6 +51,13 @@ function places(text: string): readonly BatchPlace[] {
   } as const;
   if (text in found) return found[text as keyof typeof found];
   throw new InvalidArgumentError("It must be same, bare or both.");
+}
+
+/** Of more, documents would come twice in an hour, which has one delay of each. */
+function percents(text: string): readonly number[] {
+  const found = numbers(text);
+  if (found.every((percent) => percent <= 100)) return found;
+  throw new InvalidArgumentError("It must be 100 at the most.");
 }
 
 const numbers = (text: string): readonly number[] => text.split(",").map(number);

@@ -34,8 +34,13 @@ export interface Measured {
   /** What LMDB itself allows: documents a second that are clustered anew by its gets and flushed puts alone. */
   readonly barePerSecond: number;
   readonly batches: readonly BatchFigure[];
-  /** Clusters that were not what the batch makes of the documents, in the end. */
+  /** Documents that were not as they were loaded last, and clusters that were not what the batch makes of these, in the end. */
   readonly wrong: number;
+}
+
+/** Whether no repository came out wrong: what decides the exit code. */
+export function isRight(measured: readonly Measured[]): boolean {
+  return measured.every(({ wrong }) => wrong === 0);
 }
 
 /** A document comes at any time while a batch runs, and waits for its end and for the whole of the next. */
@@ -59,7 +64,7 @@ export function describeMeasured({
   wrong,
 }: Measured): string {
   return [
-    `${documents.toLocaleString("en")} documents, all at once: ${Math.round(fillPerSecond)}/s (by LMDB alone ${Math.round(barePerSecond)}/s); ${wrong} clusters wrong`,
+    `${documents.toLocaleString("en")} documents, all at once: ${Math.round(fillPerSecond)}/s (by LMDB alone ${Math.round(barePerSecond)}/s); ${wrong} documents and clusters wrong`,
     ...batches.flatMap(describeBatch),
   ].join("\n");
 }

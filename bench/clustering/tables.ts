@@ -18,3 +18,10 @@ export const cluster = observer("cluster", documents.keys, (tx, { row, value, pr
   for (const key of before) if (!now.includes(key)) tx.delete(member, key);
   for (const key of now) if (!before.includes(key)) tx.set(member, key, true);
 });
+
+/** The same, and tells of each document whose clustering was committed. */
+export const clusterTelling = (clustered: (url: string) => void) =>
+  observer("cluster", documents.keys, async (tx, change) => {
+    await cluster.run(tx, change);
+    tx.onCommit(() => clustered(change.row));
+  });

@@ -1,21 +1,22 @@
 /**
  * The batch twin, a process of its own: reads every document and writes every cluster, as fast as that goes. `twin.ts PLACE FOLDER RUNS`; prints
- * the milliseconds of each run as JSON.
+ * the milliseconds of each run as JSON. What it wrote is looked at once all runs are timed; it fails where that is wrong.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
+import { WrongResultError } from "../harness.js";
 import { RawDatabase } from "../raw.js";
 import type { BatchPlace } from "./report.js";
 import { clustersOf, joined } from "./repository.js";
 import { batchClusters, documents } from "./tables.js";
+import { countWrongOfBare, countWrongOfBatch } from "./verify.js";
 
 const putsAtOnce = 50_000;
 const rowsOfTransaction = 1_000;
 const transactionsAtOnce = 4;
 
-async function runBare(folder: string): Promise<number> {
-  const out = join(folder, "batch");
+async function runBare(folder: string, out: string): Promise<number> {
   const began = performance.now();
   const source = new RawDatabase(join(folder, "documents"));
   const result = new RawDatabase(out);
@@ -35,8 +36,15 @@ async function runBare(folder: string): Promise<number> {
   await result.close();
   const tookMs = performance.now() - began;
   await source.close();
-  rmSync(out, { recursive: true });
   return tookMs;
+}
+
+async function verifyBare(folder: string, out: string): Promise<void> {
+  const source = new RawDatabase(join(folder, "documents"));
+  const result = new RawDatabase(out);
+  expectNone(countWrongOfBare(source, result));
+  await result.close();
+  await source.close();
 }
 
 /** Writes over the clusters of the batch before, as readers of the database are to see them. */
@@ -70,18 +78,31 @@ async function runSame(db: Database): Promise<number> {
   return performance.now() - began;
 }
 
-async function measure(place: BatchPlace, folder: string, runs: number): Promise<readonly number[]> {
+function expectNone(wrong: number): void {
+  if (wrong > 0) throw new WrongResultError(`${wrong} clusters of the batch are wrong.`);
+}
+
+/** The first run in the same database writes new rows, which none after it does. */
+async function measureSame(folder: string, runs: number): Promise<readonly number[]> {
   const took: number[] = [];
-  if (place === "bare LMDB") {
-    for (let number = 1; number <= runs; number++) took.push(await runBare(folder));
-    return took;
-  }
   await using db = await open(folder, { tables: [documents, batchClusters] });
-  // The first writes new rows, which none after it does.
   await runSame(db);
   for (let number = 1; number <= runs; number++) took.push(await runSame(db));
+  expectNone(await countWrongOfBatch(db));
+  return took;
+}
+
+async function measureBare(folder: string, runs: number): Promise<readonly number[]> {
+  const took: number[] = [];
+  const outs = Array.from({ length: runs }, (_, number) => join(folder, `batch-${number}`));
+  for (const out of outs) took.push(await runBare(folder, out));
+  for (const out of outs) {
+    await verifyBare(folder, out);
+    rmSync(out, { recursive: true });
+  }
   return took;
 }
 
 const [place, folder, runs] = process.argv.slice(2);
-process.stdout.write(`${JSON.stringify(await measure(place as BatchPlace, folder!, Number(runs)))}\n`);
+const measure = (place as BatchPlace) === "bare LMDB" ? measureBare : measureSame;
+process.stdout.write(`${JSON.stringify(await measure(folder!, Number(runs)))}\n`);

@@ -62,6 +62,36 @@ describe.each(figures.map((figure) => ({ name: figure.name, figure })))("the fig
   });
 });
 
+describe("a floor that is not reached", () => {
+  const tablesOf = (name: string, results: Readonly<Record<string, unknown>>) =>
+    draw(figures.find((figure) => figure.name === name)!, results).tables.join("\n");
+
+  test("is said of two workers", () => {
+    const slow = structuredClone(samples.scaling!.lmdb) as {
+      pipelines: { figures: { workers: number; factor: { median: number } }[] }[];
+    };
+    expect(tablesOf("scaling", { lmdb: slow })).toContain("1.70: met");
+    slow.pipelines[0]!.figures[1]!.factor.median = 1.69;
+    expect(tablesOf("scaling", { lmdb: slow })).toContain("1.70: **missed**");
+  });
+
+  test("is said of the crossover, and of a million documents at one percent an hour", () => {
+    const [repository] = structuredClone(samples.clustering!.lmdb) as [
+      { documents: number; batches: { batchMs: number; crossover?: number; rates: { percent: number }[] }[] },
+    ];
+    repository.documents = 1_000_000;
+    repository.batches = repository.batches.slice(0, 1);
+    const [batch] = repository.batches as [(typeof repository.batches)[number]];
+    batch.rates[0]!.percent = 1;
+    expect(tablesOf("clustering", { lmdb: [repository] })).toContain("above 40 %: met");
+    expect(tablesOf("clustering", { lmdb: [repository] })).toContain("1,000 times: **missed**");
+    batch.crossover = 39;
+    batch.batchMs = 2_000;
+    expect(tablesOf("clustering", { lmdb: [repository] })).toContain("above 40 %: **missed**");
+    expect(tablesOf("clustering", { lmdb: [repository] })).toContain("1,000 times: met");
+  });
+});
+
 test("results that cannot be read any more are left out, and the others stay", () => {
   const spread = { median: 1, low: 1, high: 1, count: 1 };
   const versions = { percolatordb: "", node: "", lmdb: "", cpu: "", kernel: "" };

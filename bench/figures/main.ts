@@ -6,7 +6,7 @@ import { figures } from "./all/index.js";
 import { readableOf } from "./draw.js";
 import type { Figure, Measurement } from "./figure.js";
 import { describeMachine } from "./machine.js";
-import { commandLine, measure, NotMeasuredError } from "./measure.js";
+import { commandLine, madeWith, measure, NotMeasuredError } from "./measure.js";
 import { type FiguresOptions, parseOptions } from "./options.js";
 import { Progress } from "./progress.js";
 import { type Place, publish } from "./publish.js";
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 function list(chosen: readonly Figure[], { size, archives }: FiguresOptions): number {
   for (const { name, measurements } of chosen)
-    for (const each of measurements) say(`${name}: ${commandLine(each, size, archives)}`);
+    for (const each of madeWith(measurements, archives)) say(`${name}: ${commandLine(each, size, archives)}`);
   return 0;
 }
 
@@ -81,13 +81,13 @@ class Run {
   constructor(options: FiguresOptions, signal: AbortSignal, chosen: readonly Figure[]) {
     this.#options = options;
     this.#signal = signal;
-    this.#all = chosen.flatMap(({ measurements }) => measurements).length;
+    this.#all = chosen.flatMap(({ measurements }) => madeWith(measurements, options.archives)).length;
   }
 
   /** What could be measured of a figure. */
   async measure(figure: Figure): Promise<FigureMeasured> {
     const found: FigureMeasured = {};
-    for (const each of figure.measurements) {
+    for (const each of madeWith(figure.measurements, this.#options.archives)) {
       if (this.#signal.aborted) break;
       const measured = await this.#one(figure, each);
       if (measured !== undefined) found[each.name] = measured;

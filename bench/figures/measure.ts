@@ -27,6 +27,14 @@ export class NotMeasuredError extends Error {
   }
 }
 
+/** The measurements of a figure that are made with so many web archives. */
+export function madeWith(
+  measurements: readonly Measurement[],
+  archives: readonly string[],
+): readonly Measurement[] {
+  return measurements.filter(({ fewestArchives = 0 }) => archives.length >= fewestArchives);
+}
+
 /** The command line that makes a measurement, as one would type it; archives without their folders. */
 export function commandLine(measurement: Measurement, size: Size, archives: readonly string[]): string {
   const { script, args } = measurement;

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { figures } from "./all/index.js";
-import { commandLine } from "./measure.js";
+import { commandLine, madeWith } from "./measure.js";
 import { parseOptions } from "./options.js";
 
 afterEach(() => {
@@ -48,6 +48,21 @@ describe("the options of npm run figures", () => {
     for (const { name, about } of figures) expect(help).toContain(`${name.padEnd(15)}${about}`);
     expect(help).toContain("Examples:");
   });
+});
+
+test("what needs web archives is made where there are enough", () => {
+  const measurement = {
+    name: "made",
+    script: "recrawl",
+    args: { small: [], full: [] },
+    minutes: { small: 1, full: 2 },
+  };
+  const ofArchives = { ...measurement, name: "archives", archives: "all" as const, fewestArchives: 2 };
+  const made = (...archives: string[]) =>
+    madeWith([measurement, ofArchives], archives).map(({ name }) => name);
+  expect(made()).toEqual(["made"]);
+  expect(made("a.warc")).toEqual(["made"]);
+  expect(made("a.warc", "b.warc")).toEqual(["made", "archives"]);
 });
 
 describe("the command line of a measurement", () => {

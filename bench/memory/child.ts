@@ -10,8 +10,10 @@ export interface MemoryReport {
   readonly samples: readonly MemorySample[];
   /** Collections that ran while it was sampled. */
   readonly collections: number;
-  /** Rows that an observer had not brought up to date in the end. */
+  /** Rows that had not their last update, or what derives from it, in the end. */
   readonly wrong: number;
+  /** That `check` found. */
+  readonly problems: number;
 }
 
 async function run(folder: string, options: MemoryOptions): Promise<MemoryReport> {
@@ -35,7 +37,8 @@ async function run(folder: string, options: MemoryOptions): Promise<MemoryReport
   await load.stop();
   await db.idle();
   await worker.stop();
-  return { samples, collections, wrong: await load.wrong() };
+  const problems = await db.check();
+  return { samples, collections, wrong: await load.wrong(), problems: problems.length };
 }
 
 const [folder, options] = process.argv.slice(2) as [string, string];

@@ -1,4 +1,5 @@
 import { type Database, int, observer, table, text } from "percolatordb";
+import { contentsOf, countWrong, type Document, rowOf } from "./verdict.js";
 
 const documents = table("documents", { contents: text(), length: int(), runs: int() });
 
@@ -23,16 +24,17 @@ const mostUnderWay = 500;
 
 /** Updates one row after the other, at a rate. */
 export class Load {
-  readonly #db: Database;
+  readonly #db: Pick<Database, "transact" | "snapshot">;
   readonly #options: LoadOptions;
-  readonly #underWay = new Set<Promise<void>>();
+  /** By row. One at a time of each, so that the last one that began is the one that stands in the end. */
+  readonly #underWay = new Map<number, Promise<void>>();
   #next = 0;
   #isOver = false;
   #running: Promise<void> | undefined;
   /** Updates that were committed. */
   updates = 0;
 
-  constructor(db: Database, options: LoadOptions) {
+  constructor(db: Pick<Database, "transact" | "snapshot">, options: LoadOptions) {
     this.#db = db;
     this.#options = options;
   }
@@ -44,7 +46,7 @@ export class Load {
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#underWay.values());
   }
 
   async #run(): Promise<void> {
@@ -56,33 +58,32 @@ export class Load {
       const now = performance.now();
       due = Math.min(due + (perTick * (now - last)) / tickMs, mostUnderWay);
       last = now;
-      for (; due >= 1 && this.#underWay.size < mostUnderWay; due--) this.#update();
+      for (; due >= 1 && this.#mayUpdate(); due--) this.#update();
     }
+  }
+
+  #mayUpdate(): boolean {
+    return this.#underWay.size < mostUnderWay && !this.#underWay.has(this.#next % this.#options.rows);
   }
 
   #update(): void {
     const number = this.#next++;
     const { rows, bytes } = this.#options;
+    const row = number % rows;
     const updating = this.#db
-      .transact((tx) => tx.set(documents.contents, rowOf(number % rows), contentsOf(number, bytes)))
+      .transact((tx) => tx.set(documents.contents, rowOf(row), contentsOf(number, bytes)))
       .then(() => {
         this.updates++;
       })
-      .finally(() => this.#underWay.delete(updating));
-    this.#underWay.add(updating);
+      .finally(() => this.#underWay.delete(row));
+    this.#underWay.set(row, updating);
   }
 
-  /** Rows whose length is not that of their contents. To be called when nothing is due any more. */
+  /** How many rows are wrong. To be called when nothing is due any more. */
   async wrong(): Promise<number> {
     await using snapshot = await this.#db.snapshot();
-    let wrong = 0;
-    for await (const { value } of snapshot.scan(documents)) {
-      if (value.contents?.length !== value.length) wrong++;
-    }
-    return wrong;
+    const found: [string, Document][] = [];
+    for await (const { row, value } of snapshot.scan(documents)) found.push([row, value]);
+    return countWrong(found, this.#next, this.#options);
   }
 }
-
-const rowOf = (number: number) => `row-${String(number).padStart(8, "0")}`;
-/** Of lengths that differ from update to update, so that a missed one is seen. */
-const contentsOf = (number: number, bytes: number) => `${number} `.padEnd(bytes + (number % 7), "x");

@@ -10,6 +10,7 @@ import type { MemoryReport } from "./child.js";
 import { type MemoryOptions, parseOptions } from "./options.js";
 import type { MemorySample } from "./sample.js";
 import { type Trend, trendOf } from "./trend.js";
+import { exitCodeOf } from "./verdict.js";
 
 const megabyte = 2 ** 20;
 const kinds = ["anonymous", "heap", "external", "resident"] as const;
@@ -26,7 +27,7 @@ async function main(args: readonly string[]): Promise<number> {
     describe(report, trends, perSecond);
     const { data: _, json, ...shown } = options;
     if (json !== undefined) save(json, { options: shown, perSecond, trends, ...report });
-    return report.wrong === 0 ? 0 : 1;
+    return exitCodeOf(report);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -44,8 +45,9 @@ async function runChild(folder: string, options: MemoryOptions): Promise<MemoryR
       Promise.reject(new Error(`The process that is measured ended with code ${code}.`)),
     ),
   ])) as [MemoryReport];
-  await ended;
+  const [code, signal] = (await ended) as [number | null, string | null];
   process.off("exit", stop);
+  if (code !== 0) throw new Error(`The process that is measured ended with ${code ?? signal}.`);
   return message;
 }
 
@@ -64,7 +66,7 @@ function trendsOf(samples: readonly MemorySample[]): Record<string, Trend> {
 
 function describe(report: MemoryReport, trends: Readonly<Record<string, Trend>>, perSecond: number): void {
   say(
-    `${Math.round(perSecond)} updates/s, ${report.collections} collections, ${report.wrong} rows wrong; MB:`,
+    `${Math.round(perSecond)} updates/s, ${report.collections} collections, ${report.wrong} rows wrong, ${report.problems} problems; MB:`,
   );
   for (const [kind, { start, median, end, most, perMinute }] of Object.entries(trends)) {
     const figures = [start, median, end, most].map((value) => value.toFixed(1));

@@ -20,7 +20,8 @@ Examples:
   $ npm run memory
   $ npm run memory -- --seconds 600 --rate 2000 --json memory.json
 
-The exit code is 1 where an observer missed an update, 2 for wrong usage, else 0: no amount of memory is an error.`;
+The exit code is 1 where an update is lost, an observer missed one or a check finds a problem, 2 for wrong usage, else 0: no amount of
+memory is an error.`;
 
 /** Parses arguments; throws a `CommanderError` for wrong ones and for --help, after printing. */
 export function parseOptions(args: readonly string[]): MemoryOptions {

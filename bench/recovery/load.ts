@@ -1,5 +1,6 @@
 import type { Database } from "percolatordb";
 import { documents } from "./app.js";
+import { contentsOf, type Document, rowOf, wrongDocuments } from "./verdict.js";
 
 const writers = 16;
 /** So many changes are kept waiting: enough that no worker is ever idle. */
@@ -42,16 +43,11 @@ export class Load {
     }
   }
 
-  /** Documents that are not derived as they must be, or were more than once. To be called when nothing is due any more. */
+  /** What is wrong with the documents. To be called when nothing is due any more. */
   async wrong(): Promise<readonly string[]> {
     await using snapshot = await this.#db.snapshot();
-    const missing = new Set(Array.from({ length: this.#next }, (_, number) => rowOf(number)));
-    for await (const { row, value } of snapshot.scan(documents)) {
-      if (value.length === value.contents?.length && value.runs === 1) missing.delete(row);
-    }
-    return [...missing];
+    const found: [string, Document][] = [];
+    for await (const { row, value } of snapshot.scan(documents)) found.push([row, value]);
+    return wrongDocuments(found, this.#next);
   }
 }
-
-const rowOf = (number: number) => `${(number * 7919) % 1_000}-${number}`;
-const contentsOf = (number: number) => "x".repeat(1 + (number % 400));

@@ -5,12 +5,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommanderError } from "commander";
-import { open } from "percolatordb";
+import { type Database, open } from "percolatordb";
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
 import { appOf } from "./app.js";
 import { chartOf, type Mark, type Sample } from "./chart.js";
 import { Load } from "./load.js";
 import { parseOptions, type RecoveryOptions } from "./options.js";
+import { exitCodeOf, phasesOf, type Verdict } from "./verdict.js";
 import { WorkerProcess } from "./worker-process.js";
 
 const sampleMs = 1_000;
@@ -37,8 +38,22 @@ async function main(args: readonly string[]): Promise<number> {
 async function measure(options: RecoveryOptions): Promise<number> {
   const location = `bigtable://bench/recovery?prefix=r${process.pid}`;
   await using db = await open(location, { ...appOf(options.work), collectEveryMs: 0, coordinator: "auto" });
-  const { concurrency, work } = options;
   const all: WorkerProcess[] = [];
+  try {
+    return await killAndReplace(db, options, all, location);
+  } finally {
+    // Else they would live on where something failed, and this process with them.
+    for (const worker of all) worker.abandon();
+  }
+}
+
+async function killAndReplace(
+  db: Database,
+  options: RecoveryOptions,
+  all: WorkerProcess[],
+  location: string,
+): Promise<number> {
+  const { concurrency, work } = options;
   const start = async (count: number) => {
     const started = Array.from({ length: count }, () => new WorkerProcess(location, concurrency, work));
     all.push(...started);
@@ -66,13 +81,10 @@ async function measure(options: RecoveryOptions): Promise<number> {
   const wrong = await load.wrong();
   const problems = await db.check();
   for (const worker of living) await worker.stop();
-  report(options, samples, marks, {
-    changes: load.changes,
-    wrong: wrong.length,
-    problems: problems.length,
-  });
+  const verdict: Verdict = { changes: load.changes, wrong: wrong.length, problems: problems.length };
   say(`${load.changes} changes, ${wrong.length} lost or handled twice, ${problems.length} problems`);
-  return wrong.length + problems.length === 0 ? 0 : 1;
+  report(options, samples, marks, verdict);
+  return exitCodeOf(verdict);
 }
 
 /** Counts the runs of each interval. */
@@ -102,15 +114,6 @@ class Watch {
   }
 }
 
-/** What was found in the end. */
-interface Verdict {
-  readonly changes: number;
-  /** Lost, or handled twice. */
-  readonly wrong: number;
-  /** That `check` found. */
-  readonly problems: number;
-}
-
 function report(
   { svg, json, workers, concurrency, work, phase }: RecoveryOptions,
   samples: readonly Sample[],
@@ -121,16 +124,10 @@ function report(
     const [mark] = marks.filter((each) => each.at > at - sampleMs / 1_000 && each.at <= at);
     say(`${at.toFixed(0).padStart(4)} s ${rate.toFixed(0).padStart(6)} runs/s ${mark?.text ?? ""}`);
   }
-  const [killed, replaced] = marks.map(({ at }) => at) as [number, number];
-  const mean = (from: number, to: number) => {
-    const rates = samples.filter(({ at }) => at > from && at <= to).map(({ rate }) => rate);
-    return rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
-  };
-  const end = samples.at(-1)!.at;
-  const [before, during, after] = [mean(0, killed), mean(killed, replaced), mean((replaced + end) / 2, end)];
+  const { before, during, after } = phasesOf(samples, marks);
   const part = (rate: number) => `${rate.toFixed(0)} runs/s (${((100 * rate) / before).toFixed(0)} %)`;
   say(`before the kill ${part(before)}, until the replacement ${part(during)}, at the end ${part(after)}`);
-  write(svg, chartOf(samples, marks, `Runs committed per second, ${workers} workers`));
+  if (svg !== undefined) write(svg, chartOf(samples, marks, `Runs committed per second, ${workers} workers`));
   if (json === undefined) return;
   const options = { workers, concurrency, work, phase };
   write(json, `${JSON.stringify({ ...options, before, during, after, ...verdict, marks, samples })}\n`);

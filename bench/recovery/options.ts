@@ -8,24 +8,29 @@ export interface RecoveryOptions {
   readonly work: number;
   /** Seconds before the kill, until the replacement, and after it. */
   readonly phase: number;
-  readonly svg: string;
+  readonly svg: string | undefined;
   readonly json: string | undefined;
 }
+
+const exitCodes =
+  "\nThe exit code is 1 where a change was lost or handled twice, a check finds a problem or a worker fails, 2 for wrong usage, else 0.";
 
 export function parseOptions(args: readonly string[]): RecoveryOptions {
   const command = new Command("recovery")
     .description(
-      "Kills a third of the workers under load, replaces them, and draws the throughput over time.",
+      "Kills a third of the workers under load, replaces them, and tells the throughput over time. No change may be lost.",
     )
     .option("--workers <number>", "worker processes", whole, 6)
     .option("--concurrency <number>", "runs of each at a time", whole, 2)
     .option("--work <ms>", "how long each run waits for something else", whole, 300)
     .option("--phase <seconds>", "before the kill, until the replacement, and after it", whole, 20)
-    .option("--svg <file>", "where to draw", "docs/figures/recovery.svg")
+    .option("--svg <file>", "where to draw the throughput")
     .option("--json <file>", "where to write the figures")
+    .addHelpText("after", exitCodes)
     .exitOverride();
   command.parse([...args], { from: "user" });
-  return command.opts<RecoveryOptions>();
+  const options = command.opts<Omit<RecoveryOptions, "svg" | "json"> & Partial<RecoveryOptions>>();
+  return { ...options, svg: options.svg, json: options.json };
 }
 
 function whole(text: string): number {

@@ -8,7 +8,7 @@ const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
 /** A worker, a process of its own. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
-  readonly #ended: Promise<unknown>;
+  readonly #ended: Promise<readonly [code: number | null, signal: string | null]>;
   /** Resolves when it has begun. */
   readonly started: Promise<unknown>;
   /** Runs that it has told of. */
@@ -22,7 +22,7 @@ export class WorkerProcess {
         stdio: ["ignore", "pipe", "inherit"],
       },
     );
-    this.#ended = once(this.#child, "exit");
+    this.#ended = once(this.#child, "exit") as Promise<[number | null, string | null]>;
     const lines = createInterface({ input: this.#child.stdout! });
     lines.on("line", (line) => {
       this.committed = Number(line);
@@ -33,14 +33,22 @@ export class WorkerProcess {
     ]);
   }
 
-  /** Ends it at once, as a failure of its machine would. */
+  /** Ends it at once, as a failure of its machine would. Throws where it had ended by itself. */
   async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#ended;
+    this.abandon();
+    const [code, signal] = await this.#ended;
+    if (signal !== "SIGKILL") throw new Error(`A worker ended by itself, with ${code ?? signal}.`);
   }
 
+  /** Ends it at once, where nothing matters any more. Harmless where it has ended. */
+  abandon(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  /** Throws where it had ended by itself, or fails to end as it should. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
-    await this.#ended;
+    const [code, signal] = await this.#ended;
+    if (code !== 0) throw new Error(`A worker ended with ${code ?? signal}.`);
   }
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Line, lineChart } from "../chart/lines.js";
 import { timeText } from "../chart/numbers.js";
 import type { Drawing, Figure, Plot } from "../figure.js";
-import { duration, right, short, table, whole } from "../words.js";
+import { duration, right, short, table, verdict, whole } from "../words.js";
 
 const rateSchema = z.object({
   percent: z.number(),
@@ -34,6 +34,9 @@ const schema = z.array(
 
 type Repository = z.output<typeof schema>[number];
 type Batch = z.output<typeof batchSchema>;
+
+/** The crossover that is wanted, in percent an hour; and how many times sooner, in the largest repository at one percent an hour. */
+const floors = { crossover: 40, sooner: 1_000, documents: 1_000_000, percent: 1 } as const;
 
 /** Where the batch works, in the page's words, and the name of the plot. */
 const places: Readonly<Record<string, { readonly shown: string; readonly plot: string }>> = {
@@ -130,12 +133,13 @@ function summary(repositories: readonly Repository[]): string {
     "batches",
     right("one batch"),
     right("an hour"),
-    right("delay in batches, median"),
+    right("delay in batches: p5, p50, p95"),
   ];
   return table(
     [
       ...columns,
       right("crossover"),
+      "floor",
       right("all at once, documents/s"),
       right("by LMDB alone"),
       right("wrong clusters"),
@@ -146,8 +150,9 @@ function summary(repositories: readonly Repository[]): string {
         placeOf(place).shown,
         duration(batchMs),
         `${short(hourSeconds)} s`,
-        duration(batchDelay(batchMs, 0.5)),
+        [0.05, 0.5, 0.95].map((part) => duration(batchDelay(batchMs, part))).join(", "),
         crossover === undefined || crossover === null ? "above all" : `${whole(crossover)} %`,
+        verdict((crossover ?? Number.POSITIVE_INFINITY) > floors.crossover, `above ${floors.crossover} %`),
         whole(fillPerSecond),
         whole(barePerSecond),
         whole(wrong),
@@ -167,7 +172,7 @@ function rates(repositories: readonly Repository[]): string {
     right("p95"),
   ];
   return table(
-    [...columns, right("sooner than batches"), right("clustered after the last came")],
+    [...columns, right("sooner than batches"), "floor", right("clustered after the last came")],
     repositories.flatMap(({ documents, batches }) =>
       batches.flatMap(({ place, batchMs, rates: all }) =>
         all.map(({ percent, perSecond, p5, p50, p95, late, loaded }) => [
@@ -177,6 +182,9 @@ function rates(repositories: readonly Repository[]): string {
           short(perSecond),
           ...[p5, p50, p95].map(duration),
           `${short(batchDelay(batchMs, 0.5) / p50)} times`,
+          documents === floors.documents && percent === floors.percent
+            ? verdict(batchDelay(batchMs, 0.5) / p50 >= floors.sooner, `${whole(floors.sooner)} times`)
+            : "",
           late === 0 ? "0" : `${whole(late)} of ${whole(loaded)}`,
         ]),
       ),

@@ -13,8 +13,9 @@ export const oracle: Figure = {
     const svg = barChart({
       title,
       description:
-        "Timestamps delivered each second over loopback to callers in one, two and four client processes.",
+        "Timestamps delivered each second over loopback to callers in one, two and four client processes, and to one process by how many a request asks for at the most. The axis is logarithmic.",
       axis: "timestamps a second",
+      kind: "log",
       series: ["rate"],
       groups: rates.map(({ name, value, spread }) => ({
         name: name.replace("timestamps to ", ""),

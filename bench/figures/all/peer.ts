@@ -68,7 +68,12 @@ export const peer: Figure = {
     const ofEach =
       each === undefined
         ? []
-        : ["With each change a job of its own, as observers are run:", sides(each), verdicts(each)];
+        : [
+            "With each change a job of its own, as observers are run:",
+            sides(each),
+            verdicts(each),
+            kills(each),
+          ];
     return {
       tables: [versions, sides(found), verdicts(found), kills(found), ...ofEach],
       plots: [rates(found), delays(found)],
@@ -143,7 +148,7 @@ function kills(found: Peer): string {
   const rows = named(found).flatMap(([name, { afterKill }]) =>
     afterKill.map(({ killed, seconds, stuckJobs, afterSeconds, wrong, unlocked }) => [
       name,
-      killed,
+      name === "PostgreSQL" && killed === "all processes" ? "all processes but the server" : killed,
       `${short(seconds)} s`,
       stuckJobs === 0 ? "0" : `${whole(stuckJobs)} after ${short(afterSeconds)} s`,
       whole(wrong),

@@ -79,6 +79,12 @@ describe("a chart of lines", () => {
     expect(places[1]![1]).toBe(Math.min(...up));
   });
 
+  test("names of events that are close to each other do not meet", () => {
+    const events = [10, 11, 12].map((x) => ({ x, name: `as slow as batches at ${x} %` }));
+    const names = [...lineChart({ ...lines, events }).matchAll(/<text [^>]*y="([^"]+)"[^>]*>as slow/g)];
+    expect(new Set(names.map(([, y]) => y)).size).toBe(3);
+  });
+
   test("has a band for what has one, a mark for each point of a line that is not dashed, and its events", () => {
     const svg = lineChart(lines);
     expect(elements(svg, "polygon").filter(({ class: of }) => of === "fill0 band")).toHaveLength(1);

@@ -53,6 +53,9 @@ export interface LineChart extends Words {
   readonly height?: number | undefined;
 }
 
+/** So many names of events stand one below the other. */
+const eventRows = 4;
+
 /** Draws lines over two axes, with bands around them where they have any. */
 export function lineChart(chart: LineChart): string {
   const height = chart.height ?? 420;
@@ -102,11 +105,11 @@ function bandOf(each: Line & { readonly series: number }, placed: (x: number, y:
   return [area([...below, ...above], `fill${each.series} band`)];
 }
 
-/** Names of events near the right edge stand before their line; each second one stands lower, so that they do not meet. */
+/** Names of events near the right edge stand before their line; each stands lower than the one before, so that they do not meet. */
 function eventOf({ x, name }: Event, index: number, plot: Plot, across: Scale): string[] {
   const place = plot.left + across.part(x) * plot.width;
   const isLate = place + widthOf(name, fontSize) > plot.left + plot.width;
-  const y = plot.top + 16 + (index % 2) * 20;
+  const y = plot.top + 16 + (index % eventRows) * 20;
   return [
     line(place, plot.top, place, plot.top + plot.height, "event"),
     text(place + (isLate ? -6 : 6), y, name, isLate ? "end" : "start", "eventwords"),

@@ -71,6 +71,18 @@ const wire = (crawl: string) => [
   figure(`${crawl}, share that is sent`, 1 / 3, "of the requests before", 0.5),
 ];
 
+const recrawlSample = {
+  configuration: {},
+  first: { name: "first", pages: 800, load: indexed(800, 3) },
+  crawls: [10, 100].map((changed) => ({
+    name: `${changed} changed`,
+    pages: 800,
+    update: indexed(changed, changed / 200),
+    load: indexed(800, 3),
+    rebuild: { seconds: 1, cpuSeconds: 1.2 },
+  })),
+};
+
 const peerSample = {
   configuration: { postgres: "15.1", graphileWorker: "0.16.6" },
   pages: 700,
@@ -119,19 +131,7 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       },
     ],
   },
-  recrawl: {
-    lmdb: {
-      configuration: {},
-      first: { name: "first", pages: 800, load: indexed(800, 3) },
-      crawls: [10, 100].map((changed) => ({
-        name: `${changed} changed`,
-        pages: 800,
-        update: indexed(changed, changed / 200),
-        load: indexed(800, 3),
-        rebuild: { seconds: 1, cpuSeconds: 1.2 },
-      })),
-    },
-  },
+  recrawl: { made: recrawlSample, archives: recrawlSample },
   delay: {
     lmdb: bench(
       "delay",

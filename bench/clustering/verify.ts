@@ -1,0 +1,55 @@
+import type { Database } from "percolatordb";
+import type { RawDatabase } from "../raw.js";
+import { clustersOf, joined } from "./repository.js";
+import { batchClusters, clusters, documents } from "./tables.js";
+
+type Pairs = Iterable<readonly [row: string, value: string]>;
+
+/** How many rows are missing, hold something else, or are there and must not be. */
+export function countDifferent(found: Pairs, expected: ReadonlyMap<string, string>): number {
+  const missing = new Set(expected.keys());
+  let wrong = 0;
+  for (const [row, value] of found) {
+    if (value !== expected.get(row)) wrong++;
+    missing.delete(row);
+  }
+  return wrong + missing.size;
+}
+
+/** Each cluster's members in one text, as they must be for these documents. */
+export function expectedClusters(documents: Pairs): Map<string, string> {
+  return new Map([...clustersOf(documents)].map(([cluster, members]) => [cluster, joined(members)]));
+}
+
+/** Documents that are not as they were loaded last, and clusters that are not what a batch would make of these. */
+export async function countWrong(db: Database, loaded: Pairs): Promise<number> {
+  const expected = new Map(loaded);
+  await using snapshot = await db.snapshot();
+  const found: (readonly [string, string])[] = [];
+  for await (const { row, value } of snapshot.scan(documents.keys)) found.push([row, value]);
+  const wrongDocuments = countDifferent(found, expected);
+  found.length = 0;
+  for await (const { row, value } of snapshot.scan(clusters.members))
+    found.push([row, joined([...value.keys()])]);
+  return wrongDocuments + countDifferent(found, expectedClusters(expected));
+}
+
+/** Clusters of the batch in the same database that are not those of the documents as they stand. */
+export async function countWrongOfBatch(db: Database): Promise<number> {
+  await using snapshot = await db.snapshot();
+  const all: (readonly [string, string])[] = [];
+  for await (const { row, value } of snapshot.scan(documents.keys)) all.push([row, value]);
+  const found: (readonly [string, string])[] = [];
+  for await (const { row, value } of snapshot.scan(batchClusters.members)) found.push([row, value]);
+  return countDifferent(found, expectedClusters(all));
+}
+
+/** Clusters in an LMDB, all members in one value, that are not those of the documents in another. */
+export function countWrongOfBare(source: RawDatabase, result: RawDatabase): number {
+  return countDifferent(pairsOf(result, "clusters"), expectedClusters(pairsOf(source, "documents")));
+}
+
+/** What a table of an LMDB holds, as text. */
+export function* pairsOf(raw: RawDatabase, table: string): Generator<readonly [row: string, value: string]> {
+  for (const { key, value } of raw.table(table).strings.getRange()) yield [key.toString("latin1"), value];
+}
