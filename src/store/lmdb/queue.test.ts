@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { systemEnvironment } from "../../environment/index.js";
 import { StoreError, StoreFullError } from "../../errors/index.js";
@@ -281,6 +283,30 @@ describe("the write queue", () => {
     await queue.idle();
     expect(flushed).toBe(true);
   });
+});
+
+it("holds nothing of what it has answered, though it never becomes empty", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { queue } = start();
+  const perGroup = 4_096;
+  const pushMany = () => Promise.all(Array.from({ length: perGroup }, () => ask(queue, put("a"))));
+  const answered = Array.from({ length: 8 }, () => {
+    const request = put("a");
+    queue.push(request);
+    return new WeakRef(request);
+  });
+  // While one part is done the next one waits already.
+  let ahead = pushMany();
+  for (let part = 0; part < 6; part++) {
+    const done = ahead;
+    ahead = pushMany();
+    await done;
+  }
+  await turn();
+  collect();
+  expect(answered.filter((request) => request.deref() !== undefined)).toEqual([]);
+  await ahead;
 });
 
 describe("the write queue on a broken environment", () => {

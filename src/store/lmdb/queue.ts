@@ -167,13 +167,17 @@ export class WriteQueue {
       group.early ||= request.early;
       counter = this.#do(request, group, memo, counter);
     }
-    if (this.#taken === this.#waiting.length) {
-      this.#waiting = [];
-      this.#taken = 0;
-    }
+    this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
+  }
+
+  /** Under load the line never becomes empty: what was taken goes once it is as much as what waits. */
+  #forgetTaken(): void {
+    if (this.#taken * 2 < this.#waiting.length) return;
+    this.#waiting = this.#waiting.slice(this.#taken);
+    this.#taken = 0;
   }
 
   #takesMore(transaction: Transaction): boolean {
