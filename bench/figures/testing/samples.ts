@@ -71,6 +71,27 @@ const wire = (crawl: string) => [
   figure(`${crawl}, share that is sent`, 1 / 3, "of the requests before", 0.5),
 ];
 
+const clusteringSample = (place: string) => [
+  {
+    documents: 10_000,
+    fillPerSecond: 9_000,
+    barePerSecond: 12_000,
+    batches: [
+      {
+        place,
+        batchMs: 100,
+        hourSeconds: 0.3,
+        rates: [
+          { percent: 0.1, perSecond: 33, loaded: 10, late: 0, p5: 1, p50: 2, p95: 9 },
+          { percent: 100, perSecond: 33_000, loaded: 10_000, late: 4_000, p5: 90, p50: 400, p95: 700 },
+        ],
+        ...(place === "same database" ? {} : { crossover: 37 }),
+      },
+    ],
+    wrong: 0,
+  },
+];
+
 const recrawlSample = {
   configuration: {},
   first: { name: "first", pages: 800, load: indexed(800, 3) },
@@ -111,26 +132,7 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       [],
     ),
   },
-  clustering: {
-    lmdb: [
-      {
-        documents: 10_000,
-        fillPerSecond: 9_000,
-        barePerSecond: 12_000,
-        batches: ["same database", "bare LMDB"].map((place) => ({
-          place,
-          batchMs: 100,
-          hourSeconds: 0.3,
-          rates: [
-            { percent: 0.1, perSecond: 33, loaded: 10, late: 0, p5: 1, p50: 2, p95: 9 },
-            { percent: 100, perSecond: 33_000, loaded: 10_000, late: 4_000, p5: 90, p50: 400, p95: 700 },
-          ],
-          ...(place === "same database" ? {} : { crossover: 37 }),
-        })),
-        wrong: 0,
-      },
-    ],
-  },
+  clustering: { lmdb: clusteringSample("same database"), bare: clusteringSample("bare LMDB") },
   recrawl: { made: recrawlSample, archives: recrawlSample },
   delay: {
     lmdb: bench(
