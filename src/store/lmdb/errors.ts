@@ -26,9 +26,10 @@ export function isPanic(error: unknown): boolean {
 
 /**
  * What LMDB's fork answers, at a commit or a put, where it has lost its way in its list of free pages; mostly where several processes
- * write. Of ours no key has a size that it does not take, and no put finds nothing. Nothing of the transaction is done.
+ * write. Of ours no key has a size that it does not take, no put finds nothing, and what no put has failed of can be committed. Nothing
+ * of the transaction is done.
  */
-const freePagesLost = new Set([-30781, -30798]);
+const freePagesLost = new Set([-30781, -30782, -30798]);
 
 /** Whether LMDB has lost its way in its list of free pages: opened anew, it reads that from the file. */
 export function isFreePagesLost(error: unknown): boolean {

@@ -12,7 +12,8 @@ import { writeState } from "./state.js";
 
 /**
  * What becomes of a commit: done; not done; done but not flushed; not done, and another process has committed; not done, which is
- * told only once the next one is; done, and LMDB is broken; not done, and it is; not even begun, since it is.
+ * told only once the next one is; done, and LMDB is broken; not done, and it is; not even begun, since it is; not done, as LMDB has lost its
+ * free pages, and another process has committed.
  */
 type Fate =
   | "committed"
@@ -22,7 +23,8 @@ type Fate =
   | "lost, told late"
   | "panic"
   | "panic before"
-  | "panic at once";
+  | "panic at once"
+  | "no free pages, overtaken";
 
 const systemErrorNumber = 28;
 
@@ -98,7 +100,8 @@ class FakeLmdb {
       // LMDB gives the number again.
       this.transactions--;
     }
-    if (fate === "overtaken") writeState(this.databases, { counter: 7, writer: 7, group: 7 });
+    if (fate.endsWith("overtaken")) writeState(this.databases, { counter: 7, writer: 7, group: 7 });
+    if (fate.startsWith("no free pages")) throw Object.assign(new Error("bad size"), { code: -30781 });
     if (fate === "panic before") throw Object.assign(new Error("unknown transaction"), { code: 22 });
     while (fate === "lost, told late" && this.threads === thread) await turn();
     if (fate === "lost, told late") await turn();
@@ -328,6 +331,13 @@ describe("the write queue on a broken environment", () => {
     lmdb.fates = ["panic before", "panic before", "panic before"];
     await expect(ask(queue, put("c"))).rejects.toThrow(StoreError);
     expect(await ask(queue, put("d"))).toBe("applied");
+  });
+
+  it("does again what LMDB lost with its free pages, whoever has committed since", async () => {
+    const { lmdb, queue } = start(async () => true);
+    lmdb.fates = ["no free pages, overtaken"];
+    expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
+    expect([lmdb.size, lmdb.threads]).toEqual([2, 2]);
   });
 
   it("begins again where no transaction could be begun, a few times", async () => {

@@ -1,13 +1,13 @@
 import { type Environment, sleep } from "../../environment/index.js";
 import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
-import { isPanic, storeError } from "./errors.js";
+import { isFreePagesLost, isPanic, storeError } from "./errors.js";
 import type { Flushes } from "./flushes.js";
 import { Group, type Transaction } from "./group.js";
 import { GuardMemo } from "./memo.js";
 import { Plan } from "./plan.js";
 import type { Request, Task } from "./request.js";
-import { readState, type StoreState, writeState } from "./state.js";
+import { leaveFreePages, readState, type StoreState, writeState } from "./state.js";
 
 /**
  * A transaction takes requests for so long on the event loop, or so many; the rest goes into the next one. What each one
@@ -169,6 +169,7 @@ export class WriteQueue {
     }
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
+      if (transaction.before.writer !== this.#writer) leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
   }
@@ -301,6 +302,8 @@ export class WriteQueue {
     const reason = group.transaction?.failure ?? failure;
     // LMDB breaks its environment only after it has committed, and says so only then, or before it has begun.
     if (isPanic(reason) && !group.cannotBeSeen) group.fate ??= "committed";
+    // It writes its free pages before anything can be seen.
+    if (isFreePagesLost(reason)) group.fate ??= "lost";
     let mended: boolean | undefined;
     let error = storeError(reason, this.#path, "write");
     try {

@@ -13,7 +13,10 @@ export interface StoreState {
 
 const stateKey = metaKey("state");
 const formatKey = metaKey("format");
+const sparesKey = metaKey("spares");
 const record = Buffer.alloc(24);
+/** Sixteen pages, more than LMDB's records of free pages have changed at a commit. */
+const spares = Buffer.alloc(60_000);
 const newState: StoreState = Object.freeze({ counter: 0, writer: 0, group: 0 });
 
 function metaKey(name: string): Key {
@@ -48,6 +51,16 @@ export function writeState(databases: Databases, state: StoreState): void {
   writeTimestamp(record, 8, state.writer);
   writeTimestamp(record, 16, state.group);
   databases.meta.put(stateKey, record);
+}
+
+/**
+ * Leaves free pages in the list that LMDB has in memory, for it to keep its own records with at the commit. Its fork may else have to read on
+ * in those records while it changes them, and then meets pages that are half divided: after another process has committed the list
+ * begins empty, so that it often ends just there. A long value that is put and removed gives back the pages it has got.
+ */
+export function leaveFreePages({ meta }: Pick<Databases, "meta">): void {
+  meta.put(sparesKey, spares);
+  meta.remove(sparesKey);
 }
 
 /** The name and version of the layout, or undefined where none is recorded. */
