@@ -23,7 +23,7 @@ describe("parseOptions", () => {
       processes: 2,
       rounds: 3,
       pages: 4_000,
-      functions: 8_192,
+      functions: 2_048,
       concurrency: 64,
       source: undefined,
       wait: 0,

@@ -47,7 +47,7 @@ export function parseOptions(args: readonly string[]): ScalingOptions {
     .option("--processes <number>", "up to so many workers", whole, 2)
     .option("--rounds <number>", "rounds, each with every number of workers", whole, 3)
     .option("--pages <number>", "pages that are loaded, at the most", whole, 4_000)
-    .option("--functions <number>", "hash functions of a signature", whole, 8_192)
+    .option("--functions <number>", "hash functions of a signature", whole, 2_048)
     .option("--concurrency <number>", "runs of each worker at a time", whole, 64)
     .option(
       "--wait <seconds>",
