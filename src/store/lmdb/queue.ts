@@ -169,7 +169,9 @@ export class WriteQueue {
     }
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
-      if (transaction.before.writer !== this.#writer) leaveFreePages(this.#databases);
+      // A request alone changes little, and is done again where that fails.
+      if (group.requests.length > 1 && transaction.before.writer !== this.#writer)
+        leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
   }
