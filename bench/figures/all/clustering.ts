@@ -55,7 +55,7 @@ const upTo = (documents: number) => [
   [10_000, 100_000, 1_000_000].filter((each) => each <= documents).join(),
 ];
 const smallRates = ["--rates", "0.1,1,10,20,40,60", "--seconds", "5"];
-const fullRates = ["--rates", "0.1,1,10,20,40,60,80,100", "--seconds", "20"];
+const fullRates = ["--rates", "0.1,1,10,20,40,60,100", "--seconds", "10"];
 
 export const clustering: Figure = {
   name: "clustering",
