@@ -241,7 +241,8 @@ export function pageTests(test: Declare): void {
       assert.ok(points.length <= most);
       for (let i = 1; i < points.length; i++) assert.ok(Buffer.compare(points[i - 1]!, points[i]!) < 0);
       const first = bytes("r0000");
-      for (const point of points) assert.ok(Buffer.compare(point, first) > 0);
+      // A store that takes samples of its rows may take the first one.
+      for (const point of points) assert.ok(Buffer.compare(point, first) >= 0);
     }
   });
 }
