@@ -1,13 +1,9 @@
 import type { Pool } from "pg";
 import { packContents, sameContents } from "../../examples/webindex/contents.js";
-import type { Source, SourceItem } from "../../examples/webindex/sources/index.js";
+import { Batches, type Loadable } from "../../examples/webindex/load/batches.js";
+import type { Source } from "../../examples/webindex/sources/index.js";
 import { urlFitsKey } from "../../examples/webindex/text/index.js";
 import { type Session, transact } from "./session.js";
-
-/** As the web index loads: so many pages, or so many bytes, a transaction, and so many transactions at a time. */
-const batchPages = 32;
-const batchBytes = 512 * 1024;
-const batchesInFlight = 4;
 
 export interface Loaded {
   pages: number;
@@ -16,77 +12,24 @@ export interface Loaded {
   deleted: number;
 }
 
-type Loadable = Extract<SourceItem, { kind: "page" | "gone" | "unchanged" }>;
-
-/** Brings the pages of a source in; writes only what is new, different or gone. */
+/** Brings the pages of a source in, in batches as the web index has them; writes only what is new, different or gone. */
 export async function loadPages(pool: Pool, source: Source): Promise<Loaded> {
-  const load = new Load(pool);
-  await load.run(source);
-  return load.loaded;
-}
-
-class Load {
-  readonly loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
-  readonly #pool: Pool;
-  readonly #inFlight = new Set<Promise<void>>();
-  /** URLs of the batches under way: a page that comes twice is not loaded twice at the same time. */
-  readonly #busy = new Set<string>();
-  #batch: Loadable[] = [];
-  #bytes = 0;
-  #failure: { readonly error: unknown } | undefined;
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
-  }
-
-  async run(source: Source): Promise<void> {
-    try {
-      for await (const item of source.items()) await this.#take(item);
-      await this.#send();
-    } finally {
-      await this.#settle();
+  const loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
+  const batches = new Batches((items) => write(pool, items, loaded));
+  try {
+    for await (const item of source.items()) {
+      if (item.kind === "problem" || item.kind === "skipped") continue;
+      if (item.kind !== "gone") loaded.pages++;
+      // What refers to itself is as it is stored.
+      const isStored = item.kind === "unchanged" && item.refersTo === item.url;
+      if (!isStored && urlFitsKey(item.url)) await batches.add(item);
     }
-    if (this.#failure !== undefined) throw this.#failure.error;
+    await batches.send();
+  } finally {
+    await batches.settle();
   }
-
-  async #take(item: SourceItem): Promise<void> {
-    if (item.kind === "problem" || item.kind === "skipped") return;
-    if (item.kind !== "gone") this.loaded.pages++;
-    if (!urlFitsKey(item.url)) return;
-    // It is as it is stored.
-    if (item.kind === "unchanged" && item.refersTo === item.url) return;
-    if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
-      await this.#send();
-      await this.#settle();
-    }
-    this.#batch.push(item);
-    this.#bytes += item.kind === "page" ? item.body.length : 0;
-    if (this.#batch.length >= batchPages || this.#bytes >= batchBytes) await this.#send();
-  }
-
-  /** Begins the transaction of what was gathered; waits while too many are under way. */
-  async #send(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#batch.length === 0) return;
-    const items = this.#batch;
-    [this.#batch, this.#bytes] = [[], 0];
-    const urls = new Set(items.map(({ url }) => url));
-    for (const url of urls) this.#busy.add(url);
-    const done = write(this.#pool, items, this.loaded)
-      .catch((error: unknown) => {
-        this.#failure ??= { error };
-      })
-      .finally(() => {
-        for (const url of urls) this.#busy.delete(url);
-        this.#inFlight.delete(done);
-      });
-    this.#inFlight.add(done);
-    if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
-  }
-
-  async #settle(): Promise<void> {
-    await Promise.all(this.#inFlight);
-  }
+  batches.throwFailure();
+  return loaded;
 }
 
 interface Stored {

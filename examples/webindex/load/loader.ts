@@ -1,8 +1,9 @@
 import type { Database, Transaction } from "percolatordb";
 import { packContents, sameContents } from "../contents.js";
-import type { Gone, Page, Source, SourceItem, Unchanged } from "../sources/index.js";
+import type { Source, SourceItem } from "../sources/index.js";
 import { documents } from "../tables.js";
 import { urlFitsKey } from "../text/index.js";
+import { Batches, batchPages, type Loadable } from "./batches.js";
 import { LoadCounts, type LoadReport } from "./report.js";
 
 export interface LoaderOptions {
@@ -12,14 +13,6 @@ export interface LoaderOptions {
   /** Waited for after each transaction, with the counts so far: so that what is loaded is also worked on. */
   readonly pace?: ((counts: LoadReport) => Promise<void>) | undefined;
 }
-
-/** Pages of one transaction: at most so many, or when they have so many bytes. */
-const batchPages = 32;
-const batchBytes = 512 * 1024;
-/** Transactions under way at a time. */
-const batchesInFlight = 4;
-
-type Loadable = Page | Unchanged | Gone;
 
 /** Brings the pages of a source into the database. Writes only pages that are new, different or gone. */
 export async function loadSource(
@@ -37,20 +30,18 @@ class Load {
   readonly #db: Database;
   readonly #source: Source;
   readonly #options: LoaderOptions;
-  readonly #inFlight = new Set<Promise<void>>();
-  /** URLs of the batches under way: a page that comes twice is not loaded twice at the same time. */
-  readonly #busy = new Set<string>();
+  readonly #batches: Batches;
   readonly #listed: Listed | undefined;
-  #batch: Loadable[] = [];
-  #batchUrls = new Set<string>();
-  #bytes = 0;
-  #failure: { readonly error: unknown } | undefined;
 
   constructor(db: Database, source: Source, options: LoaderOptions) {
     this.#db = db;
     this.#source = source;
     this.#options = options;
     this.counts = new LoadCounts(source.path);
+    this.#batches = new Batches(
+      (items) => this.#write(items),
+      () => options.pace?.(this.counts),
+    );
     this.#listed = source.scope === undefined ? undefined : new Listed();
   }
 
@@ -62,11 +53,11 @@ class Load {
         await this.#take(item);
         this.#options.onItem?.(item, this.counts);
       }
-      await this.#send();
+      await this.#batches.send();
     } finally {
-      await this.#settle();
+      await this.#batches.settle();
     }
-    if (this.#failure !== undefined) throw this.#failure.error;
+    this.#batches.throwFailure();
     if (this.#listed !== undefined) await this.#deleteUnlisted(this.#source.scope!, this.#listed);
   }
 
@@ -83,41 +74,7 @@ class Load {
       const shown = `${item.url.slice(0, 100)}...`;
       return this.counts.problem(item, "The URL is too long to be indexed", shown);
     }
-    if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
-      await this.#send();
-      await this.#settle();
-    }
-    this.#batch.push(item);
-    this.#batchUrls.add(item.url);
-    this.#bytes += item.kind === "page" ? item.body.length : 0;
-    if (this.#batch.length >= batchPages || this.#bytes >= batchBytes) await this.#send();
-  }
-
-  /** Begins the transaction of what was gathered; waits while too many are under way. */
-  async #send(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#batch.length === 0) return;
-    const items = this.#batch;
-    const urls = this.#batchUrls;
-    this.#batch = [];
-    this.#batchUrls = new Set();
-    this.#bytes = 0;
-    for (const url of urls) this.#busy.add(url);
-    const done = this.#write(items)
-      .catch((error: unknown) => {
-        this.#failure ??= { error };
-      })
-      .finally(() => {
-        for (const url of urls) this.#busy.delete(url);
-        this.#inFlight.delete(done);
-      });
-    this.#inFlight.add(done);
-    if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
-    await this.#options.pace?.(this.counts);
-  }
-
-  async #settle(): Promise<void> {
-    await Promise.all(this.#inFlight);
+    await this.#batches.add(item);
   }
 
   async #write(items: readonly Loadable[]): Promise<void> {
