@@ -116,6 +116,10 @@ test("results that cannot be read any more are left out, and the others stay", (
   expect(dropped).toEqual(["memory", "no figure"]);
 });
 
+test("no result names a folder of the machine that measured it", () => {
+  expect(readFileSync(join(folder, "results.json"), "utf8")).not.toMatch(/"(\/|[A-Za-z]:\\\\)[^"]/);
+});
+
 describe("docs/performance.md", () => {
   const page = readFileSync(join(root, "docs/performance.md"), "utf8");
   const results = parseResults(join(folder, "results.json"));

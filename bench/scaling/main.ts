@@ -1,7 +1,7 @@
 /** Pipelines whose work is in observers, over one worker process and several. See `npm run scaling -- --help`. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { CommanderError } from "commander";
 import { open } from "percolatordb";
 import type { Done } from "./messages.js";
@@ -44,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
 function save(path: string, options: ScalingOptions, pipelines: readonly PipelineFigure[]): void {
   const { pages, functions, concurrency, rounds, source } = options;
   const report: ScalingReport = {
-    options: { pages, functions, concurrency, rounds, source },
+    options: { pages, functions, concurrency, rounds, source: source && basename(source) },
     cpus: cpus().length,
     pipelines,
   };

@@ -6,6 +6,7 @@ import { describeOthers, describeUse, type ProcessUse } from "./usage.js";
 
 /** What `npm run scaling -- --json` writes. */
 export interface ScalingReport {
+  /** The source without its folder. */
   readonly options: Pick<ScalingOptions, "pages" | "functions" | "concurrency" | "rounds" | "source">;
   readonly cpus: number;
   readonly pipelines: readonly PipelineFigure[];
