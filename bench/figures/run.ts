@@ -37,8 +37,7 @@ export async function runCommand(
   });
   const output = listen(child, onLine);
   const exited: Promise<unknown> = once(child, "exit").catch((error: unknown) => error);
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-  await Promise.race([exited, aborted(limit)]);
+  await endsOrIsOver(exited, limitMs, signal);
   const code = child.exitCode;
   const ended = code !== null || child.signalCode !== null || child.pid === undefined;
   await endAll(mark, child, ended);
@@ -90,6 +89,16 @@ function listen(child: ChildProcess, onLine: ((line: string) => void) | undefine
   return () => kept;
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
+/** Resolves with what ends first: the command, its time, or the patience of who has begun it. */
+async function endsOrIsOver(exited: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
+  let end = () => {};
+  const isOver = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const timer = setTimeout(end, limitMs);
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  await Promise.race([exited, isOver]);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", end);
 }

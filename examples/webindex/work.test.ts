@@ -1,5 +1,6 @@
 import { type Database, open, type SnapshotOptions, type WorkOptions } from "percolatordb";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { collectGarbage } from "../../test/support/garbage.js";
 import { loadSource } from "./load/loader.js";
 import { observers } from "./observers/index.js";
 import { search } from "./search/search.js";
@@ -93,6 +94,31 @@ it("is told to wait no longer", async () => {
   expect(await isMerged()).toBe(true);
 });
 
+it("ends a round in its time, however much there is to do", async () => {
+  await work.stop();
+  await loadSource(db, site);
+  const ended = new Promise<void>((resolve) => {
+    const neverIdle = {
+      idle: ({ signal }: { signal: AbortSignal }) =>
+        new Promise<void>((_, reject) => {
+          setTimeout(collectGarbage);
+          signal.addEventListener("abort", () => {
+            resolve();
+            reject(signal.reason);
+          });
+        }),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const wrapped = {
+      work: (options: WorkOptions) => (options.observers?.length === 1 ? neverIdle : db.work(options)),
+      snapshot: (options: SnapshotOptions) => db.snapshot(options),
+      pending: (options: Parameters<Database["pending"]>[0]) => db.pending(options),
+    };
+    work = new IndexWork(wrapped as unknown as Database, options);
+  });
+  await ended;
+});
+
 it("tells why a round failed, and goes on with the next", async () => {
   await work.stop();
   await loadSource(db, site);
@@ -104,7 +130,9 @@ it("tells why a round failed, and goes on with the next", async () => {
     throw failure;
   });
   work = new IndexWork(failing, options);
-  await until(async () => (await find("otter")).includes(b));
+  await until(async () => errors.length > 0);
+  await loadSource(db, crawlSource({ [a]: page("A", "walrus", { [b]: "beaver" }) }));
+  await until(async () => (await find("beaver")).includes(b));
   expect(errors.splice(0)).toEqual([failure]);
 });
 

@@ -119,10 +119,24 @@ export class IndexWork {
     this.#pressures.set(name, pressure);
     if (waiting === 0) return;
     await using worker = this.#db.work({ observers: [name], concurrency: roundWidth });
-    const over = AbortSignal.any([signal, AbortSignal.timeout(ms * pressure.longer)]);
-    await worker.idle({ signal: over }).catch((error: unknown) => {
-      if (!over.aborted) throw error;
-    });
+    await this.#idleWithin(worker, ms * pressure.longer, signal);
+  }
+
+  /** Not by `AbortSignal.any` of a timeout: Node 20 collects it before its time is over, and the round would not end. */
+  async #idleWithin(worker: Worker, ms: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const end = () => over.abort();
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+    try {
+      await worker.idle({ signal: over.signal });
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+    }
   }
 
   async stop(): Promise<void> {

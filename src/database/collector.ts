@@ -1,4 +1,5 @@
 import type { Timer } from "../environment/index.js";
+import { underSignals } from "../errors/index.js";
 import {
   type CollectOptions,
   type CollectReport,
@@ -60,9 +61,10 @@ export class Collector {
 
   async #collect(options: CollectOptions): Promise<CollectReport> {
     const oldest = await oldestPublished(this.#context.store, this.#context.environment);
-    const signals = [options.signal, this.#stopping.signal].filter((signal) => signal !== undefined);
     const tables = (await this.#tables()).filter((table) => table !== hintTable);
-    return collect(this.#context, tables, oldest, { ...options, signal: AbortSignal.any(signals) });
+    return underSignals([options.signal, this.#stopping.signal], (signal) =>
+      collect(this.#context, tables, oldest, { ...options, signal }),
+    );
   }
 
   /** Ends a pass under way between two pages. */

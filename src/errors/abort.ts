@@ -29,3 +29,25 @@ export function unlessAborted<T>(
     waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }
+
+/**
+ * Does something under a signal that is aborted when any of several is, by its reason. They are held meanwhile: what `AbortSignal.any`
+ * joins may be collected before it is aborted, and then never is (a timeout in Node 20, a controller in 24.16).
+ */
+export async function underSignals<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const listening = signals.map((signal) => {
+    const onAbort = () => controller.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    return () => signal?.removeEventListener("abort", onAbort);
+  });
+  try {
+    return await use(controller.signal);
+  } finally {
+    for (const stop of listening) stop();
+  }
+}

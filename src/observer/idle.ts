@@ -1,5 +1,5 @@
 import { sleep } from "../environment/index.js";
-import { abortError, ObserverError, throwIfAborted, unlessAborted } from "../errors/index.js";
+import { abortError, ObserverError, throwIfAborted, underSignals, unlessAborted } from "../errors/index.js";
 import type { WorkerPool } from "./pool.js";
 import { Stillness } from "./stillness.js";
 import { type Survey, surveyHints } from "./survey.js";
@@ -43,17 +43,18 @@ const progressMs = 250;
  * caused has left its own hints by then; so one look that finds none is enough.
  */
 export async function untilIdle(pool: WorkerPool, options: UntilIdleOptions): Promise<void> {
-  const { signal, closing } = options;
-  const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-  const stopProgress = reportProgress(pool, options);
-  try {
-    if (options.after !== undefined) await unlessAborted(options.after, either, waiting);
-    await waitUntilIdle(pool, either, options.refuseOrphans);
-  } catch (error) {
-    throw either.aborted ? abortError(either, waiting) : error;
-  } finally {
-    stopProgress();
-  }
+  const { signal, closing, after, refuseOrphans } = options;
+  await underSignals([signal, closing], async (either) => {
+    const stopProgress = reportProgress(pool, options);
+    try {
+      if (after !== undefined) await unlessAborted(after, either, waiting);
+      await waitUntilIdle(pool, either, refuseOrphans);
+    } catch (error) {
+      throw either.aborted ? abortError(either, waiting) : error;
+    } finally {
+      stopProgress();
+    }
+  });
 }
 
 async function waitUntilIdle(pool: WorkerPool, signal: AbortSignal, refuseOrphans: boolean): Promise<void> {

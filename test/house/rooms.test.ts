@@ -127,6 +127,7 @@ describe("habits", () => {
       pattern: /\bconsole\.\w+|process\.(stdout|stderr)\b/,
       except: ["cli"],
     },
+    { habit: "no signal is lost to the garbage collector", pattern: /\bAbortSignal\.any\b/, except: [] },
     { habit: "no default exports", pattern: /^export default\b/m, except: [] },
     { habit: "nothing is left for later", pattern: /\b(TODO|FIXME|XXX)\b|not implemented/i, except: [] },
   ];
@@ -145,6 +146,7 @@ describe("habits", () => {
       "Math.random()",
       "setTimeout(f)",
       "console.log(1)",
+      "AbortSignal.any([one, other])",
       "export default 1",
       "TODO",
     ];

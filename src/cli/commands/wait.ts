@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Backlog } from "../../dashboard/index.js";
 import type { Database } from "../../database/index.js";
 import { type Environment, sleep } from "../../environment/index.js";
-import { abortError, TimeoutError, throwIfAborted } from "../../errors/index.js";
+import { abortError, TimeoutError, throwIfAborted, underSignals } from "../../errors/index.js";
 import { countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
@@ -79,7 +79,7 @@ async function isIdle(db: Database, signal: AbortSignal, limit: AbortSignal): Pr
   throwIfAborted(signal, "Waiting");
   if (!(await isNothingPending(db, signal))) return false;
   try {
-    await db.idle({ signal: AbortSignal.any([signal, limit]) });
+    await underSignals([signal, limit], (either) => db.idle({ signal: either }));
   } catch (error) {
     if (limit.aborted && !signal.aborted) return false;
     throw error;

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "../../../test/support/garbage.js";
 import { systemEnvironment } from "../../environment/index.js";
 import { StoreError, StoreFullError } from "../../errors/index.js";
 import { commitTimestamp } from "../index.js";
@@ -289,8 +288,6 @@ describe("the write queue", () => {
 });
 
 it("holds nothing of what it has answered, though it never becomes empty", async () => {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
   const { queue } = start();
   const perGroup = 4_096;
   const pushMany = () => Promise.all(Array.from({ length: perGroup }, () => ask(queue, put("a"))));
@@ -307,7 +304,7 @@ it("holds nothing of what it has answered, though it never becomes empty", async
     await done;
   }
   await turn();
-  collect();
+  collectGarbage();
   expect(answered.filter((request) => request.deref() !== undefined)).toEqual([]);
   await ahead;
 });

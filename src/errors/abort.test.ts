@@ -1,0 +1,36 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { collectGarbage } from "../../test/support/garbage.js";
+import { underSignals } from "./index.js";
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+
+describe("what is done under several signals", () => {
+  test("ends with any of them, by its reason", async () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const reason = underSignals([one.signal, undefined, other.signal], aborted);
+    other.abort("enough");
+    one.abort("too late");
+    expect(await reason).toBe("enough");
+  });
+
+  test("ends at once where one was aborted before", async () => {
+    const use = async ({ aborted, reason }: AbortSignal) => [aborted, reason];
+    const signals = [new AbortController().signal, AbortSignal.abort("before")];
+    expect(await underSignals(signals, use)).toEqual([true, "before"]);
+  });
+
+  test("ends with a timeout that nobody else holds", async () => {
+    const reason = underSignals([new AbortController().signal, AbortSignal.timeout(20)], aborted);
+    collectGarbage();
+    expect(await reason).toMatchObject({ name: "TimeoutError" });
+  });
+
+  test("leaves nothing at a signal when it is over", async () => {
+    const { signal } = new AbortController();
+    expect(await underSignals([signal], async () => getEventListeners(signal, "abort").length)).toBe(1);
+    await expect(underSignals([signal], () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
