@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { backoffDelay, type Environment, sleep, systemEnvironment, type Timer } from "./index.js";
 
 /** Time that stands still until the test moves it. */
@@ -84,6 +84,19 @@ describe("the system's environment", () => {
       expect(next).toBeGreaterThanOrEqual(last);
       last = next;
     }
+  });
+
+  describe("when the system's clock is set, or the machine has slept", () => {
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    test.each([8 * 3_600_000, -3_600_000])("follows it by %d ms, and goes on evenly", (jumpMs) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      const at = systemEnvironment.now() + jumpMs;
+      vi.setSystemTime(at);
+      expect(Math.abs(systemEnvironment.now() - at)).toBeLessThan(2);
+    });
   });
 
   test("a cancelled timer does not fire, and one with a very long delay not at once", async () => {

@@ -21,9 +21,21 @@ function isRunning(processName: string): boolean | undefined {
   }
 }
 
+/** `performance.now` follows no setting of the system's clock, and stands still while the machine sleeps: beyond this the clock has jumped. */
+const jumpMs = 5;
+let origin = performance.timeOrigin;
+
+/** The system's clock, finer than `Date.now`. */
+function now(): number {
+  const at = origin + performance.now();
+  if (Math.abs(Date.now() - at) <= jumpMs) return at;
+  origin = Date.now() - performance.now();
+  return origin + performance.now();
+}
+
 /** The real clock, the real random numbers and the real timers of this process. */
 export const systemEnvironment: Environment = Object.freeze({
-  now: () => performance.timeOrigin + performance.now(),
+  now,
   monotonic: () => performance.now(),
   random: () => Math.random(),
   uniqueId: () => randomUUID(),
