@@ -53,6 +53,28 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
+  test("processes that stood still together count each other as alive when they go on", async () => {
+    const store = memoryStore();
+    const environments = [new TestEnvironment(), new TestEnvironment()] as const;
+    const databases: TestDatabase[] = [];
+    for (const environment of environments)
+      databases.push(await openTest({ store, environment, observers: [length] }));
+    for (const db of databases) db.pool.work();
+    for (let step = 0; step < 4; step++) for (const each of environments) await each.advance(500);
+    const [first, second] = databases as [TestDatabase, TestDatabase];
+    // The first one has seen the other's last sign of life, and wakes a moment before it.
+    await environments[0].advance(1_000);
+    environments[0].freeze(20_000);
+    await environments[0].advance(100);
+    expect(first.sessions.hosting("length", 1)).toContain(second.sessions.session);
+    environments[1].freeze(20_000);
+    for (let step = 0; step < 8; step++) for (const each of environments) await each.advance(500);
+    for (const db of databases) expect(db.sessions.suspectUpTo("length")).toBe(0);
+    // Who really ended is found out all the same.
+    await environments[0].advance(7_000);
+    expect(await first.sessions.alive(second.sessions.session)).toBeUndefined();
+  });
+
   test("the buckets are divided: each has one owner, and each session its part", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });

@@ -61,6 +61,8 @@ export class Sessions implements Liveness {
   #doubtful = 0;
   #suspicions: ReadonlyMap<string, number> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
+  /** When this process last said that it lives. */
+  #beatAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
     this.session = options.environment.uniqueId();
@@ -214,12 +216,20 @@ export class Sessions implements Liveness {
       const expires = this.#environment.now() + timeToLiveMs;
       await this.#records.put(this.session, { observers: this.#hosted, expires, process });
       const isFirst = !this.#recorded;
+      this.#noteBeat(isFirst);
       this.#recorded = true;
       if (isFirst || this.#isTimeToRefresh) await this.refresh();
       else this.#suspicions = await readSuspicions(this.#store);
     } finally {
       if (this.#isHosting) this.#schedule();
     }
+  }
+
+  /** After a pause of this process, or of the whole machine, the others had no chance to be seen. */
+  #noteBeat(isFirst: boolean): void {
+    const now = this.#environment.monotonic();
+    if (!isFirst && now - this.#beatAt >= timeToLiveMs / 2) this.#sightings.beginAnew(now);
+    this.#beatAt = now;
   }
 
   /** Very many sessions are not read by each of them every second. */

@@ -20,6 +20,11 @@ export class Sightings {
     else if (seen.stamp !== stamp) Object.assign(seen, { stamp, since: now, hasChanged: true });
   }
 
+  /** Who looks has stood still: what it has not seen since says nothing. */
+  beginAnew(now: number): void {
+    for (const sighting of this.#seen.values()) sighting.since = now;
+  }
+
   /** For how long it had stood unchanged at `now`; 0 for what was never seen. */
   unchangedMs(name: string, now: number): number {
     const seen = this.#seen.get(name);

@@ -59,6 +59,11 @@ export class TestEnvironment implements Environment {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** Time passes, and nothing is done meanwhile, as where the process is stopped. */
+  freeze(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Lets time pass, timer after timer. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
