@@ -1,5 +1,5 @@
 import type { Timer } from "../environment/index.js";
-import { underSignals } from "../errors/index.js";
+import { ClosedError, throwIfAborted, underSignals, unlessAborted } from "../errors/index.js";
 import {
   type CollectOptions,
   type CollectReport,
@@ -8,6 +8,8 @@ import {
   type TransactionContext,
 } from "../transaction/index.js";
 import { oldestPublished } from "./active-publisher.js";
+
+const doing = "Garbage collection";
 
 /** Runs garbage collection: now, and in the background every now and then. */
 export class Collector {
@@ -49,8 +51,22 @@ export class Collector {
   }
 
   /** Collects now; one pass at a time. */
-  async collect(options: CollectOptions): Promise<CollectReport> {
-    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+  collect(options: CollectOptions): Promise<CollectReport> {
+    return underSignals([options.signal, this.#stopping.signal], (signal) =>
+      this.#inTurn({ ...options, signal }),
+    );
+  }
+
+  async #inTurn(options: CollectOptions): Promise<CollectReport> {
+    const { signal } = options;
+    throwIfAborted(signal, doing);
+    while (this.#running !== undefined) {
+      await unlessAborted(
+        this.#running.catch(() => undefined),
+        signal,
+        doing,
+      );
+    }
     this.#running = this.#collect(options);
     try {
       return await this.#running;
@@ -62,15 +78,13 @@ export class Collector {
   async #collect(options: CollectOptions): Promise<CollectReport> {
     const oldest = await oldestPublished(this.#context.store, this.#context.environment);
     const tables = (await this.#tables()).filter((table) => table !== hintTable);
-    return underSignals([options.signal, this.#stopping.signal], (signal) =>
-      collect(this.#context, tables, oldest, { ...options, signal }),
-    );
+    return collect(this.#context, tables, oldest, options);
   }
 
-  /** Ends a pass under way between two pages. */
+  /** Ends a pass under way between two pages, and those that wait for it at once. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
-    this.#stopping.abort();
+    this.#stopping.abort(new ClosedError("The database was closed while its garbage was collected."));
     await this.#running?.catch(() => undefined);
   }
 }

@@ -338,20 +338,36 @@ export class Database {
     return [...view.tables.keys(), systemTable, parkedTable];
   }
 
-  /** Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat. */
+  /**
+   * Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat.
+   *
+   * @throws the first failure on the way, after which the rest was done all the same.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    await this.#workers.close();
-    await this.#collector.stop();
-    await this.#publisher.stop();
-    await this.#context.background.settled();
-    await this.#sessions.close();
-    await this.#coordination?.close();
-    await this.#context.store.close();
+    const steps = [
+      () => this.#workers.close(),
+      () => this.#collector.stop(),
+      () => this.#publisher.stop(),
+      () => this.#context.background.settled(),
+      () => this.#sessions.close(),
+      () => this.#coordination?.close(),
+      () => this.#context.store.close(),
+    ];
+    const errors: unknown[] = [];
+    // What one cannot free is no reason to hold the rest.
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,16 +10,16 @@ import { Database } from "./database.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
 import { checkOptions, checkSettings, type OpenOptions } from "./options.js";
-import { settleRetention } from "./retention.js";
+import { readRetention, recordRetention } from "./retention.js";
 
 /**
- * Opens the database at a location: `memory:`, a folder (`./data`, `file:./data`; made where it is missing), or a
- * `RowStore`. Records the tables and registers the observers given.
+ * Opens the database at a location: `memory:`, a folder (`./data`, `file:./data`; made where it is missing),
+ * `bigtable://PROJECT/INSTANCE`, or a `RowStore`. Records the tables and registers the observers given.
  *
  * @throws InvalidArgumentError for options that cannot be meant; StoreDamagedError, StoreVersionError or StoreError where
  * the folder is not a database that can be used; OracleUnavailableError where timestamps are to come from a coordinator and none
  * leads; CoordinatorError where it refuses this process; SchemaError or ObserverError where tables or observers contradict
- * what is recorded. Nothing was changed then.
+ * what is recorded. Nothing was recorded then; the folder or the system's own tables may have been made.
  *
  * @example
  * await using db = await open("./data", { observers: [cluster] });
@@ -35,8 +35,9 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
     coordination = await coordinate(store, environment, options, failures);
     return await openDatabase(store, environment, options, coordination, failures);
   } catch (error) {
-    await coordination?.close();
-    await store.close();
+    // What failed first is told, whatever closing says.
+    await coordination?.close().catch(() => undefined);
+    await store.close().catch(() => undefined);
     throw error;
   }
 }
@@ -68,7 +69,8 @@ async function openDatabase(
   failures: Failures,
 ): Promise<Database> {
   const { tables = [], observers = [], logger } = options;
-  const settings = checkSettings(options, await settleRetention(store, environment, options.retentionMs));
+  const recorded = await readRetention(store, options.retentionMs);
+  const settings = checkSettings(options, recorded);
   const registry = new Registry({ store, environment });
   const sessions = new Sessions({ store, environment, cluster: coordination?.cluster });
   const asked = { ...options, oracle: coordination?.oracle ?? options.oracle };
@@ -78,5 +80,7 @@ async function openDatabase(
   sessions.attach(context);
   if (logger !== undefined) logEvents(context.events, logger);
   await registry.register(tables, observers);
+  // Last, as it counts for everybody.
+  await recordRetention(store, environment, options.retentionMs, recorded);
   return new Database({ context, registry, sessions, settings, observers, coordination });
 }

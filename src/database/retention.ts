@@ -6,15 +6,8 @@ import { decodeWrite, encodeWrite, systemCell } from "../transaction/index.js";
 const { table, row, column } = systemCell("retention", "ms");
 const columns = [{ exact: column }];
 
-/**
- * The retention that a database has recorded, in milliseconds, so that all its processes collect by the same; records
- * what is given, where it differs. The last word counts.
- */
-export async function settleRetention(
-  store: RowStore,
-  environment: Environment,
-  given: number | undefined,
-): Promise<number | undefined> {
+/** The retention that a database has recorded, in milliseconds, so that all its processes collect by the same; what is `given` replaces it. */
+export async function readRetention(store: RowStore, given: number | undefined): Promise<number | undefined> {
   const page = store.readRow({ table, row, columns, at: Number.POSITIVE_INFINITY });
   const { cells } = page instanceof Promise ? await page : page;
   const stored = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
@@ -24,7 +17,17 @@ export async function settleRetention(
       "The retention that the database has recorded cannot be read; open it with `retentionMs`, which records it anew.",
     );
   }
-  if (given === undefined || given === recorded) return recorded;
+  return recorded;
+}
+
+/** Records what is given, where it differs. The last word counts. */
+export async function recordRetention(
+  store: RowStore,
+  environment: Environment,
+  given: number | undefined,
+  recorded: number | undefined,
+): Promise<void> {
+  if (given === undefined || given === recorded) return;
   const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: Buffer.from(String(given)) });
   await store.mutate({
     table,
@@ -35,7 +38,6 @@ export async function settleRetention(
       { type: "put", column, part: "write", timestamp: Math.floor(environment.now() * 1_000), value },
     ],
   });
-  return given;
 }
 
 /** NaN where the bytes are no such number. */

@@ -1,3 +1,4 @@
+import { type Environment, sleep } from "../environment/index.js";
 import { AbortedError, PercolatorError, TimeoutError } from "./errors.js";
 
 /** The error to throw for an aborted signal: its reason where that is ours, else an {@link AbortedError}. */
@@ -28,6 +29,20 @@ export function unlessAborted<T>(
     signal.addEventListener("abort", onAbort, { once: true });
     waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+/** Sleeps, and no longer than until `signal` is aborted: then throws {@link abortError}. */
+export async function sleepUnlessAborted(
+  environment: Environment,
+  delayMs: number,
+  signal: AbortSignal | undefined,
+  doing: string,
+): Promise<void> {
+  try {
+    await sleep(environment, delayMs, signal);
+  } catch (error) {
+    throw signal?.aborted ? abortError(signal, doing) : error;
+  }
 }
 
 /**

@@ -1,3 +1,3 @@
-export { abortError, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
+export { abortError, sleepUnlessAborted, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { assert } from "./assert.js";
 export * from "./errors.js";

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { InvalidArgumentError, ObserverError } from "../errors/index.js";
+import { AbortedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
 import { counterOracle, type Oracle } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { type BackfillProgress, backfill, listParked, type Observer, observer, unregister } from "./index.js";
 import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
 import { documents, length, words } from "./test-documents.js";
+import { TestEnvironment } from "./test-environment.js";
 
 const open: TestDatabase[] = [];
 
@@ -300,4 +301,18 @@ test("a hint of an observer that is registered again while the old one's are rem
   expect(await countHints(store)).toEqual({ length: 1 });
   await other.pool.drain();
   expect(await countLengths(other)).toBe(1);
+});
+
+test("aborted while it waits until others know of the observer, a backfill says so", async () => {
+  const environment = new TestEnvironment();
+  const store = memoryStore({ environment, atomicBatches: false });
+  const counting = memoryStore().atomic!;
+  const oracle: Oracle = { next: (options) => counting.next(options), latest: () => counting.counter() };
+  const db = await start({ store, environment, commit: "two-phase", oracle, observers: [length] });
+  const controller = new AbortController();
+  const filling = backfill(db.registry, length, { signal: controller.signal });
+  await environment.settle();
+  controller.abort("enough");
+  await expect(filling).rejects.toThrow(AbortedError);
+  await expect(filling).rejects.toMatchObject({ cause: "enough" });
 });

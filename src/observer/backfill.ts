@@ -1,5 +1,4 @@
-import { sleep } from "../environment/index.js";
-import { InvalidArgumentError, throwIfAborted } from "../errors/index.js";
+import { InvalidArgumentError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
 import {
   definition,
   describeValue,
@@ -37,7 +36,7 @@ export interface BackfillProgress {
 
 /** What `db.backfill` takes. Everything has a default. */
 export interface BackfillOptions {
-  /** Which cells. Default: all of the column. */
+  /** Which cells: `{ prefix, start, end }`, keys of rows. Default: all of the column. */
   readonly range?: BackfillRange | undefined;
   /** Stops between two batches; a later call goes on from there. */
   readonly signal?: AbortSignal | undefined;
@@ -85,7 +84,8 @@ async function waitUntilKnown(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const waitMs = 2 * registry.cacheMs - registry.knownForMs(name);
-  if (registry.cacheMs > 0 && waitMs > 0) await sleep(registry.context.environment, waitMs, signal);
+  if (registry.cacheMs === 0 || waitMs <= 0) return;
+  await sleepUnlessAborted(registry.context.environment, waitMs, signal, backfillOf(name));
 }
 
 class Backfill {
@@ -155,7 +155,7 @@ class Backfill {
     let state: BackfillState | undefined = begun;
     this.#report(begun);
     while (state !== undefined) {
-      throwIfAborted(this.#options.signal, `The backfill of observer "${this.#name}"`);
+      throwIfAborted(this.#options.signal, backfillOf(this.#name));
       const before = state.marked;
       const step = await this.#registry.retrying(() => this.#step(), this.#options.signal);
       if (step === undefined) return marked;
@@ -233,6 +233,10 @@ class Backfill {
       cursor === undefined ? 0 : points.filter((point) => Buffer.compare(point, cursor) <= 0).length;
     onProgress({ marked, share: points.length === 0 ? undefined : passed / (points.length + 1) });
   }
+}
+
+function backfillOf(name: string): string {
+  return `The backfill of observer "${name}"`;
 }
 
 function startOf({ cursor, column, start }: BackfillState): Position | undefined {

@@ -60,28 +60,34 @@ test("a claim that is refused when its task is over leaves the next task of the 
   await environment.until(db.close());
 });
 
-test("no more is claimed than will soon be run: who joins later finds work", async () => {
-  const environment = new TestEnvironment();
-  const service = new TestCluster();
-  let goOn = () => {};
-  const gate = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  const gated = observer("gated", documents.contents, () => gate);
-  const db = await openMember(environment, service.member(), gated);
-  const worker = db.pool.work({ concurrency: 2 });
-  await environment.advance(1_000);
-  await environment.until(
-    db.transact((tx) => {
-      for (let row = 0; row < 100; row++) tx.set(documents.contents, `row ${row}`, "text");
-    }),
-  );
-  await environment.advance(1_000);
-  expect(worker.running).toBe(2);
-  expect(service.claims.size).toBe(10);
-  goOn();
-  await environment.until(worker.idle());
-  expect(service.claims.size).toBe(0);
-  await environment.until(worker.stop());
-  await environment.until(db.close());
-});
+test.each([
+  { by: "worker", observerRuns: undefined, workerRuns: 2, claimed: 10 },
+  { by: "observer", observerRuns: 1, workerRuns: undefined, claimed: 5 },
+])(
+  "no more is claimed than will soon be run, as the $by limits it: who joins later finds work",
+  async (limits) => {
+    const environment = new TestEnvironment();
+    const service = new TestCluster();
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const gated = observer("gated", documents.contents, () => gate, { concurrency: limits.observerRuns });
+    const db = await openMember(environment, service.member(), gated);
+    const worker = db.pool.work({ concurrency: limits.workerRuns });
+    await environment.advance(1_000);
+    await environment.until(
+      db.transact((tx) => {
+        for (let row = 0; row < 100; row++) tx.set(documents.contents, `row ${row}`, "text");
+      }),
+    );
+    await environment.advance(1_000);
+    expect(worker.running).toBe(limits.observerRuns ?? limits.workerRuns);
+    expect(service.claims.size).toBe(limits.claimed);
+    goOn();
+    await environment.until(worker.idle());
+    expect(service.claims.size).toBe(0);
+    await environment.until(worker.stop());
+    await environment.until(db.close());
+  },
+);

@@ -117,6 +117,28 @@ describe.each(modes)("an old version that fails when a new one is registered (%s
     await environment.until(old.close());
     await environment.until(db.close());
   });
+
+  test("does not make the new one give up what it still has under way", async () => {
+    const environment = new TestEnvironment();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const old = await openTest({ commit, environment, observers: [make(1, () => ended)] });
+    old.pool.work();
+    await environment.advance(1_000);
+    await old.transact((tx) => tx.set(documents.contents, "a", "one"));
+    await environment.advance(1_500);
+    const db = await openTest({ commit, environment, store: old.store, observers: [make(2)] });
+    db.pool.work();
+    await environment.advance(5_000);
+    expect(db.runs.map(({ outcome, attempts }) => [outcome, attempts])).toEqual([["committed", 0]]);
+    expect(await parkedIn(db)).toEqual([]);
+    expect(await countHints(db.store)).toEqual({});
+    end();
+    await environment.until(old.close());
+    await environment.until(db.close());
+  });
 });
 
 /** When what there are hints of was committed. */

@@ -60,6 +60,8 @@ export class WorkerPool {
   readonly busy: BusyReport | undefined;
   #hosted: readonly Observer[];
   readonly #workers = new Map<Worker, readonly Observer[]>();
+  /** Those that take nothing more on, and have not ended. */
+  readonly #leaving = new Set<Worker>();
   readonly #worked = new Map<string, Observer>();
   readonly #unlisten: () => void;
   readonly #closing = new AbortController();
@@ -160,7 +162,8 @@ export class WorkerPool {
     let runs = 0;
     for (const [worker, observers] of this.#workers)
       if (observers.some((each) => each.name === name)) runs += worker.mostRuns;
-    return Math.min(mostClaimed, Math.max(1, runs) * claimedForEachRun);
+    const mostRuns = Math.min(runs, this.#worked.get(name)?.concurrency ?? runs);
+    return Math.min(mostClaimed, Math.max(1, mostRuns) * claimedForEachRun);
   }
 
   /** The observers that workers run here, by name. */
@@ -179,10 +182,16 @@ export class WorkerPool {
   leave(worker: Worker): void {
     const left = this.#workers.get(worker) ?? [];
     this.#workers.delete(worker);
+    this.#leaving.add(worker);
     this.#listWorked();
     this.#workForDrains();
     for (const { name } of left) if (!this.#worked.has(name)) this.board.drop(name);
     this.pump();
+  }
+
+  /** A worker that has left has ended. @internal */
+  ended(worker: Worker): void {
+    this.#leaving.delete(worker);
   }
 
   /** Tells the other processes what is run here; what is still under way of a worker that stops, too. @internal */
@@ -275,13 +284,15 @@ export class WorkerPool {
     throw new ClosedError("The database was closed; it runs no observers any more.");
   }
 
-  /** Stops all workers. Harmless to repeat. */
+  /** Stops all workers, and waits for those that are stopping already. Harmless to repeat. */
   async close(options: StopOptions = {}): Promise<void> {
     if (!this.#closing.signal.aborted) {
       this.#closing.abort(new ClosedError("The database was closed while it was waited for."));
     }
     this.#unlisten();
-    await Promise.all([...this.#workers.keys()].map((worker) => worker.stop(options)));
+    const workers = [...this.#workers.keys(), ...this.#leaving];
+    const stopped = await Promise.allSettled(workers.map((worker) => worker.stop(options)));
     this.busy?.close();
+    for (const each of stopped) if (each.status === "rejected") throw each.reason;
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { ObserverError, SchemaError } from "../errors/index.js";
+import { AbortedError, ConflictError, ObserverError, SchemaError } from "../errors/index.js";
 import { definition, family, int, signal, table, text } from "../schema/index.js";
 import type { RangeRead } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
@@ -211,6 +211,20 @@ describe("many who find what was read of the registry too old", () => {
     await before;
     expect((await registry.fresh()).observers.has("words")).toBe(true);
   });
+});
+
+test("aborted between two attempts, a transaction is not run again, and says so", async () => {
+  const { registry } = await start({ environment: new TestEnvironment() });
+  const controller = new AbortController();
+  let attempts = 0;
+  const trying = registry.retrying(async () => {
+    attempts++;
+    controller.abort("enough");
+    throw new ConflictError("It conflicts.");
+  }, controller.signal);
+  await expect(trying).rejects.toThrow(AbortedError);
+  await expect(trying).rejects.toMatchObject({ cause: "enough" });
+  expect(attempts).toBe(1);
 });
 
 describe("observer()", () => {

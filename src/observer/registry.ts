@@ -1,5 +1,11 @@
-import { backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { ConflictError, InternalError, PercolatorError, SchemaError } from "../errors/index.js";
+import { backoffDelay, type Environment } from "../environment/index.js";
+import {
+  ConflictError,
+  InternalError,
+  PercolatorError,
+  SchemaError,
+  sleepUnlessAborted,
+} from "../errors/index.js";
 import { type AnyTable, definition, isTable, type TableDefinition } from "../schema/index.js";
 import type { MaybePromise, RowPage, RowStore } from "../store/index.js";
 import {
@@ -260,7 +266,8 @@ export class Registry implements Schemas, Notifications {
       } catch (error) {
         const retryable = error instanceof PercolatorError && error.retryable;
         if (!retryable || attempt >= mostAttempts) throw error;
-        await sleep(this.#environment, backoffDelay(this.#environment, retrying, attempt), signal);
+        const waitMs = backoffDelay(this.#environment, retrying, attempt);
+        await sleepUnlessAborted(this.#environment, waitMs, signal, "A transaction that is to be run again");
       }
     }
   }

@@ -39,6 +39,7 @@ export class Runner {
 
   /** Runs a task that was taken from the board, and hands it back. Never rejects. */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
+    task.state = this.#withoutLiveRun(task.state);
     try {
       if (this.#crashesOf(task) >= crashesToRunAlone) await this.#runAlone(task, giveUp);
       else await this.#runCounted(task, giveUp);
@@ -50,6 +51,15 @@ export class Runner {
 
   get #environment() {
     return this.#registry.context.environment;
+  }
+
+  /**
+   * What a session that lives announced is no crash: it still has that run under way, for another version, or has left it
+   * behind. It counts for nothing here; the hint is left to say it.
+   */
+  #withoutLiveRun(state: HintState | undefined): HintState | undefined {
+    if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
+    return { ...state, attempts: Math.max(0, state.attempts - 1), runner: undefined };
   }
 
   async #runCounted(task: Task, giveUp: GiveUp): Promise<void> {

@@ -204,11 +204,15 @@ export class Worker {
   async #stop(): Promise<void> {
     this.#stopping.abort();
     this.#pool.leave(this);
-    await this.#scanLoop.stop();
-    await this.#started;
-    this.#watch?.stop();
-    while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
-    await this.#pool.announce();
+    try {
+      await this.#scanLoop.stop();
+      await this.#started;
+      this.#watch?.stop();
+      while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
+      await this.#pool.announce();
+    } finally {
+      this.#pool.ended(this);
+    }
   }
 
   #giveUpAfter(timeoutMs: number | undefined): Timer | undefined {

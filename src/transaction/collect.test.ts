@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
+import { AbortedError } from "../errors/index.js";
 import { int, table } from "../schema/index.js";
 import type { RowMutation, RowStore } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { collect } from "./collect.js";
+import { Safepoint } from "./safepoint.js";
 import { Snapshot } from "./snapshot.js";
 import { transact } from "./transact.js";
 
@@ -41,4 +43,43 @@ test("a delete marker stays where the store does not say that the versions below
   // The next collection takes both.
   await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
   expect(store.statistics()).toMatchObject({ cells: 1 });
+});
+
+/** On a store of one-row mutations, where others are waited for. */
+function slowContext(isLost: (mutation: RowMutation) => boolean) {
+  const store = losing(memoryStore({ atomicBatches: false }), isLost);
+  const context = bareContext(store, { commit: "two-phase" });
+  const oracle = { next: async () => 1, latest: () => 1 };
+  return { ...context, oracle, safepoint: new Safepoint(store, context.environment, 60_000) };
+}
+
+test("aborted while it waits for others to learn of the safepoint, it says so", async () => {
+  const controller = new AbortController();
+  const context = slowContext(() => {
+    controller.abort("enough");
+    return false;
+  });
+  const collecting = collect(context, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
+  await expect(collecting).rejects.toThrow(AbortedError);
+  await expect(collecting).rejects.toMatchObject({
+    message: /^Garbage collection was aborted/,
+    cause: "enough",
+  });
+});
+
+test("aborted before it has published the safepoint, it publishes none", async () => {
+  let isPublished = false;
+  const controller = new AbortController();
+  const context = slowContext(() => {
+    isPublished = true;
+    return false;
+  });
+  const latest = () => {
+    controller.abort("enough");
+    return 1;
+  };
+  const aborting = { ...context, oracle: { ...context.oracle, latest } };
+  const collecting = collect(aborting, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
+  await expect(collecting).rejects.toThrow(AbortedError);
+  expect(isPublished).toBe(false);
 });

@@ -1,5 +1,5 @@
-import { backoffDelay, sleep } from "../environment/index.js";
-import { StoreError, throwIfAborted } from "../errors/index.js";
+import { backoffDelay } from "../environment/index.js";
+import { StoreError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
 import type { Mutation, PartVersion } from "../store/index.js";
 import { showCell } from "./address.js";
 import { graceMs } from "./bulk.js";
@@ -16,8 +16,8 @@ export interface CollectOptions {
   /** Ends the pass when aborted; what was dropped by then is. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds of versions to keep. Default: the database's `retentionMs`. Less than that is safe where no request can be on
-   * its way for longer: on a store beyond this machine, where nobody else works on it.
+   * Milliseconds of versions to keep. Default: the database's `retentionMs`. Less is always safe in memory and in a folder; on
+   * Bigtable only while no other process uses the database.
    */
   readonly retentionMs?: number | undefined;
   /** Told now and then how far it is. */
@@ -32,6 +32,7 @@ export interface CollectReport {
   readonly versionsDropped: number;
 }
 
+const doing = "Garbage collection";
 const collectedAtOnce = 128;
 /** How often a lock is to be taken away before collection gives up. */
 const mostResolutions = 10;
@@ -103,6 +104,7 @@ class Collection {
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
     const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
     const latest = await oracle.latest();
+    throwIfAborted(this.#options.signal, doing);
     const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, active.oldest());
     return safepoint.publish(Math.max(0, Math.floor(wanted)));
   }
@@ -111,7 +113,8 @@ class Collection {
   async #quiesce(): Promise<void> {
     const { safepoint, environment, background, store } = this.#context;
     if (store.capabilities.bulkMutations === true) await background.begun();
-    if (safepoint.cacheMs > 0) await sleep(environment, safepoint.cacheMs * 2, this.#options.signal);
+    if (safepoint.cacheMs === 0) return;
+    await sleepUnlessAborted(environment, safepoint.cacheMs * 2, this.#options.signal, doing);
   }
 
   /** Step 3. */
@@ -150,11 +153,8 @@ class Collection {
             `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
         );
       }
-      await sleep(
-        context.environment,
-        backoffDelay(context.environment, resolving, attempt),
-        this.#options.signal,
-      );
+      const waitMs = backoffDelay(context.environment, resolving, attempt);
+      await sleepUnlessAborted(context.environment, waitMs, this.#options.signal, doing);
     }
     this.#locksResolved++;
   }
@@ -170,7 +170,7 @@ class Collection {
     for await (const cells of walkCells(store, environment, table, options)) {
       this.#cellsSeen += cells.length;
       for (let from = 0; from < cells.length; from += collectedAtOnce) {
-        throwIfAborted(this.#options.signal, "Garbage collection");
+        throwIfAborted(this.#options.signal, doing);
         const some = cells.slice(from, from + collectedAtOnce);
         await Promise.all(some.map((cell) => this.#dropFrom(cell, view)));
       }

@@ -29,9 +29,10 @@ export async function prewrite(
   chunk: Chunk,
 ): Promise<"applied" | "unknown" | ConflictError> {
   const first = chunk.writes[0]!;
-  const mutation = prewriteMutation(context, request, primary, chunk);
   let wasCleared = false;
   for (let repeat = 1; ; ) {
+    // Anew each time: a lock must not be as old as the first try.
+    const mutation = prewriteMutation(context, request, primary, chunk);
     const answer = await commitStep(context, request, "prewrite", first, () =>
       sendPrewrite(context, request, mutation),
     );

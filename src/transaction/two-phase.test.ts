@@ -144,6 +144,24 @@ describe("a lost answer", () => {
     },
   );
 
+  test("at prewrite, the request lost for long: the lock that stands in the end is not an old one", async () => {
+    const { lockTtlMs } = context.settings;
+    let now = 1_700_000_000_000;
+    context = { ...context, environment: { ...context.environment, now: () => now } };
+    hooks.once("prewrite", async () => {
+      now += 2 * lockTtlMs;
+      return "unknown";
+    });
+    const ages: number[] = [];
+    hooks.once("commit-timestamp", async (run) => {
+      for await (const { refreshedAt } of listLocks(context, ["accounts"]))
+        ages.push(now - refreshedAt.getTime());
+      return run();
+    });
+    await set({ alice: 1 });
+    expect(ages).toEqual([0]);
+  });
+
   test("at the primary's commit, the request lost: decided as rolled back, and said so", async () => {
     hooks.once("commit-primary", requestLost);
     await expect(write(1, 2)).rejects.toBeInstanceOf(ConflictError);

@@ -502,4 +502,19 @@ describe("the retention", () => {
       await folder.remove();
     }
   });
+
+  test("is not recorded by who is refused", async () => {
+    const folder = await temporaryFolder();
+    try {
+      await open(folder.path, { tables: [pages] }).then((db) => db.close());
+      const other = table("pages", { title: int() });
+      await expect(open(folder.path, { tables: [other], retentionMs: 0 })).rejects.toBeInstanceOf(
+        SchemaError,
+      );
+      await using db = await open(folder.path);
+      expect((await db.status()).retentionMs).toBe(3_600_000);
+    } finally {
+      await folder.remove();
+    }
+  });
 });

@@ -78,6 +78,38 @@ describe("write threads", () => {
     expect([writing.thread, writing.broken]).toEqual([0, false]);
   });
 
+  it("wait for the event loop as they begin, and again for what joins their transaction", async () => {
+    const { binding, writing } = begin();
+    const done = writing.transaction(() => undefined);
+    expect(writing.isBeginning).toBe(false);
+    const thread = binding.start();
+    expect(writing.isBeginning).toBe(true);
+    thread(2);
+    expect(writing.isBeginning).toBe(false);
+    const joined = writing.transaction(() => undefined);
+    expect(writing.isBeginning).toBe(true);
+    thread(2);
+    expect(writing.isBeginning).toBe(false);
+    thread(0);
+    expect(await Promise.all([done, joined].map(settled))).toEqual(["done", "done"]);
+    void writing.transaction(() => undefined);
+    expect(writing.isBeginning).toBe(false);
+  });
+
+  it("wait for the event loop for what has joined them, also when nothing more may begin", async () => {
+    const { binding, writing } = begin();
+    const done = writing.transaction(() => undefined);
+    const thread = binding.start();
+    thread(2);
+    const refused = writing.transaction(() => undefined);
+    writing.condemn();
+    expect(writing.isBeginning).toBe(true);
+    thread(2);
+    expect(writing.isBeginning).toBe(false);
+    thread(0);
+    expect(await Promise.all([done, refused].map(settled))).toEqual(["done", "-30795"]);
+  });
+
   it("give back the lock of one that could not begin, and let none begin after it", async () => {
     const { binding, writing } = begin();
     const first = writing.transaction(() => undefined);

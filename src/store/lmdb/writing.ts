@@ -55,6 +55,10 @@ export class Writing {
   #running = 0;
   /** Threads whose transaction was not opened yet. */
   #beginning = 0;
+  /** Threads whose transaction was opened, and that have not ended. */
+  #open = 0;
+  /** Actions that the binding was asked to run, and has not yet run. */
+  #asked = 0;
   /** Threads that ended without giving back the binding's lock. */
   #locked = 0;
   #broken = false;
@@ -79,9 +83,12 @@ export class Writing {
     return this.#broken;
   }
 
-  /** Whether a thread waits for the event loop, or soon will: see {@link guardExit}. */
+  /**
+   * Whether a thread waits for the event loop, or soon will: see {@link guardExit}. One whose transaction is open waits again for
+   * what joins it; that it has joined is known only when it is run.
+   */
   get isBeginning(): boolean {
-    return this.#beginning > 0;
+    return this.#beginning > 0 || (this.#open > 0 && this.#asked > 0);
   }
 
   /** Number of the thread whose transaction is open: each has its own, also where LMDB gives a transaction's number again. */
@@ -95,7 +102,9 @@ export class Writing {
     return new Promise((resolve, reject) => {
       const pending = { resolve, reject };
       this.#waiting.add(pending);
+      this.#asked++;
       const run = () => {
+        this.#asked--;
         if (!this.#waiting.delete(pending)) return;
         this.#current?.done.push(pending);
         action();
@@ -165,6 +174,7 @@ export class Writing {
       if (status === seen) return report(status);
       if (!thread.begun) this.#beginning--;
       if (status !== open) return this.#end(thread, status, report);
+      if (!thread.begun) this.#open++;
       thread.begun = true;
       this.#current = thread;
       try {
@@ -177,7 +187,8 @@ export class Writing {
 
   #end(thread: Thread, status: number, report: (status: number) => unknown): void {
     if (status === panic || !thread.begun) this.#broken = true;
-    if (!thread.begun) this.#locked++;
+    if (thread.begun) this.#open--;
+    else this.#locked++;
     try {
       // It would print a failure, and nobody needs to be told twice.
       report(status === 0 ? status : seen);
