@@ -13,6 +13,9 @@ export interface MetricsPagesOptions {
 /** What stands in the store is not looked at more often than this, in milliseconds, however often it is asked for. */
 const standingMs = 10_000;
 
+/** Paths are relative to it; nobody looks at it. */
+const origin = "http://localhost";
+
 /** `/metrics` and `/healthz` of a database in this process. */
 export class MetricsPages {
   readonly #db: Database;
@@ -32,8 +35,14 @@ export class MetricsPages {
     this.#ending.abort();
   }
 
+  /** Never rejects. */
   async answer({ method, url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.answerPath(method, new URL(url, "http://localhost").pathname, response);
+    try {
+      if (!URL.canParse(url, origin)) return send(response, 400, "The address is none.\n");
+      await this.answerPath(method, new URL(url, origin).pathname, response);
+    } catch {
+      response.destroy();
+    }
   }
 
   /** As {@link answer}, of a path that begins behind what is served besides. */

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { type Database, open } from "../database/index.js";
 import { metricPrefix } from "../events/index.js";
@@ -50,6 +52,14 @@ test("answers health, and refuses what is not there", async () => {
   const sick = await fetch(new URL("/healthz", url));
   expect(sick.status).toBe(503);
   expect(await sick.text()).toContain("was closed");
+});
+
+test("refuses an address that is none, and goes on", async () => {
+  const { url } = await start();
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write("GET // HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+  expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect((await fetch(new URL("/healthz", url))).status).toBe(200);
 });
 
 test("an address that is taken is refused by name", async () => {

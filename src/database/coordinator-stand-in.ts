@@ -51,7 +51,13 @@ export class CoordinatorStandIn {
     if (this.#isClosed) return;
     const asked = { store, environment, listen, advertise, tls, token, leaseMs, onFailure };
     this.#coordinator ??= startCoordinator(asked);
-    await this.#coordinator;
+    try {
+      await this.#coordinator;
+    } catch (error) {
+      // The next look is to try again.
+      this.#coordinator = undefined;
+      throw error;
+    }
   }
 
   #watch(): void {

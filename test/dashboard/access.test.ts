@@ -196,6 +196,8 @@ test("a handler is mounted under any base, and leaves the rest alone", async () 
     expect([bare.status, bare.headers.location]).toEqual([303, "/dash/board/"]);
     expect((await ask(`${url}/dash/board/`)).text).toContain("Percolator");
     expect((await ask(`${url}/dash/board/api/about`)).status).toBe(200);
+    dashboard.close();
+    expect((await ask(`${url}/dash/board/api/stream`)).status).toBe(503);
   } finally {
     await new Promise((resolve) => server.close(resolve));
   }

@@ -54,7 +54,7 @@ export class Printed extends Writable implements OutputStream {
 }
 
 export interface CommandOptions {
-  readonly stdin?: string | Uint8Array | undefined;
+  readonly stdin?: string | Uint8Array | Readable | undefined;
   readonly stdout?: OutputStream | undefined;
   readonly stderr?: OutputStream | undefined;
 }
@@ -87,7 +87,7 @@ export class CommandLine {
     const stderr = options.stderr ?? new Printed();
     const listeners = new Set<(signal: EndSignal) => void>();
     const io: Io = {
-      stdin: options.stdin === undefined ? new PassThrough().end() : Readable.from([options.stdin]),
+      stdin: stdinOf(options.stdin),
       stdout,
       stderr,
       cwd: this.folder,
@@ -126,6 +126,11 @@ const made: string[] = [];
 afterEach(async () => {
   for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
 });
+
+function stdinOf(given: CommandOptions["stdin"]): Readable {
+  if (given instanceof Readable) return given;
+  return given === undefined ? new PassThrough().end() : Readable.from([given]);
+}
 
 function textOf(stream: OutputStream): string {
   return stream instanceof Printed ? stream.text : "";

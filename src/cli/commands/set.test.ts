@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../test/support/command-line.js";
@@ -88,6 +89,13 @@ describe("set", () => {
     const long = await set(Buffer.alloc(10_000_001, "x"));
     expect(long).toMatchObject({ code: 2, stdout: "" });
     expect(long.stderr).toContain("10000000 bytes");
+    expect(await get("documents.title", "a")).toBe("Alpha\n");
+  });
+
+  it("reads nothing where a signal came while the database was opened", async () => {
+    const command = cli.start(["set", "data", "documents.title", "a", "-"], { stdin: new PassThrough() });
+    command.signal("SIGINT");
+    expect(await command.outcome).toMatchObject({ code: 130, stdout: "" });
     expect(await get("documents.title", "a")).toBe("Alpha\n");
   });
 

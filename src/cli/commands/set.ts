@@ -44,6 +44,8 @@ export function addSet(program: Command, cli: Cli): void {
 }
 
 async function readInput(stdin: Readable, signal: AbortSignal): Promise<Uint8Array> {
+  const doing = "Reading the standard input";
+  throwIfAborted(signal, doing);
   const chunks: Uint8Array[] = [];
   let length = 0;
   const end = () => stdin.destroy();
@@ -61,11 +63,11 @@ async function readInput(stdin: Readable, signal: AbortSignal): Promise<Uint8Arr
       chunks.push(bytes);
     }
   } catch (error) {
-    throwIfAborted(signal, "Reading the standard input");
+    throwIfAborted(signal, doing);
     throw error;
   } finally {
     signal.removeEventListener("abort", end);
   }
-  throwIfAborted(signal, "Reading the standard input");
+  throwIfAborted(signal, doing);
   return Buffer.concat(chunks);
 }

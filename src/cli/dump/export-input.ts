@@ -50,15 +50,17 @@ class Input implements ExportInput {
   }
 
   async *text(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const doing = "The import";
+    throwIfAborted(signal, doing);
     this.#bytesRead = 0;
     const source = this.#open();
     const end = () => source.destroy();
     signal.addEventListener("abort", end, { once: true });
     try {
       yield* this.#decompressed(source);
-      throwIfAborted(signal, "The import");
+      throwIfAborted(signal, doing);
     } catch (error) {
-      throwIfAborted(signal, "The import");
+      throwIfAborted(signal, doing);
       throw error;
     } finally {
       signal.removeEventListener("abort", end);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../database/index.js";
 import { systemEnvironment } from "../../environment/index.js";
-import { AbortedError, InvalidArgumentError } from "../../errors/index.js";
+import { AbortedError, ClosedError, InvalidArgumentError } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api.js";
 import { MetricsPages } from "../metrics-pages.js";
@@ -103,6 +103,7 @@ class Handler implements DashboardHandler {
     try {
       if (this.#underWay > mostAtOnce) throw new RequestError(503, "TOO_MANY", "Too much is asked at once.");
       this.#access.checkHost(request);
+      if (this.#closing.signal.aborted) throw new ClosedError("The dashboard was closed.");
       if (path === undefined) return redirect(response, this.base);
       if (path === "healthz") return await this.#metrics.answerPath(request.method, "/healthz", response);
       if (this.#takeToken(request, response)) return;

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
@@ -144,6 +145,60 @@ describe("a mutation", () => {
     const sent = ["a", "b", "a", "a"].map((row) => outcome(store.mutate(mutation(row, false))));
     expect(await Promise.all(sent)).toEqual(["applied", "applied", "STORE", "applied"]);
     expect(service.count("MutateRow")).toBe(3);
+  });
+
+  it("that is aborted while the requests before its own are under way is not sent", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const sent: string[] = [];
+    const bulk: Handler = (request) => {
+      controller.abort();
+      const entries = request.entries as { rowKey: Uint8Array }[];
+      sent.push(...entries.map(({ rowKey }) => text(rowKey)!));
+      return answers({ entries: entries.map((_, index) => ({ index, status: {} })) });
+    };
+    const alone: Handler = ({ rowKey }) => {
+      sent.push(text(rowKey as Uint8Array)!);
+      return {};
+    };
+    const { store } = await openOn({ MutateRows: bulk, MutateRow: alone }, { gather: true });
+    const rows = Array.from({ length: 1_000 }, (_, index) => `r${index}`);
+    const first = rows.map((row) => store.mutate(mutation(row, false)));
+    const aborted = outcome(store.mutate(mutation("aborted", false), { signal }));
+    const last = store.mutate(mutation("last", false));
+    expect(await aborted).toBe("ABORTED");
+    expect(new Set(await Promise.all([...first, last]))).toEqual(new Set(["applied"]));
+    expect(sent).toEqual([...rows, "last"]);
+  });
+
+  it("that is aborted while it is refused with others does not go once more", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const bulk: Handler = () => {
+      controller.abort();
+      const code = status.INVALID_ARGUMENT;
+      return answers({ entries: [0, 1].map((index) => ({ index, status: { code } })) });
+    };
+    const { service, store } = await openOn({ MutateRows: bulk, MutateRow: () => ({}) }, { gather: true });
+    const sent = [store.mutate(mutation("a", false), { signal })];
+    sent.push(...["a", "b"].map((row) => store.mutate(mutation(row, false))));
+    expect(await Promise.all(sent.map(outcome))).toEqual(["unknown", "applied", "STORE"]);
+    expect(service.count("MutateRow")).toBe(1);
+  });
+
+  it("that was answered, however, has left its signal", async () => {
+    const bulk: Handler = () =>
+      answers({
+        entries: [
+          { index: 0, status: {} },
+          { index: 1, status: { code: status.INVALID_ARGUMENT } },
+        ],
+      });
+    const { store } = await openOn({ MutateRows: bulk }, { gather: true });
+    const { signal } = new AbortController();
+    const sent = ["a", "b"].map((row) => store.mutate(mutation(row, false), { signal }));
+    expect(await Promise.all(sent.map(outcome))).toEqual(["applied", "STORE"]);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("on a connection that answers nothing ends with the connection, and the next has a new one", async () => {

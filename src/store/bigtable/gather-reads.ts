@@ -102,6 +102,7 @@ export class GatheredReads {
 
   /** One that gives up leaves the request to the others. */
   #joinUntil(read: GatheredRead, signal: AbortSignal): Promise<readonly ReadCell[]> {
+    if (signal.aborted) return Promise.reject(abortError(signal, "A read"));
     return new Promise((resolve, reject) => {
       const abort = () => reject(abortError(signal, "A read"));
       signal.addEventListener("abort", abort, { once: true });

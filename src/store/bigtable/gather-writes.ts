@@ -64,16 +64,21 @@ export class GatheredWrites {
         if (waiting.sent) resolve("unknown");
         else reject(abortError(signal, "A mutation"));
       };
+      const unlisten = () => signal.removeEventListener("abort", abort);
       signal.addEventListener("abort", abort, { once: true });
       waiting.resolve = (answer) => {
-        signal.removeEventListener("abort", abort);
+        unlisten();
         resolve(answer);
+      };
+      waiting.reject = (error) => {
+        unlisten();
+        reject(error);
       };
     });
   }
 
   #send(): void {
-    const waiting = this.#waiting.filter(({ signal }) => !signal?.aborted);
+    const waiting = this.#waiting;
     this.#waiting = [];
     for (const queue of byTable(waiting)) this.#sendQueue(queue);
   }
@@ -105,11 +110,14 @@ export class GatheredWrites {
   }
 
   async #sendAll(batches: readonly (readonly Entry[])[]): Promise<void> {
-    for (const batch of batches) {
+    for (const planned of batches) {
+      // Some may have given up while the batches before were under way.
+      const batch = wanted(planned);
       for (const entry of batch) for (const each of entry) each.sent = true;
       const [first] = batch;
-      if (batch.length > 1 || first!.length > 1) await this.#bulk(batch);
-      else await this.#alone(first![0]);
+      if (first === undefined) continue;
+      if (batch.length > 1 || first.length > 1) await this.#bulk(batch);
+      else await this.#alone(first[0]);
     }
   }
 
@@ -171,7 +179,7 @@ export class GatheredWrites {
   async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
     // Who was refused for another one's sake goes once more by itself.
     if (isRefusal(code) && entry.length > 1) {
-      for (const each of entry) await this.#alone(each);
+      for (const each of entry) if (isWanted(each)) await this.#alone(each);
       return;
     }
     for (const each of entry) {
@@ -187,6 +195,17 @@ export class GatheredWrites {
 
 function doing(table: KnownTable): string {
   return `mutate a row of table ${JSON.stringify(table.name)}`;
+}
+
+function isWanted({ signal }: Waiting): boolean {
+  return !signal?.aborted;
+}
+
+function wanted(batch: readonly Entry[]): readonly Entry[] {
+  return batch.flatMap((entry) => {
+    const [first, ...rest] = entry.filter(isWanted);
+    return first === undefined ? [] : [[first, ...rest] as const];
+  });
 }
 
 function byTable(waiting: readonly Waiting[]): Iterable<readonly Waiting[]> {

@@ -83,6 +83,22 @@ describe("a read", () => {
     await closing;
   });
 
+  it.each([false, true])("whose signal is aborted before it is sent ends (gathered: %s)", async (gather) => {
+    const controller = new AbortController();
+    const look: Handler = () => {
+      controller.abort();
+      return usableTable;
+    };
+    const silent: Handler = async function* () {
+      yield {};
+      await never();
+    };
+    const options = { gather, deadlineMs: 3_600_000 };
+    const { store } = await openOn({ GetTable: look, ReadRows: silent }, options);
+    const { signal } = controller;
+    await expect(store.readRow(read, { signal })).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
   it("that is not answered in time fails, also when the stream falls silent midway", async () => {
     const handler: Handler = async function* (_, { index }) {
       if (index > 0) yield { chunks: [rowChunk("r", "v", { commitRow: undefined, valueSize: 9 })] };

@@ -95,6 +95,7 @@ export class Transport {
     );
     const cancel = signal && (() => call.cancel());
     if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) call.cancel();
   }
 
   /** As {@link ask}. Rejects with a `ServiceError`. */
@@ -153,6 +154,7 @@ export class Transport {
     call.on("end", () => end(status.OK, null));
     call.on("error", (error: ServiceError) => end(error.code, error));
     if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) call.cancel();
   }
 
   /** As {@link listen}. Rejects with a `ServiceError`, or with what `onMessage` throws. */
