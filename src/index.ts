@@ -1,19 +1,20 @@
 /**
- * Transactions with snapshot isolation and observers, over an embedded store: Google's Percolator (OSDI 2010) for
- * TypeScript. Everything public is named here.
+ * Transactions with snapshot isolation and observers, in memory, in a folder or on Google Cloud Bigtable: Google's Percolator (OSDI
+ * 2010) for TypeScript. Everything public is named here.
  */
 export {
   type CoordinatorChoice,
   type CoordinatorOption,
   type CoordinatorStatus,
   Database,
+  type DatabaseStatus,
   type Location,
   type Logger,
   type OpenOptions,
   open,
   type SnapshotOptions,
 } from "./database/index.js";
-export { type Environment, systemEnvironment, type Timer } from "./environment/index.js";
+export { type Backoff, type Environment, systemEnvironment, type Timer } from "./environment/index.js";
 export {
   AbortedError,
   ClosedError,
@@ -76,11 +77,13 @@ export {
 export {
   type BackfillOptions,
   type BackfillProgress,
+  type BackfillRange,
   type BackfillReport,
   type Change,
   type ColumnChange,
   type DrainOptions,
   type DrainProgress,
+  type FailureText,
   type FamilyChange,
   isObserver,
   type ObservedCell,
@@ -89,10 +92,13 @@ export {
   type ObserverRecord,
   observer,
   type ParkedChange,
+  type ParkedOptions,
   type PendingChange,
+  type PendingOptions,
   type SessionRecord,
   type SignalChange,
   type StopOptions,
+  type UnregisterOptions,
   type Worker,
   type WorkOptions,
 } from "./observer/index.js";

@@ -53,7 +53,7 @@ const commands: readonly AddCommand[] = [
 ];
 
 const afterHelp = `
-LOCATION is a folder with a database. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Rows are
+LOCATION is a folder with a database, or bigtable://PROJECT/INSTANCE. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Rows are
 given as text; composite keys as JSON arrays. Give arguments that begin with - after --.
 
 Examples:

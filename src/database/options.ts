@@ -28,8 +28,9 @@ export interface OpenOptions {
   /** `"auto"` (default): one phase where the store can. `"two-phase"` forces the full protocol. */
   readonly commit?: "auto" | "two-phase" | undefined;
   /**
-   * How long versions are kept for snapshots of the past, in milliseconds. Recorded in the database for those who open it
-   * without saying. Default: what is recorded; one hour at first.
+   * How long versions are kept for snapshots of the past, in milliseconds. Recorded in the database for all who open it later without
+   * saying; the last one who says so counts, and processes that are running keep theirs. On Bigtable not below some minutes: it must
+   * exceed the delay of any request and the error of the clocks. Default: what is recorded; one hour at first.
    */
   readonly retentionMs?: number | undefined;
   /** How often collection runs in the background, in milliseconds; 0 never. Default: half of the retention, at least a minute. */

@@ -7,7 +7,10 @@ import type { Isolation } from "../transaction/index.js";
 export interface ObserverOptions {
   /** Failed runs of one change after which it is parked. From 1 to 1,000; default: 5. */
   readonly attempts?: number | undefined;
-  /** The wait between attempts: exponential, half of it random. Default: 100 ms at first, 60,000 ms at most. */
+  /**
+   * The wait between attempts, `{ initialMs, maximumMs }`: doubles each time, half of it random. Default: 100 ms at first, 60,000 ms at
+   * most.
+   */
   readonly backoff?: Partial<Backoff> | undefined;
   /** Milliseconds after which a run is fenced and counts as failed; `Infinity` for never. Default: 60,000. */
   readonly timeoutMs?: number | undefined;

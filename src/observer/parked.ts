@@ -18,9 +18,11 @@ export interface ParkedChange extends ObservedCell {
   readonly error: FailureText;
 }
 
+/** What `db.parked` takes. Everything has a default. */
 export interface ParkedOptions {
-  /** Only of this observer. */
+  /** Only of this observer, by its name. Default: of all. */
   readonly observer?: string | undefined;
+  /** Ends the list with an error when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

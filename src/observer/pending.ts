@@ -19,9 +19,11 @@ export interface PendingChange extends ObservedCell {
   readonly lastError: string | undefined;
 }
 
+/** What `db.pending` takes. Everything has a default. */
 export interface PendingOptions {
-  /** Only of this observer. */
+  /** Only of this observer, by its name. Default: of all. */
   readonly observer?: string | undefined;
+  /** Ends the list with an error when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -21,6 +21,7 @@ import {
 import { encodeJson } from "./stored-json.js";
 import { clearSuspicion } from "./suspicions.js";
 
+/** What `db.unregister` takes. Everything has a default. */
 export interface UnregisterOptions {
   /** Stops between two batches; calling again goes on. The observer is unregistered all the same. */
   readonly signal?: AbortSignal | undefined;

@@ -24,7 +24,10 @@ export interface TransactionOptions {
 
 /** What `db.transact` takes. Everything has a default. */
 export interface TransactOptions extends TransactionOptions {
-  /** How often a transaction that conflicted is run again. Default: 100. */
+  /**
+   * How often it is run again after an error that is `retryable`: a conflict, a start that is too old, no timestamp from the
+   * coordinator. Default: 100.
+   */
   readonly retries?: number | undefined;
 }
 

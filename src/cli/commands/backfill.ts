@@ -22,8 +22,8 @@ export function addBackfill(program: Command, cli: Cli): void {
     summary: "make an observer due on the cells that stand already",
     description:
       "Registers the module's tables and observers, and makes one observer due on all cells of its column, or those of a range: " +
-      "for a new observer, or one of a new version. Of these, workers run what this version has not handled. The place " +
-      "is kept in the database: what was interrupted is gone on with by the next call, which then does its own range.",
+      "for a new observer, or one of a new version. Of these, workers run what this version has not handled. Its " +
+      "progress is kept in the database: the next call first finishes a backfill that was interrupted, and then does its own range.",
     examples: [
       "backfill ./data ./app.ts cluster",
       "backfill ./data ./app.ts cluster --prefix https://example.org/",

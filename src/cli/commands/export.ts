@@ -42,11 +42,11 @@ export function addExport(program: Command, cli: Cli): void {
       "Writes all cells of all tables, as of one moment, as lines of JSON with checksums; compressed where the file's name ends " +
       "with .gz. Without a file, to the standard output. The database may be in use. Given again, the command continues a file " +
       "that was cut, at the same moment, as long as that is within the retention. `import` reads the file into any store. " +
-      "Versions of the past and what observers have handled are not part of it. docs/export-format.md describes the file.",
+      'Versions of the past and what observers have handled are not part of it. "The format of an export" in the documentation describes the file.',
     examples: [
       "export ./data backup.jsonl.gz",
       "export ./data documents.jsonl --table documents --at 2025-01-31T12:00:00Z",
-      "export ./data | percolator import bigtable://my-project/my-instance",
+      "export ./data | percolator import bigtable://my-project/my-instance --coordinator auto",
     ],
     json: [
       '{"file","timestamp","time","tables","cells","bytes","continued","durationMs"}, where there is a file; without one the',

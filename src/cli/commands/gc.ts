@@ -15,7 +15,8 @@ export function addGc(program: Command, cli: Cli): void {
     summary: "collect garbage now",
     description:
       "Drops versions that no snapshot within the retention can see, and resolves the locks of transactions that began " +
-      "before it. Nobody has to stop: transactions and snapshots that are older than the retention hold it back.",
+      "before it. With the recorded retention nobody has to stop: transactions and snapshots that are open hold it back. On Bigtable " +
+      "give less than that only while no other process uses the database: a late request could bring deleted data back.",
     examples: ["gc ./data", "gc ./data --retention 0", "gc ./data --retention 24h --json"],
     json: ['{"safepoint","time","cellsSeen","locksResolved","versionsDropped","durationMs"}'],
   })

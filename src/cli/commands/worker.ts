@@ -54,7 +54,7 @@ export function addWorker(program: Command, cli: Cli): void {
       "worker ./data ./app.ts --processes 4",
       "worker ./data ./app.ts --dashboard 4180",
       "worker ./data ./app.js --concurrency 16 --observer cluster --observer titles",
-      "worker bigtable://project/instance ./app.js --coordinator 10.0.0.7:4100 --token-file token",
+      "worker bigtable://project/instance ./app.js --token-file token --tls-ca ca.pem",
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
@@ -78,7 +78,11 @@ export function addWorker(program: Command, cli: Cli): void {
       parsedBy(parseCount(1)),
     )
     .option("--observer <name>", "only this observer; can be repeated", collect)
-    .option("--retention <duration>", "how much history to keep (default: 1h)", parsedBy(parseDuration))
+    .option(
+      "--retention <duration>",
+      "how much history to keep; recorded for all (default: what is recorded, 1h at first)",
+      parsedBy(parseDuration),
+    )
     .option(
       "--drain-deadline <duration>",
       "how long runs may take to end after a signal, before they are given up",
