@@ -28,6 +28,8 @@ export default defineConfig(({ mode }) => ({
     env: { METADATA_SERVER_DETECTION: "none" },
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What is looked at again may be shown by another process, on a machine however busy.
+    expect: { poll: { timeout: 60_000 } },
     typecheck: {
       enabled: mode !== "long",
       include: ["test/types/**/*.test-d.ts"],

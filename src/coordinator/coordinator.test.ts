@@ -44,7 +44,7 @@ describe("timestamps", () => {
     await expect(oracle.next()).rejects.toMatchObject({ code: "COORDINATOR" });
     await expect(oracle.latest()).rejects.toMatchObject({ code: "COORDINATOR" });
     await cluster.join("s");
-    expect(await cluster.alive("s")).toBe(true);
+    await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
   test("are waited for until nobody has given any for long enough", async () => {
@@ -214,7 +214,8 @@ describe("who leads", () => {
     const client = all.client({ addresses: [second.address] });
     expect(await client.oracle.next()).toBeGreaterThan(0);
     await client.cluster.join("s");
-    expect(await all.client().cluster.alive("s")).toBe(true);
+    const { cluster } = all.client();
+    await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
   test("a lease of another oracle is told apart from nobody", async () => {

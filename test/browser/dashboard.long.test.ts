@@ -84,7 +84,7 @@ describe.each([
     const newest = () => page.locator("[data-figure=Safepoint] .figure-note").textContent();
     const before = await newest();
     await pipeline.db.transact((tx) => tx.set(pipeline.documents.rank, "somewhere", 1));
-    await expect.poll(newest, { timeout: 10_000 }).not.toBe(before);
+    await expect.poll(newest).not.toBe(before);
   });
 
   test("the graph has learned what observers write, and the click on one is a link", async () => {
@@ -197,7 +197,7 @@ describe.each([
       await items.first().getByRole("button", { name: "Retry" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
       await page.getByText("1 change is due again.").waitFor();
-      await expect.poll(() => pipeline.parked(), { timeout: 10_000 }).toBe(brokenPages.length);
+      await expect.poll(() => pipeline.parked()).toBe(brokenPages.length);
       await page.getByRole("button", { name: "Discard all of review" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Discard all" }).click();
       await page.getByText(`${brokenPages.length} changes count as handled.`).waitFor();

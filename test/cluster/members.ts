@@ -17,6 +17,8 @@ export interface MemberOptions {
   readonly folder: string;
   readonly writing: number;
   readonly working: number;
+  /** How long the store may take to answer it. Default: a test's short time. */
+  readonly deadlineMs?: number | undefined;
   /** Lives in that network, and reaches everything through proxies at its host's address. */
   readonly namespace?: NetworkNamespace | undefined;
   /** Goes to this coordinator through a proxy of its own. Default: finds it by the lease. */
@@ -62,7 +64,7 @@ export class Member implements AsyncDisposable {
       writing,
       working,
       lockTtlMs: times.lockTtlMs,
-      deadlineMs: times.deadlineMs,
+      deadlineMs: options.deadlineMs ?? times.deadlineMs,
     };
     process.tell(JSON.stringify(orders));
     return new Member(process, store, coordinator, orders);
@@ -70,6 +72,11 @@ export class Member implements AsyncDisposable {
 
   ready(): Promise<void> {
     return this.process.said((line) => line === "started");
+  }
+
+  /** How many operations it has under way at a time. */
+  get writing(): number {
+    return this.#orders.writing;
   }
 
   /** What it was told committed. */

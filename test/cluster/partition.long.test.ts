@@ -14,12 +14,12 @@ test("a worker in a network of its own is cut off from the store and from the co
   await far.ready();
   await cluster.goesOn(5);
   await namespace.disconnect();
-  // What was acknowledged on its way is told; after that nothing more.
-  await pause(times.deadlineMs);
-  const told = far.told.length;
+  const before = far.told.length;
   await cluster.goesOn(10, [cluster.members[0]!]);
-  await pause(times.lockTtlMs);
-  expect(far.told.length).toBe(told);
+  await pause(times.deadlineMs + times.lockTtlMs);
+  // What was acknowledged already may be told late, one operation of each writer; nothing more.
+  const told = far.told.length;
+  expect(told - before).toBeLessThanOrEqual(far.writing);
   expect(far.process.hasEnded).toBe(false);
   await namespace.connect();
   await cluster.goesOn(5);

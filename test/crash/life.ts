@@ -52,8 +52,6 @@ export const newTally = (): Tally => ({
 const lockTtlMs = 120;
 /** How long a process goes on after the blow to another, at least. */
 const goesOnMs = 30;
-/** A failpoint that is not reached by then does not come. */
-const failpointMs = 8_000;
 
 /** The life of one folder through many rounds. */
 export class Life {
@@ -128,6 +126,8 @@ export class Life {
       lockTtlMs,
       durability: "full",
       most: 400,
+      // One that never comes to its failpoint ends by itself; all others live until they are ended.
+      stays: failpoint === undefined,
     };
     return { victim, orders };
   }
@@ -143,7 +143,7 @@ export class Life {
     await begun[0];
     if (blow.type === "failpoint") {
       this.#tally.planned++;
-      await until(() => victim.hasEnded || victim.isStopped, failpointMs);
+      await until(() => victim.hasEnded || victim.isStopped);
       if (victim.isStopped || victim.end === "SIGKILL") this.#tally.struck++;
       if (victim.isStopped) await this.#whileStopped(victim, blow.afterwards, commit, random);
     } else {
@@ -178,8 +178,10 @@ export class Life {
     if (!victim.isStopped) return;
     finish();
     const before = victim.told.length;
-    if (afterwards === "continue")
-      await until(() => victim.hasEnded || victim.told.length > before + 5, 2_000);
+    if (afterwards === "continue") {
+      const hasGoneOn = () => victim.hasEnded || victim.isDone || victim.told.length > before + 5;
+      await until(hasGoneOn, 2_000);
+    }
     victim.signal("SIGTERM");
     await until(() => victim.hasEnded, 2_000);
   }
@@ -197,11 +199,12 @@ export class Life {
     }
   }
 
-  /** Processes that were not struck must be told of more commits; then they are killed too. */
+  /** Processes that were not struck must be told of more commits, or do all that they were to do; then they are killed too. */
   async #othersGoOn(others: readonly Victim[]): Promise<void> {
     for (const other of others) {
       const before = other.told.length;
-      const went = await until(() => other.hasEnded || other.told.length > before, patienceMs / 4);
+      const hasGoneOn = () => other.hasEnded || other.isDone || other.told.length > before;
+      const went = await until(hasGoneOn, patienceMs / 4);
       if (!went) throw new Error(`A process did not go on after a blow to another. ${other.errors}`);
     }
     if (others.length > 0) await pause(goesOnMs);

@@ -8,7 +8,7 @@ import { patienceMs, pause, until } from "../support/waiting.js";
 import { run } from "./run.js";
 
 /** Processes that are killed at most, until one leaves its flush to a transaction that is open. */
-const mostKills = 10;
+const mostKills = 30;
 const slowFlushes = "-f -qq -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=400000".split(
   " ",
 );
@@ -127,5 +127,5 @@ test(
       await folder.remove();
     }
   },
-  2 * patienceMs,
+  10 * patienceMs,
 );

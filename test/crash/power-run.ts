@@ -19,6 +19,7 @@ function ordersFor(folder: string, writer: string, { commit, durability, most }:
     lockTtlMs: 120,
     durability,
     most,
+    stays: false,
   };
 }
 

@@ -8,6 +8,8 @@ import { documents } from "./worker-app.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = 400;
+/** Loads until both have worked. */
+const mostBatches = 20;
 
 async function startWorker(folder: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "test/crash/worker-child.ts", folder], {
@@ -39,15 +41,23 @@ test("two processes share the work, each change done once; one that is killed is
   try {
     for (let count = 0; count < 2; count++) children.push(await startWorker(folder.path));
     await using db = await open(folder.path);
-    await write(db, (index) => "x".repeat(index));
-    await untilDone(db);
+    // One that the machine gives no time to comes into its share later.
     const doneBy = new Set<number>();
-    await using first = await db.snapshot();
-    for await (const { row, value } of first.scan(documents)) {
-      expect(value.length, row).toBe(value.contents?.length);
-      // One committed run for one change, whoever made it.
-      expect(value.runs, row).toBe(1);
-      doneBy.add(value.doneBy!);
+    let batches = 0;
+    while (doneBy.size < 2) {
+      expect(batches++).toBeLessThan(mostBatches);
+      await write(db, (index) => "x".repeat(index + batches - 1));
+      await untilDone(db);
+      await using first = await db.snapshot();
+      let done = 0;
+      for await (const { row, value } of first.scan(documents)) {
+        expect(value.length, row).toBe(value.contents?.length);
+        // One committed run for one change, whoever made it.
+        expect(value.runs, row).toBe(batches);
+        doneBy.add(value.doneBy!);
+        done++;
+      }
+      expect(done).toBe(rows);
     }
     expect([...doneBy].sort()).toEqual(children.map((child) => child.pid).sort());
     await write(db, (index) => "y".repeat(index + 1));
@@ -59,7 +69,7 @@ test("two processes share the work, each change done once; one that is killed is
     let seen = 0;
     for await (const { row, value } of last.scan(documents)) {
       expect(value.length, row).toBe(value.contents?.length);
-      expect(value.runs, row).toBeLessThanOrEqual(2);
+      expect(value.runs, row).toBeLessThanOrEqual(batches + 1);
       seen++;
     }
     expect(seen).toBe(rows);
@@ -71,4 +81,4 @@ test("two processes share the work, each change done once; one that is killed is
     for (const child of children) child.kill("SIGKILL");
     await folder.remove();
   }
-});
+}, 300_000);

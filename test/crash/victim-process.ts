@@ -22,6 +22,11 @@ export class Victim extends ProgramProcess {
     }
   }
 
+  /** Whether it has done all that it was to do, and stays. */
+  get isDone(): boolean {
+    return this.lines.includes("done");
+  }
+
   /** Lets it begin; resolves when its database is open, or when it has ended. */
   async start(orders: VictimOrders): Promise<void> {
     this.#orders = orders;

@@ -1,6 +1,7 @@
 /**
  * A process that is to be killed or stopped. Says `ready` when it is loaded, reads one line of JSON, does as it says until its
- * time has come, and writes into the journal what it was told committed. On SIGTERM it ends in good order.
+ * time has come, and writes into the journal what it was told committed. One that stays says `done` then, and waits to be ended.
+ * On SIGTERM it ends in good order.
  */
 
 import { once } from "node:events";
@@ -30,6 +31,8 @@ export interface VictimOrders {
   readonly durability: "full" | "none";
   /** Operations after which it stops writing. */
   readonly most: number;
+  /** Does not end by itself when it has done them: it is there for whatever comes. */
+  readonly stays: boolean;
 }
 
 process.stdout.write("ready\n");
@@ -40,6 +43,8 @@ const random = new Random(orders.writer);
 const striking = new StrikingHooks(orders.failpoint, random, orders.commit === "two-phase");
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());
+// Whoever would end it has ended.
+process.stdin.once("end", () => stopping.abort());
 
 const common = {
   tables: Object.values(tables),
@@ -113,6 +118,10 @@ try {
   if (orders.role === "backfill") writers.push(backfill());
   if (orders.haunted) void haunt().catch(fail);
   await Promise.all(writers);
+  if (orders.stays) {
+    process.stdout.write("done\n");
+    if (!stopping.signal.aborted) await once(stopping.signal, "abort");
+  }
   await worker?.stop();
   await db.close();
   process.exit(0);

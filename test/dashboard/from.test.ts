@@ -45,8 +45,11 @@ test("a dashboard shows what the dashboards that it names have seen", async () =
       interval: 50,
     })
     .toMatchObject([{ loser: "loser", winner: "winner", count: 1 }]);
-  const overview = await named.get<Overview>("overview");
-  expect(overview.commits.values.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(2);
+  const commits = async () => {
+    const { values } = (await named.get<Overview>("overview")).commits;
+    return values.reduce((sum, each) => sum + each, 0);
+  };
+  await expect.poll(commits).toBeGreaterThanOrEqual(2);
   const heat = await named.get<HeatMap>("heat?table=pages&metric=writes");
   expect(heat.ranges).toEqual(["a"]);
   await one.close();

@@ -11,38 +11,48 @@ const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
 const seeds = Array.from({ length: runs }, (_, at) => at + 1);
 const processes = 2;
 
+/** Whether processes are at work at the same time is up to the machine: where they were not, other seeds are tried. */
+const mostTries = 5;
+
 test.each(seeds)(
   "seed %i: a random history of clients in two processes on Bigtable is sound",
   async (seed) => {
-    await using emulator = await startEmulator();
-    const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
-    // Its coordinator is everybody's.
-    await using db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
-    const children = Array.from(
-      { length: processes },
-      (_, number) =>
-        new ProgramProcess("test/isolation/history-child.ts", [emulator.host, `${seed}`, `${number}`]),
-    );
-    try {
-      const answers = async (is: (line: string) => boolean, order?: string) => {
-        if (order !== undefined) for (const child of children) child.tell(order);
-        await Promise.all(children.map((child) => child.said(is)));
-      };
-      await answers((line) => line === "ready");
-      await answers((line) => line === "done", "go");
-      await answers((line) => line.startsWith("{"), "audit");
-      const history = join(children.map(({ lines }) => JSON.parse(lines.at(-1)!) as History));
-      const report = checkHistory(history);
-      expect(report.anomalies).toEqual([]);
-      expect(report.committed).toBeGreaterThan(50);
-      expect(report.conflicted).toBeGreaterThan(0);
-      expect(overlap(history)).toBe(true);
-      expect(await db.check()).toEqual([]);
-    } finally {
-      for (const child of children) await child.kill();
-    }
+    let met = false;
+    for (let tries = 0; !met && tries < mostTries; tries++) met = await play(seed + tries * runs);
+    expect(met, "No two processes came into each other's way").toBe(true);
   },
+  600_000,
 );
+
+/** Plays and checks a history. Answers whether the processes were at work at the same time, and some transactions conflicted. */
+async function play(seed: number): Promise<boolean> {
+  await using emulator = await startEmulator();
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
+  // Its coordinator is everybody's.
+  await using db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
+  const children = Array.from(
+    { length: processes },
+    (_, number) =>
+      new ProgramProcess("test/isolation/history-child.ts", [emulator.host, `${seed}`, `${number}`]),
+  );
+  try {
+    const answers = async (is: (line: string) => boolean, order?: string) => {
+      if (order !== undefined) for (const child of children) child.tell(order);
+      await Promise.all(children.map((child) => child.said(is)));
+    };
+    await answers((line) => line === "ready");
+    await answers((line) => line === "done", "go");
+    await answers((line) => line.startsWith("{"), "audit");
+    const history = join(children.map(({ lines }) => JSON.parse(lines.at(-1)!) as History));
+    const report = checkHistory(history);
+    expect(report.anomalies, `seed ${seed}`).toEqual([]);
+    expect(report.committed, `seed ${seed}`).toBeGreaterThan(50);
+    expect(await db.check(), `seed ${seed}`).toEqual([]);
+    return overlap(history) && report.conflicted > 0;
+  } finally {
+    for (const child of children) await child.kill();
+  }
+}
 
 /** What several processes recorded by one clock, as one history. */
 function join(histories: readonly History[]): History {

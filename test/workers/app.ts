@@ -1,4 +1,11 @@
+import { existsSync } from "node:fs";
 import { int, observer, table, text } from "percolatordb";
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const waiting = "waits for ";
+
+/** Contents whose run goes on until there is such a file. */
+export const waitsFor = (file: string) => `${waiting}${file}`;
 
 export const documents = table("documents", {
   contents: text(),
@@ -13,7 +20,8 @@ export const lengths = observer(
   documents.contents,
   async (tx, { row, value }) => {
     if (value === "ends its process") process.exit(3);
-    await new Promise((resolve) => setTimeout(resolve, value === "takes long" ? 5_000 : 3));
+    await pause(3);
+    if (value?.startsWith(waiting)) while (!existsSync(value.slice(waiting.length))) await pause(10);
     tx.set(documents.length, row, value?.length ?? 0);
     tx.set(documents.runs, row, ((await tx.get(documents.runs, row)) ?? 0) + 1);
     tx.set(documents.doneBy, row, process.pid);

@@ -1,9 +1,11 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Database, open } from "percolatordb";
 import { afterEach, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
 import { patienceMs } from "../support/waiting.js";
-import { documents } from "./app.js";
+import { documents, waitsFor } from "./app.js";
 import { Command, isThere } from "./command.js";
 
 const app = fileURLToPath(new URL("./app.ts", import.meta.url));
@@ -124,17 +126,19 @@ test("what runs when a signal comes is finished; a second signal ends all at onc
   const { command, path } = await start("--processes", "1");
   await command.until(started(1));
   await using db = await open(path);
-  await write(db, 1, () => "takes long");
+  const release = join(path, "release");
+  await write(db, 1, () => waitsFor(release));
   await vi.waitFor(async () => expect((await firstPending(db))?.attempts).toBe(1), { timeout: patienceMs });
   command.signal("SIGTERM");
   await command.until((each) => each.events("stopping").length === 1);
+  await writeFile(release, "");
   expect(await command.ended).toBe(0);
   expect(await rowsOf(db)).toMatchObject([{ isRight: true, runs: 1 }]);
   const again = new Command(["worker", path, app, "--json", "--processes", "1"]);
   commands.push(again);
   await again.until(started(1));
   const [pid] = await pidsOf(db, 1);
-  await write(db, 1, () => "takes long");
+  await write(db, 1, () => waitsFor(join(path, "never")));
   await vi.waitFor(async () => expect((await firstPending(db))?.attempts).toBe(1), { timeout: patienceMs });
   again.signal("SIGTERM");
   await again.until((each) => each.events("stopping").length === 1);

@@ -49,7 +49,7 @@ describe("coordinator", () => {
     // A standby sends its clients to the leader.
     await withClient(second.address, undefined, async ({ cluster, oracle }) => {
       await cluster.join("session");
-      expect(await cluster.alive("session")).toBe(true);
+      await eventually(async () => expect(await cluster.alive("session")).toBe(true));
       await expect(oracle.next()).rejects.toMatchObject({
         code: "COORDINATOR",
         message: expect.stringContaining("counts by itself"),
