@@ -69,12 +69,12 @@ function makePlan(bench: Bench, data: Dataset, shape: Shape): Plan {
 function overwrites(db: Database, raw: RawDatabase, data: Dataset, plan: Plan): ComparisonSpec {
   const { cells, width, durability, count } = plan;
   const words = cells === 1 ? "one cell" : `${cells} cells`;
-  const flush = durability === "full" ? "flushed" : "not flushed";
+  const flush = durability === "full" ? "flushed" : "answered before the flush";
   return {
     name: `transactions of ${words}, ${width.toLocaleString("en")} in flight, ${flush}`,
     unit: "transactions",
     operations: count,
-    floor: cells === 1 && width > 1 ? floorOneCell : undefined,
+    floor: cells === 1 ? floorOneCell : undefined,
     raw: rawSide(raw, data, plan),
     ours: ourSide(db, data, plan),
   };

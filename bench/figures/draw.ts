@@ -54,12 +54,13 @@ export function blockOf(figure: Figure, results: Results, plots: string): string
 
 function commandText(measured: Measured | undefined): string | undefined {
   if (measured === undefined) return undefined;
-  const { command, size, date, seconds, busyBefore } = measured;
+  const { command, size, date, seconds, busyBefore, revision } = measured;
   const others =
     busyBefore === undefined
       ? ""
       : `; before it, other programs took ${percent(busyBefore)} of the processors`;
-  return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}, ${Math.round(seconds)} s${others}`;
+  const at = revision === undefined ? "" : ` at ${revision}`;
+  return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}${at}, ${Math.round(seconds)} s${others}`;
 }
 
 /** On what the figures were measured: a column for each machine and version. */

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, join } from "node:path";
@@ -89,6 +90,7 @@ export async function measure(measurement: Measurement, options: MeasureOptions)
       date,
       seconds,
       busyBefore,
+      revision: revision(),
       machine,
       result,
     };
@@ -107,6 +109,13 @@ function temporaryFolder(): string {
   const compiled = `tsx-${userInfo().uid}`;
   if (existsSync(join(tmpdir(), compiled))) symlinkSync(join(tmpdir(), compiled), join(folder, compiled));
   return folder;
+}
+
+function revision(): string | undefined {
+  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
+    encoding: "utf8",
+  });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 /** What others take of the machine: a measurement beside much else says little. */

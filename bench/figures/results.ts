@@ -11,6 +11,8 @@ const measuredSchema = z.object({
   seconds: z.number(),
   /** What others took of the processors just before; undefined where the system does not tell. */
   busyBefore: z.number().optional(),
+  /** The commit that was measured, with "-dirty" where files had changed since; undefined outside of a clone. */
+  revision: z.string().optional(),
   machine: machineSchema,
   /** What the command wrote, as it wrote it. */
   result: z.unknown(),

@@ -17,6 +17,7 @@ import {
   type FullRun,
   floor,
   type Measured,
+  type PacedRun,
   type PeerReport,
   processorRatioOf,
   rateOf,
@@ -27,6 +28,8 @@ import type { Side } from "./side.js";
 import { batchOf, limitBatches, type TaskName, tasks } from "./tasks/names.js";
 import { Usage } from "./usage.js";
 
+/** Runs at half of the full speed, where there are as many rounds. */
+const pacedRuns = 3;
 /** The part of a whole run after which processes are killed. */
 const killAt = 0.4;
 
@@ -79,13 +82,19 @@ async function measure(options: PeerOptions): Promise<PeerReport> {
 }
 
 /** What a side's own full speed is the measure of. */
-async function finish(side: Side, full: readonly FullRun[], { seconds }: PeerOptions): Promise<Measured> {
+async function finish(
+  side: Side,
+  full: readonly FullRun[],
+  { seconds, rounds }: PeerOptions,
+): Promise<Measured> {
   const delaysAt = (perSecond: number) => {
     progress(`${side.name}: delays at ${perSecond.toFixed(1)} pages/s`);
     return side.paced(perSecond, Math.ceil(perSecond * seconds));
   };
   const fullSpeed = spreadOf(full.map(rateOf)).median;
-  const [paced, light] = [await delaysAt(fullSpeed / 2), await delaysAt(fullSpeed / 10)];
+  const paced: PacedRun[] = [];
+  while (paced.length < Math.min(pacedRuns, rounds)) paced.push(await delaysAt(fullSpeed / 2));
+  const light = await delaysAt(fullSpeed / 10);
   const afterMs = spreadOf(full.map((run) => run.seconds)).median * 1_000 * killAt;
   const kills = [];
   for (const killed of ["one worker", "all processes"] as const) {

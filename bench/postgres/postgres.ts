@@ -146,12 +146,15 @@ async function withPipeline<T>(
     all.push(child);
     return child;
   };
-  const jobs = async (dead: readonly string[], which: string) => {
-    const query = `select count(*)::int as jobs from graphile_worker._private_jobs where ${which}`;
-    return (await pool.query<{ jobs: number }>({ name: which, text: query, values: [dead] })).rows[0]!.jobs;
-  };
+  const jobs = (dead: readonly string[], which: string) =>
+    pool.query({
+      name: which,
+      text: `select 1 from graphile_worker._private_jobs where ${which}`,
+      values: [dead],
+    });
   const idle = async (dead: readonly string[]) => {
-    while ((await jobs(dead, "locked_by is null or locked_by <> all($1::text[])")) > 0) await pause(lookMs);
+    const one = "locked_by is null or locked_by <> all($1::text[]) limit 1";
+    while ((await jobs(dead, one)).rowCount !== 0) await pause(lookMs);
   };
   const isDue = async () => (await pool.query("select 1 from due limit 1")).rowCount !== 0;
   try {
@@ -176,7 +179,7 @@ async function withPipeline<T>(
         do await idle([]);
         while ((await isDue()) && (await pause(lookMs)) === undefined);
       },
-      stuck: (dead) => jobs(dead, "locked_by = any($1::text[])"),
+      stuck: async (dead) => (await jobs(dead, "locked_by = any($1::text[])")).rowCount ?? 0,
       unlock: async (dead) => {
         await pool.query("select graphile_worker.force_unlock_workers($1::text[])", [dead]);
       },

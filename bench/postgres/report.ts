@@ -55,13 +55,13 @@ export interface Delays {
   readonly p95: number;
 }
 
-/** Delays while pages come at a steady pace. */
+/** Delays while pages come at a steady pace: medians over the runs. */
 export interface DelayReport {
   readonly perSecond: number;
   readonly delayMs: Delays;
   readonly flushMs: number;
-  /** The median, without the flushes that follow one another on the way. */
-  readonly beyondFlushesMs: number;
+  /** The median delay of each run, without the flushes that follow one another on the way. */
+  readonly beyondFlushesMs: Spread;
 }
 
 /** The delays are those at half of its own full speed. */
@@ -125,7 +125,8 @@ export const flushesInSequence = 3;
 
 export interface Measured {
   readonly full: readonly FullRun[];
-  readonly paced: PacedRun;
+  /** At least one. */
+  readonly paced: readonly PacedRun[];
   readonly light: PacedRun;
   readonly kills: readonly KillRun[];
 }
@@ -142,24 +143,27 @@ export function concludeSide({ full, paced, light, kills }: Measured): SideRepor
     serverCpuSeconds: median(({ serverCpuSeconds }) => serverCpuSeconds),
     memoryMiB: median(({ memoryMiB }) => memoryMiB),
     ...concludePaced(paced),
-    light: concludePaced(light),
+    light: concludePaced([light]),
     afterKill: kills,
     wrong:
       full.reduce((all, { wrong }) => all + wrong, 0) +
-      paced.wrong +
+      paced.reduce((all, { wrong }) => all + wrong, 0) +
       light.wrong +
       kills.reduce((all, { wrong, unlocked }) => all + (unlocked?.wrong ?? wrong), 0),
-    problems: [...full, paced, light, ...kills].flatMap(({ problems }) => problems),
+    problems: [...full, ...paced, light, ...kills].flatMap(({ problems }) => problems),
   };
 }
 
-function concludePaced({ perSecond, delays, flushMs }: PacedRun): DelayReport {
-  const [p5, p50, p95] = [quantile(delays, 0.05), quantile(delays, 0.5), quantile(delays, 0.95)];
+function concludePaced(runs: readonly PacedRun[]): DelayReport {
+  const median = (of: (run: PacedRun) => number) => summarize(runs.map(of)).median;
+  const delay = (part: number) => median(({ delays }) => quantile(delays, part));
   return {
-    perSecond,
-    delayMs: { p5, p50, p95 },
-    flushMs,
-    beyondFlushesMs: p50 - flushesInSequence * flushMs,
+    perSecond: runs[0]!.perSecond,
+    delayMs: { p5: delay(0.05), p50: delay(0.5), p95: delay(0.95) },
+    flushMs: median(({ flushMs }) => flushMs),
+    beyondFlushesMs: spreadOf(
+      runs.map(({ delays, flushMs }) => quantile(delays, 0.5) - flushesInSequence * flushMs),
+    ),
   };
 }
 

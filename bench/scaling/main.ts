@@ -7,7 +7,7 @@ import { open } from "percolatordb";
 import type { Done } from "./messages.js";
 import { parseOptions, type ScalingOptions } from "./options.js";
 import { Others, untilQuiet } from "./others.js";
-import { type PipelineName, pipelineOf } from "./pipelines.js";
+import { pipelineOf, type Work, worksOf } from "./pipelines.js";
 import {
   cpuOf,
   describePipeline,
@@ -27,10 +27,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   const pipelines: PipelineFigure[] = [];
-  for (const name of options.pipelines) {
+  for (const work of worksOf(options.pipelines, options.functions)) {
     const folder = mkdtempSync(join(options.data ?? tmpdir(), "percolatordb-scaling-"));
     try {
-      pipelines.push(await measurePipeline(options, name, folder));
+      pipelines.push(await measurePipeline(options, work, folder));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -52,52 +52,44 @@ function save(path: string, options: ScalingOptions, pipelines: readonly Pipelin
   writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);
 }
 
-async function measurePipeline(
-  options: ScalingOptions,
-  name: PipelineName,
-  folder: string,
-): Promise<PipelineFigure> {
+async function measurePipeline(options: ScalingOptions, work: Work, folder: string): Promise<PipelineFigure> {
   const loaded = join(folder, "loaded");
-  const pages = await load(options, name, loaded);
+  const pages = await load(options, work, loaded);
   const rounds: Round[][] = Array.from({ length: options.processes }, () => []);
   for (let round = 1; round <= options.rounds; round++) {
     for (const [index, those] of rounds.entries()) {
       const location = join(folder, "database");
       cpSync(loaded, location, { recursive: true });
-      const measured = await measure(options, name, location, index + 1);
+      const measured = await measure(options, work, location, index + 1);
       rmSync(location, { recursive: true });
       those.push(measured);
-      say(describeRound(name, pages, measured));
+      say(describeRound(work, pages, measured));
     }
   }
   const figures = rounds.map((those, index) => figureOf(index + 1, pages, those, rounds[0]!, cpus().length));
-  return { pipeline: name, pages, figures };
+  return { ...work, pages, figures };
 }
 
 /** Loads the pages, and leaves all work on them to be done. Answers how many. */
-async function load(options: ScalingOptions, name: PipelineName, location: string): Promise<number> {
-  const { tables, observers, load } = pipelineOf(name, options.functions);
+async function load(options: ScalingOptions, work: Work, location: string): Promise<number> {
+  const { tables, observers, load } = pipelineOf(work);
   await using db = await open(location, { tables, observers, collectEveryMs: 0 });
   return await load(db, firstPages(await sourceAt(options.source ?? ""), options.pages));
 }
 
-async function measure(
-  options: ScalingOptions,
-  name: PipelineName,
-  location: string,
-  count: number,
-): Promise<Round> {
-  const { concurrency, functions, source = "", node } = options;
+async function measure(options: ScalingOptions, work: Work, location: string, count: number): Promise<Round> {
+  const { concurrency, source = "", node } = options;
   const workers = Array.from(
     { length: count },
-    (_, number) => new WorkerProcess([name, location, number, count, concurrency, functions, source], node),
+    (_, number) =>
+      new WorkerProcess({ ...work, location, number, processes: count, concurrency, source }, node),
   );
   try {
     await Promise.all(workers.map(({ ready }) => ready));
     await untilQuiet(options.wait);
     const timed = await time(workers);
     await Promise.all(workers.map((worker) => worker.end()));
-    return { ...timed, wrong: (await wrongIn(options, name, location)).slice(0, mostWrong) };
+    return { ...timed, wrong: (await wrongIn(work, location)).slice(0, mostWrong) };
   } finally {
     for (const worker of workers) worker.kill();
   }
@@ -115,12 +107,8 @@ async function time(workers: readonly WorkerProcess[]): Promise<Omit<Round, "wro
   };
 }
 
-async function wrongIn(
-  options: ScalingOptions,
-  name: PipelineName,
-  location: string,
-): Promise<readonly string[]> {
-  const { tables, observers, wrong } = pipelineOf(name, options.functions);
+async function wrongIn(work: Work, location: string): Promise<readonly string[]> {
+  const { tables, observers, wrong } = pipelineOf(work);
   await using db = await open(location, { tables, observers, collectEveryMs: 0 });
   const found = [...(await wrong(db))];
   for await (const { observer, row } of db.pending()) found.push(`${observer} is due on ${row}.`);

@@ -1,4 +1,15 @@
+import type { Work } from "./pipelines.js";
 import type { ProcessUse } from "./usage.js";
+
+/** What a worker is to do, as JSON its only argument. */
+export interface WorkerOptions extends Work {
+  readonly location: string;
+  /** Which of the workers it is, from 0. */
+  readonly number: number;
+  readonly processes: number;
+  readonly concurrency: number;
+  readonly source: string;
+}
 
 /** What the parent says to a worker: get to work, or end. */
 export type Order = "go" | "end";

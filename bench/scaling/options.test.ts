@@ -23,7 +23,7 @@ describe("parseOptions", () => {
       processes: 2,
       rounds: 3,
       pages: 4_000,
-      functions: 2_048,
+      functions: [2_048, 16_384],
       concurrency: 64,
       source: undefined,
       wait: 0,
@@ -46,6 +46,7 @@ describe("parseOptions", () => {
     ["--pipelines", "webindex,other"],
     ["--processes", "0"],
     ["--pages", "-3"],
+    ["--functions", "2048,0"],
     ["--wait", "soon"],
   ])("refuses %s %s", (option, value) => {
     expect(() => parseOptions([option, value])).toThrow(CommanderError);

@@ -8,8 +8,8 @@ export interface ScalingOptions {
   readonly rounds: number;
   /** Pages that are loaded, at the most. */
   readonly pages: number;
-  /** Hash functions of a signature. */
-  readonly functions: number;
+  /** Hash functions of a signature; pipelines that compute signatures are measured with each number of them. */
+  readonly functions: readonly number[];
   /** Runs of each worker at a time. */
   readonly concurrency: number;
   /** A web archive or a folder; undefined for the documentation under `node_modules`. */
@@ -25,7 +25,7 @@ export interface ScalingOptions {
 const example = `
 Pipelines:
   compute   no database: each process computes the signatures of its share of the pages; what the machine itself gives
-  minhash   an observer that computes a page's signature, some milliseconds, and writes it
+  minhash   an observer that computes a page's signature, a millisecond for about 2,000 functions, and writes it
   webindex  the web index: HTML, words, links, ranks, clusters of duplicates, postings
 
 Examples:
@@ -47,7 +47,12 @@ export function parseOptions(args: readonly string[]): ScalingOptions {
     .option("--processes <number>", "up to so many workers", whole, 2)
     .option("--rounds <number>", "rounds, each with every number of workers", whole, 3)
     .option("--pages <number>", "pages that are loaded, at the most", whole, 4_000)
-    .option("--functions <number>", "hash functions of a signature", whole, 2_048)
+    .option(
+      "--functions <list>",
+      "hash functions of a signature, one measurement for each",
+      wholes,
+      [2_048, 16_384],
+    )
     .option("--concurrency <number>", "runs of each worker at a time", whole, 64)
     .option(
       "--wait <seconds>",
@@ -77,6 +82,10 @@ function whole(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
   throw new InvalidArgumentError("It must be a whole number above 0.");
+}
+
+function wholes(text: string): readonly number[] {
+  return text.split(",").map(whole);
 }
 
 function wholeOrNone(text: string): number {

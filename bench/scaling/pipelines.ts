@@ -10,6 +10,20 @@ import { MinHash, minhashObserver, pages, signatureOf } from "./minhash.js";
 export const pipelineNames = ["compute", "minhash", "webindex"] as const;
 export type PipelineName = (typeof pipelineNames)[number];
 
+/** A pipeline as it is measured. */
+export interface Work {
+  readonly pipeline: PipelineName;
+  /** Hash functions of a signature; undefined where none is computed. */
+  readonly functions?: number | undefined;
+}
+
+/** Pipelines that compute signatures, with each number of functions; and others. */
+export function worksOf(pipelines: readonly PipelineName[], functions: readonly number[]): Work[] {
+  return pipelines.flatMap((pipeline): Work[] =>
+    pipeline === "webindex" ? [{ pipeline }] : functions.map((each) => ({ pipeline, functions: each })),
+  );
+}
+
 /** What worker processes do to pages that have been loaded. */
 export interface Pipeline {
   readonly tables: readonly AnyTable[];
@@ -23,19 +37,20 @@ export interface Pipeline {
 const loadedAtOnce = 32;
 
 /** `compute` has the same pages as `minhash`, and no observer: its workers compute without the database. */
-export function pipelineOf(name: PipelineName, functions: number): Pipeline {
-  if (name === "webindex")
+export function pipelineOf({ pipeline, functions }: Work): Pipeline {
+  if (functions === undefined)
     return {
       tables: indexTables,
       observers: indexObservers,
       load: async (db, source) => (await loadSource(db, source)).added,
       wrong: wrongInIndex,
     };
+  const isObserver = pipeline === "minhash";
   return {
     tables: [pages],
-    observers: name === "minhash" ? [minhashObserver(functions)] : [],
+    observers: isObserver ? [minhashObserver(functions)] : [],
     load: loadPages,
-    wrong: name === "minhash" ? (db) => wrongSignatures(db, functions) : async () => [],
+    wrong: isObserver ? (db) => wrongSignatures(db, functions) : async () => [],
   };
 }
 

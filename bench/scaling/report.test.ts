@@ -47,8 +47,10 @@ test.each([
 
 test("a round in words says what each worker did, and what is wrong", () => {
   const round = { ...roundOf(2, [{}, {}], 0.5), wrong: ["A page has another signature."] };
-  const text = describeRound("minhash", 100, round);
-  expect(text).toContain("minhash, 2 workers: 50 pages/s; 100 in 2.00 s; others took 50 % of the machine");
+  const text = describeRound({ pipeline: "minhash", functions: 8 }, 100, round);
+  expect(text).toContain(
+    "minhash of 8 functions, 2 workers: 50 pages/s; 100 in 2.00 s; others took 50 % of the machine",
+  );
   expect(text).toContain("  50 runs, 1 in conflict; CPU user 1.0 s");
   expect(text).toContain("  WRONG: A page has another signature.");
 });

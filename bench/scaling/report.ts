@@ -1,7 +1,7 @@
 import { ratios, type Summary, summarize } from "../statistics.js";
 import type { Done } from "./messages.js";
 import type { ScalingOptions } from "./options.js";
-import type { PipelineName } from "./pipelines.js";
+import type { Work } from "./pipelines.js";
 import { describeOthers, describeUse, type ProcessUse } from "./usage.js";
 
 /** What `npm run scaling -- --json` writes. */
@@ -12,8 +12,7 @@ export interface ScalingReport {
   readonly pipelines: readonly PipelineFigure[];
 }
 
-export interface PipelineFigure {
-  readonly pipeline: PipelineName;
+export interface PipelineFigure extends Work {
   /** How many were loaded. */
   readonly pages: number;
   /** One for each number of workers, ascending. */
@@ -91,10 +90,10 @@ export function cpuOf(uses: readonly ProcessUse[]): number {
 }
 
 /** A round in words. */
-export function describeRound(pipeline: PipelineName, pages: number, round: Round): string {
+export function describeRound(work: Work, pages: number, round: Round): string {
   const { seconds, workers, othersShare, wrong } = round;
   return [
-    `${pipeline}, ${named(workers.length)}: ${(pages / seconds).toFixed(0)} pages/s; ${pages} in ${seconds.toFixed(2)} s` +
+    `${nameOf(work)}, ${named(workers.length)}: ${(pages / seconds).toFixed(0)} pages/s; ${pages} in ${seconds.toFixed(2)} s` +
       describeOthers(othersShare),
     ...workers.map(
       ({ runs, conflicts, use }) => `  ${runs} runs, ${conflicts} in conflict; ${describeUse(use)}`,
@@ -104,17 +103,21 @@ export function describeRound(pipeline: PipelineName, pages: number, round: Roun
 }
 
 /** All rounds of a pipeline in words. */
-export function describePipeline({ pipeline, figures }: PipelineFigure): string {
-  return figures
+export function describePipeline(pipeline: PipelineFigure): string {
+  return pipeline.figures
     .map(({ workers, pagesPerSecond, factor, cpuSeconds, cpuShare, bound }) => {
       const { median, low, high, count } = pagesPerSecond;
       return (
-        `${pipeline}, ${named(workers)}: ${median.toFixed(0)} pages/s, median of ${count} (quartiles ${low.toFixed(0)} to ` +
+        `${nameOf(pipeline)}, ${named(workers)}: ${median.toFixed(0)} pages/s, median of ${count} (quartiles ${low.toFixed(0)} to ` +
         `${high.toFixed(0)}); ${factor.median.toFixed(2)} times one (${factor.low.toFixed(2)} to ${factor.high.toFixed(2)}); ` +
         `CPU ${cpuSeconds.median.toFixed(1)} s, ${(cpuShare.median * 100).toFixed(0)} % of the machine; bound by ${bound}`
       );
     })
     .join("\n");
+}
+
+function nameOf({ pipeline, functions }: Work): string {
+  return functions === undefined ? pipeline : `${pipeline} of ${functions} functions`;
 }
 
 function named(workers: number): string {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Answer, Done, Order } from "./messages.js";
+import type { Answer, Done, Order, WorkerOptions } from "./messages.js";
 
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
@@ -12,8 +12,8 @@ export class WorkerProcess {
   readonly ready: Promise<unknown>;
 
   /** `node`: flags of node's, such as for profiles. */
-  constructor(args: readonly (string | number)[], node: readonly string[]) {
-    this.#child = fork(script, args.map(String), { execArgv: [...node, "--import", "tsx"] });
+  constructor(options: WorkerOptions, node: readonly string[]) {
+    this.#child = fork(script, [JSON.stringify(options)], { execArgv: [...node, "--import", "tsx"] });
     this.#ended = new Promise((_, reject) => {
       this.#child.once("exit", (code, signal) =>
         reject(new Error(`A worker ended before its time, with ${code ?? signal}.`)),

@@ -1,27 +1,20 @@
-/** A worker of this measurement, its parent's word by its messages: `worker.ts PIPELINE LOCATION NUMBER PROCESSES CONCURRENCY FUNCTIONS SOURCE`. */
+/** A worker of this measurement, with {@link WorkerOptions} as its argument and its parent's word by its messages. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Database, open, type Worker } from "percolatordb";
-import type { Answer, Order } from "./messages.js";
+import type { Answer, Order, WorkerOptions } from "./messages.js";
 import { MinHash, pages, signatureOf } from "./minhash.js";
-import { type PipelineName, pipelineOf } from "./pipelines.js";
+import { pipelineOf } from "./pipelines.js";
 import { firstPages, sourceAt } from "./source.js";
 import { readUsage, usedBetween } from "./usage.js";
 
 /** Before it is timed each process works on so many pages in a database of its own, so that its code is compiled. */
 const warmUpPages = 600;
 
-const [name, location, number, processes, concurrency, functions, source] = process.argv.slice(2) as [
-  PipelineName,
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
-];
-const { tables, observers, load } = pipelineOf(name, Number(functions));
+const options = JSON.parse(process.argv[2]!) as WorkerOptions;
+const { pipeline, functions, location, number, processes, concurrency, source } = options;
+const { tables, observers, load } = pipelineOf(options);
 
 function say(answer: Answer): void {
   process.send?.(answer);
@@ -32,7 +25,7 @@ async function warmUp(): Promise<void> {
   try {
     await using db = await open(folder, { tables, observers, collectEveryMs: 0 });
     await load(db, firstPages(await sourceAt(source), warmUpPages));
-    if (name === "compute") compute(await readShare(db, 0, 1));
+    if (pipeline === "compute") compute(await readShare(db, 0, 1));
     else await db.drain();
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -51,23 +44,23 @@ async function readShare(db: Database, from: number, of: number): Promise<readon
 }
 
 function compute(share: readonly PageOf[]): number {
-  const hash = new MinHash(Number(functions));
+  const hash = new MinHash(functions!);
   for (const [url, contents] of share) signatureOf(hash, contents, url);
   return share.length;
 }
 
 await warmUp();
 const db = await open(location, { tables, observers, collectEveryMs: 0 });
-const share = name === "compute" ? await readShare(db, Number(number), Number(processes)) : [];
+const share = pipeline === "compute" ? await readShare(db, number, processes) : [];
 let worker: Worker | undefined;
 
 async function work(): Promise<void> {
   const before = await readUsage(db);
   let runs: number;
-  if (name === "compute") {
+  if (pipeline === "compute") {
     runs = compute(share);
   } else {
-    worker = db.work({ concurrency: Number(concurrency) });
+    worker = db.work({ concurrency });
     await worker.idle();
     runs = countRuns("committed");
   }

@@ -139,6 +139,16 @@ function linesOf({ documents, batchMs, rates: all }: Sized, series: number): rea
   ];
 }
 
+/** Of documents that came in an hour, so many may be clustered after it where the queue does not grow. */
+const fewLate = 0.02;
+
+/** The highest rate up to which the queue does not grow, hour after hour. */
+function keepsUpTo(rates: Batch["rates"]): string {
+  const growing = rates.findIndex(({ late, loaded }) => late > Math.max(1, fewLate * loaded));
+  const kept = growing === -1 ? rates.at(-1) : rates[growing - 1];
+  return kept === undefined ? "" : `${kept.percent} %`;
+}
+
 function summary(repositories: readonly Repository[]): string {
   const columns = [
     right("documents"),
@@ -152,12 +162,13 @@ function summary(repositories: readonly Repository[]): string {
       ...columns,
       right("crossover"),
       "floor",
+      right("keeps up to"),
       right("all at once, documents/s"),
-      right("by LMDB alone"),
+      right("again, by LMDB alone"),
       right("wrong"),
     ],
     repositories.flatMap(({ documents, fillPerSecond, barePerSecond, batches, wrong }) =>
-      batches.map(({ place, batchMs, hourSeconds, crossover }) => [
+      batches.map(({ place, batchMs, hourSeconds, crossover, rates }) => [
         whole(documents),
         placeOf(place).shown,
         duration(batchMs),
@@ -167,6 +178,7 @@ function summary(repositories: readonly Repository[]): string {
         place === comparable
           ? verdict((crossover ?? Number.POSITIVE_INFINITY) > floors.crossover, `above ${floors.crossover} %`)
           : "",
+        keepsUpTo(rates),
         whole(fillPerSecond),
         whole(barePerSecond),
         whole(wrong),

@@ -21,7 +21,7 @@ const schema = z.object({
   ),
 });
 
-const megabyte = 2 ** 20;
+const mebibyte = 2 ** 20;
 const shown: Readonly<Record<string, string>> = {
   anonymous: "anonymous: heap, buffers, stacks",
   heap: "of it, heap in use",
@@ -49,27 +49,27 @@ export const memory: Figure = {
       ...[start, median, end, most].map(short),
       `${perMinute > 0 ? "+" : ""}${short(perMinute)}`,
     ]);
-    const columns = ["MB", right("start"), right("median"), right("end"), right("most"), right("a minute")];
+    const columns = ["MiB", right("start"), right("median"), right("end"), right("most"), right("a minute")];
     const load = `${whole(perSecond)} updates/s, each with the run of an observer; ${whole(collections)} collections meanwhile; rows wrong in the end: ${whole(wrong)}.`;
     const title = "Memory under constant updates";
     const svg = lineChart({
       title,
       description:
-        "Memory of the process that keeps the database, in megabytes, over the seconds of a constant load of updates with an observer, with collection running.",
+        "Memory of the process that keeps the database, in mebibytes, over the seconds of a constant load of updates with an observer, with collection running.",
       across: { name: "seconds" },
-      up: { name: "MB" },
+      up: { name: "MiB" },
       lines: [
         {
           name: "anonymous",
           plain: true,
           points: samples.flatMap(({ at, anonymous }) =>
-            anonymous === undefined ? [] : [{ x: at, y: anonymous / megabyte }],
+            anonymous === undefined ? [] : [{ x: at, y: anonymous / mebibyte }],
           ),
         },
         {
           name: "heap in use",
           plain: true,
-          points: samples.map(({ at, heap }) => ({ x: at, y: heap / megabyte })),
+          points: samples.map(({ at, heap }) => ({ x: at, y: heap / mebibyte })),
         },
       ],
     });

@@ -21,7 +21,7 @@ const sideSchema = z.object({
   perSecond: z.number(),
   delayMs: z.object({ p5: z.number(), p50: z.number(), p95: z.number() }),
   flushMs: z.number(),
-  beyondFlushesMs: z.number(),
+  beyondFlushesMs: spread,
   afterKill: z.array(killSchema),
   wrong: z.number(),
 });
@@ -95,7 +95,7 @@ function sides(found: Peer): string {
     side.memoryMiB === undefined ? "" : whole(side.memoryMiB),
     short(side.perSecond),
     [side.delayMs.p5, side.delayMs.p50, side.delayMs.p95].map(duration).join(", "),
-    duration(side.beyondFlushesMs),
+    duration(side.beyondFlushesMs.median),
     whole(side.wrong),
   ]);
   const { seconds, pagesPerSecond } = found.rebuild;
@@ -134,11 +134,11 @@ function verdicts({ ratio: of, floor, ceilingMs, percolator }: Peer): string {
     ],
     [
       "median delay beyond the flushes",
-      duration(percolator.beyondFlushesMs),
-      "",
+      duration(percolator.beyondFlushesMs.median),
+      range(percolator.beyondFlushesMs, duration),
       ceilingMs === undefined
         ? ""
-        : verdict(percolator.beyondFlushesMs <= ceilingMs, `at most ${ceilingMs} ms`),
+        : verdict(percolator.beyondFlushesMs.median <= ceilingMs, `at most ${ceilingMs} ms`),
     ],
   ];
   return table(["", right("median"), "quartiles", "wanted"], rows);

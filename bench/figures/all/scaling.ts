@@ -9,6 +9,7 @@ const schema = z.object({
   pipelines: z.array(
     z.object({
       pipeline: z.string(),
+      functions: z.number().optional(),
       pages: z.number(),
       figures: z.array(
         z.object({
@@ -24,6 +25,7 @@ const schema = z.object({
 });
 
 type Pipeline = z.output<typeof schema>["pipelines"][number];
+type Work = Pick<Pipeline, "pipeline" | "functions">;
 
 /** Of pipelines that compute, with two workers, where two processors are free. */
 const floor = 1.7;
@@ -31,9 +33,14 @@ const floor = 1.7;
 /** What the pipelines are, in the page's words. */
 const shown: Readonly<Record<string, string>> = {
   compute: "computing alone, no database",
-  minhash: "signatures, an observer that computes",
+  minhash: "an observer that computes",
   webindex: "the web index",
 };
+
+function nameOf({ pipeline, functions }: Work): string {
+  const name = shown[pipeline] ?? pipeline;
+  return functions === undefined ? name : `${name}: signatures of ${whole(functions)}`;
+}
 
 export const scaling: Figure = {
   name: "scaling",
@@ -57,9 +64,9 @@ export const scaling: Figure = {
 };
 
 function rates(pipelines: readonly Pipeline[]): string {
-  const rows = pipelines.flatMap(({ pipeline, pages, figures }) =>
+  const rows = pipelines.flatMap(({ pipeline, functions, pages, figures }) =>
     figures.map(({ workers, pagesPerSecond, factor, cpuSeconds, rounds }) => [
-      shown[pipeline] ?? pipeline,
+      nameOf({ pipeline, functions }),
       whole(pages),
       whole(workers),
       short(pagesPerSecond.median),
@@ -86,8 +93,8 @@ function rates(pipelines: readonly Pipeline[]): string {
 
 function factors(pipelines: readonly Pipeline[]): Plot {
   const title = "Pages a second with two workers, by those with one";
-  const several = pipelines.flatMap(({ pipeline, figures }) =>
-    figures.filter(({ workers }) => workers > 1).map((figure) => ({ pipeline, ...figure })),
+  const several = pipelines.flatMap(({ figures, ...work }) =>
+    figures.filter(({ workers }) => workers > 1).map((figure) => ({ name: nameOf(work), ...figure })),
   );
   const most = Math.max(0, ...several.map(({ workers }) => workers));
   const svg = barChart({
@@ -96,8 +103,8 @@ function factors(pipelines: readonly Pipeline[]): Plot {
       "How many times as fast several worker processes do the same work as one, for computing alone, for an observer that computes, and for the web index.",
     axis: "times one worker",
     series: ["factor"],
-    groups: several.map(({ pipeline, workers, factor }) => ({
-      name: `${shown[pipeline] ?? pipeline}${most === 2 ? "" : `, ${workers}`}`,
+    groups: several.map(({ name, workers, factor }) => ({
+      name: `${name}${most === 2 ? "" : `, ${workers}`}`,
       bars: [{ value: factor.median, low: factor.low, high: factor.high, text: ratio(factor.median) }],
       bound: workers,
     })),

@@ -42,7 +42,7 @@ const side = (rate: number, delay: number) => ({
   perSecond: 40,
   delayMs: { p5: delay / 2, p50: delay, p95: delay * 4 },
   flushMs: 0.6,
-  beyondFlushesMs: delay - 3,
+  beyondFlushesMs: spread(delay - 3),
   afterKill: [{ killed: "one worker", seconds: 4, stuckJobs: 0, afterSeconds: 10, wrong: 0 }],
   wrong: 0,
 });
@@ -166,6 +166,7 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       pipelines: [
         {
           pipeline: "minhash",
+          functions: 2_048,
           pages: 300,
           figures: [1, 2].map((workers) => ({
             workers,
