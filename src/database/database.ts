@@ -339,7 +339,8 @@ export class Database {
   }
 
   /**
-   * Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat.
+   * Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat. A run of an observer
+   * must not wait for it: it would wait for itself until its `timeoutMs`.
    *
    * @throws the first failure on the way, after which the rest was done all the same.
    */

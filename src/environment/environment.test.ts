@@ -91,11 +91,15 @@ describe("the system's environment", () => {
       vi.useRealTimers();
     });
 
-    test.each([8 * 3_600_000, -3_600_000])("follows it by %d ms, and goes on evenly", (jumpMs) => {
+    test.each([8 * 3_600_000, -3_600_000, 3])("follows it by %d ms, and is not behind it", (jumpMs) => {
       vi.useFakeTimers({ toFake: ["Date"] });
-      const at = systemEnvironment.now() + jumpMs;
+      const at = Math.ceil(systemEnvironment.now()) + jumpMs;
       vi.setSystemTime(at);
-      expect(Math.abs(systemEnvironment.now() - at)).toBeLessThan(2);
+      for (let look = 0; look < 3; look++) {
+        expect(systemEnvironment.now()).toBeGreaterThanOrEqual(at);
+        // The clock of the test stands still, while the machine's goes on.
+        expect(systemEnvironment.now() - at).toBeLessThan(60_000);
+      }
     });
   });
 

@@ -21,16 +21,20 @@ function isRunning(processName: string): boolean | undefined {
   }
 }
 
-/** `performance.now` follows no setting of the system's clock, and stands still while the machine sleeps: beyond this the clock has jumped. */
-const jumpMs = 5;
+/**
+ * `performance.now` follows no setting of the system's clock, and stands still while the machine sleeps. It may be so far ahead of
+ * `Date.now`, whose milliseconds are whole; never behind it: what is now must not be in the future.
+ */
+const aheadMs = 5;
 let origin = performance.timeOrigin;
 
 /** The system's clock, finer than `Date.now`. */
 function now(): number {
   const at = origin + performance.now();
-  if (Math.abs(Date.now() - at) <= jumpMs) return at;
+  const aheadBy = at - Date.now();
+  if (aheadBy >= 0 && aheadBy <= aheadMs) return at;
   origin = Date.now() - performance.now();
-  return origin + performance.now();
+  return Math.max(Date.now(), origin + performance.now());
 }
 
 /** The real clock, the real random numbers and the real timers of this process. */

@@ -11,7 +11,7 @@ export interface Change<V = unknown, K = unknown> {
   readonly qualifier: string | undefined;
   /** The column, the cell of the family, or the signal. */
   readonly column: Column<V, K> | Signal<K>;
-  /** Aborted when the run is given up: it timed out, or its worker was stopped. For requests to other services. */
+  /** Aborted when the run is given up: its `timeoutMs` is over, or that of its worker's `stop`. For requests to other services. */
   readonly signal: AbortSignal;
 }
 

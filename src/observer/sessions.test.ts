@@ -62,9 +62,11 @@ describe("sessions", () => {
     for (const db of databases) db.pool.work();
     for (let step = 0; step < 4; step++) for (const each of environments) await each.advance(500);
     const [first, second] = databases as [TestDatabase, TestDatabase];
-    // The first one has seen the other's last sign of life, and wakes a moment before it.
+    // The first one has seen the other's last sign of life, wakes a moment before it, and looks before it says that it lives.
     await environments[0].advance(1_000);
     environments[0].freeze(20_000);
+    await first.sessions.refresh();
+    expect(first.sessions.suspectUpTo("length")).toBe(0);
     await environments[0].advance(100);
     expect(first.sessions.hosting("length", 1)).toContain(second.sessions.session);
     environments[1].freeze(20_000);
@@ -73,6 +75,21 @@ describe("sessions", () => {
     // Who really ended is found out all the same.
     await environments[0].advance(7_000);
     expect(await first.sessions.alive(second.sessions.session)).toBeUndefined();
+  });
+
+  test("a process that is slow all the time finds out who is dead", async () => {
+    const store = memoryStore();
+    const [slow, stopped] = [new TestEnvironment(), new TestEnvironment()];
+    const one = await openTest({ store, environment: slow, observers: [length] });
+    const other = await openTest({ store, environment: stopped, observers: [length] });
+    for (const db of [one, other]) db.pool.work();
+    for (const each of [stopped, slow]) await each.advance(2_000);
+    expect(one.sessions.hosting("length", 1)).toContain(other.sessions.session);
+    for (let beat = 0; beat < 8; beat++) {
+      slow.freeze(2_000);
+      await slow.advance(1_000);
+    }
+    expect(one.sessions.hosting("length", 1)).toEqual([one.sessions.session]);
   });
 
   test("the buckets are divided: each has one owner, and each session its part", async () => {

@@ -61,8 +61,8 @@ export class Sessions implements Liveness {
   #doubtful = 0;
   #suspicions: ReadonlyMap<string, number> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
-  /** When this process last said that it lives. */
-  #beatAt = Number.NEGATIVE_INFINITY;
+  /** When this process was last at work on it, while it hosts observers. */
+  #awakeAt = Number.POSITIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
     this.session = options.environment.uniqueId();
@@ -210,13 +210,14 @@ export class Sessions implements Liveness {
       if (!this.#isHosting) {
         if (this.#recorded) await this.#records.remove(this.session);
         this.#recorded = false;
+        this.#awakeAt = Number.POSITIVE_INFINITY;
         return;
       }
+      this.#noteAwake();
       const { processName: process } = this.#environment;
       const expires = this.#environment.now() + timeToLiveMs;
       await this.#records.put(this.session, { observers: this.#hosted, expires, process });
       const isFirst = !this.#recorded;
-      this.#noteBeat(isFirst);
       this.#recorded = true;
       if (isFirst || this.#isTimeToRefresh) await this.refresh();
       else this.#suspicions = await readSuspicions(this.#store);
@@ -226,10 +227,11 @@ export class Sessions implements Liveness {
   }
 
   /** After a pause of this process, or of the whole machine, the others had no chance to be seen. */
-  #noteBeat(isFirst: boolean): void {
+  #noteAwake(): void {
     const now = this.#environment.monotonic();
-    if (!isFirst && now - this.#beatAt >= timeToLiveMs / 2) this.#sightings.beginAnew(now);
-    this.#beatAt = now;
+    const awayMs = now - this.#awakeAt;
+    if (awayMs >= timeToLiveMs / 2) this.#sightings.passOver(awayMs - beatMs, now);
+    this.#awakeAt = now;
   }
 
   /** Very many sessions are not read by each of them every second. */
@@ -253,6 +255,7 @@ export class Sessions implements Liveness {
 
   /** Reads who lives. Sessions that ended uncleanly are cleared away, and what they worked on becomes suspect. */
   async refresh(): Promise<void> {
+    if (this.#recorded) this.#noteAwake();
     const readAt = this.#environment.monotonic();
     const others = new Map<string, SessionRecord>();
     let own: SessionRecord | undefined;

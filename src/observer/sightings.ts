@@ -20,9 +20,9 @@ export class Sightings {
     else if (seen.stamp !== stamp) Object.assign(seen, { stamp, since: now, hasChanged: true });
   }
 
-  /** Who looks has stood still: what it has not seen since says nothing. */
-  beginAnew(now: number): void {
-    for (const sighting of this.#seen.values()) sighting.since = now;
+  /** Who looks has stood still for so long: nobody could be seen then. */
+  passOver(lostMs: number, now: number): void {
+    for (const sighting of this.#seen.values()) sighting.since = Math.min(now, sighting.since + lostMs);
   }
 
   /** For how long it had stood unchanged at `now`; 0 for what was never seen. */
