@@ -155,6 +155,23 @@ describe.each(variants)("on $store, $commit", (variant) => {
     );
   });
 
+  test("a search passes over a chunk that is about to go", async () => {
+    await withIndex(variant, async (db) => {
+      await db.transact((tx) => tx.set(documents.text, "a", "a walrus"));
+      await db.transact((tx) => tx.set(documents.text, "b", "an otter"));
+      await db.drain();
+      {
+        await using worker = db.work({ observers: ["cut", "forget"] });
+        await db.transact((tx) => tx.delete(documents.text, "a"));
+        await worker.idle();
+        await using view = await db.snapshot();
+        expect((await nearest(view, "walrus")).map(({ text }) => text)).toEqual(["an otter"]);
+      }
+      await db.drain();
+      expect(await different(db)).toEqual([]);
+    });
+  });
+
   test("any edits, many at a time, come to the index that is built from scratch", async () => {
     const pieces = ["p", "q", "r"].map((seed) => wordsOf(seed, 70));
     const anyText = fc
@@ -227,6 +244,10 @@ test("a folder is loaded, and loaded again only where it changed", async () => {
     await write("a.md", "A again");
     await rm(join(folder.path, "deep/b.md"));
     expect(await loadFolder(db, folder.path)).toEqual({ documents: 1, changed: 1, deleted: 1 });
+    const here = process.cwd();
+    process.chdir(folder.path);
+    const same = loadFolder(db, ".").finally(() => process.chdir(here));
+    expect(await same).toEqual({ documents: 1, changed: 0, deleted: 0 });
     await db.drain();
     expect(await different(db)).toEqual([]);
     await using view = await db.snapshot();

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import type { Database } from "percolatordb";
 import { documents } from "./tables.js";
 
@@ -40,7 +40,7 @@ export function setDocument(db: Database, path: string, text: string): Promise<b
 async function markdownFiles(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
-    const path = join(entry.parentPath, entry.name).slice(join(folder, "/").length);
+    const path = relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/");
     const isHidden = path.split("/").some((part) => part.startsWith(".") || part === "node_modules");
     if (entry.isFile() && !isHidden && path.endsWith(".md")) found.push(path);
   }

@@ -11,7 +11,8 @@ export interface Neighbour {
 
 /**
  * The chunks nearest to a question, the nearest first. Exact: it reads every vector, which is quick up to some hundred thousand of them.
- * All is read from one snapshot: a chunk that is found is there, with its documents.
+ * All is read from one snapshot. The vector of a chunk that no document has any more may stand a moment longer than its text, and is
+ * passed over.
  */
 export async function nearest(view: Snapshot, question: string, limit = 3): Promise<readonly Neighbour[]> {
   const wanted = embedByFeatureHashing(question);
@@ -21,10 +22,11 @@ export async function nearest(view: Snapshot, question: string, limit = 3): Prom
     if (best.length === limit && found.similarity <= best.at(-1)!.similarity) continue;
     best = [...best, found].sort((a, b) => b.similarity - a.similarity).slice(0, limit);
   }
-  return Promise.all(
+  const found = await Promise.all(
     best.map(async ({ id, similarity }) => {
-      const chunk = (await view.row(chunks, id))!;
-      return { similarity, text: chunk.text!, documents: [...chunk.documents.keys()] };
+      const { text, documents } = (await view.row(chunks, id)) ?? {};
+      return text === undefined ? undefined : { similarity, text, documents: [...(documents?.keys() ?? [])] };
     }),
   );
+  return found.filter((each) => each !== undefined);
 }

@@ -81,7 +81,11 @@ function columns(entries: Iterable<ExportEntry<unknown>>): [string[], number[], 
   ];
 }
 
-/** The last entry of each key: one statement cannot change a row twice. */
-function newest(entries: readonly ExportEntry<unknown>[]): Iterable<ExportEntry<unknown>> {
-  return new Map(entries.map((entry) => [entry.key, entry])).values();
+/** The entry of each key with the highest sequence, wherever it stands: one statement cannot change a row twice. */
+export function newest(entries: readonly ExportEntry<unknown>[]): Iterable<ExportEntry<unknown>> {
+  const found = new Map<string, ExportEntry<unknown>>();
+  for (const entry of entries) {
+    if (entry.sequence > (found.get(entry.key)?.sequence ?? 0)) found.set(entry.key, entry);
+  }
+  return found.values();
 }

@@ -27,11 +27,12 @@ export interface WalkOptions {
   file(name: string): boolean;
   /** Whether to go into a folder, by its name. */
   folder(name: string): boolean;
+  /** The most files that are listed; beyond them the whole folder counts as not looked at. Default: 1,000,000. */
+  readonly most?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The most files of one folder. What is beyond is reported. */
-export const mostFiles = 1_000_000;
+const mostFiles = 1_000_000;
 
 /**
  * Lists the files below `root`. Links to files are files. A link to a folder is followed after all real folders, and
@@ -71,11 +72,15 @@ class Walker {
   async #folders(pending: string[]): Promise<void> {
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
       this.#options.signal?.throwIfAborted();
-      if (this.files.length >= mostFiles) {
+      const { most = mostFiles } = this.#options;
+      if (this.files.length >= most) {
+        // Folders that wait, and links, were not looked at either.
         this.unlisted.push({
-          path,
-          message: `The folder holds more than ${mostFiles} files; load its parts`,
+          path: "",
+          message: `The folder holds more than ${most} files; load its parts`,
         });
+        pending.length = 0;
+        this.#links = [];
         return;
       }
       await this.#visit(path, pending);
