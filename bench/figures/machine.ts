@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { cpus, platform, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,14 @@ export function describeMachine(): Machine {
     kernel: `${platform()} ${release()}`,
     flushMs: summarize(measureFlushes()),
   };
+}
+
+/** The commit of this clone, with "-dirty" where files have changed since; undefined outside of one. */
+export function revisionOf(): string | undefined {
+  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
+    encoding: "utf8",
+  });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 const flushes = 200;

@@ -5,7 +5,7 @@ import { CommanderError } from "commander";
 import { figures } from "./all/index.js";
 import { readableOf } from "./draw.js";
 import type { Figure, Measurement } from "./figure.js";
-import { describeMachine } from "./machine.js";
+import { describeMachine, revisionOf } from "./machine.js";
 import { commandLine, madeWith, measure, NotMeasuredError } from "./measure.js";
 import { type FiguresOptions, parseOptions } from "./options.js";
 import { Progress } from "./progress.js";
@@ -73,6 +73,8 @@ class Run {
   readonly #options: FiguresOptions;
   readonly #signal: AbortSignal;
   readonly #machine = describeMachine();
+  // Before anything of it is published into the clone.
+  readonly #revision = revisionOf();
   readonly #all: number;
   readonly #lines: string[] = [];
   #begun = 0;
@@ -117,6 +119,7 @@ class Run {
         size,
         archives,
         machine: this.#machine,
+        revision: this.#revision,
         signal: this.#signal,
         onLine: (line) => progress.say(line),
       });

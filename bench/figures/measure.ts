@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, join } from "node:path";
@@ -13,6 +12,8 @@ export interface MeasureOptions {
   /** Web archives for what indexes pages; none: what each measurement does without. */
   readonly archives: readonly string[];
   readonly machine: Machine;
+  /** See {@link Measured}. */
+  readonly revision: string | undefined;
   readonly signal: AbortSignal;
   readonly onLine?: ((line: string) => void) | undefined;
 }
@@ -50,7 +51,7 @@ function archivesOf(measurement: Measurement, archives: readonly string[]): read
 
 /** Makes a measurement, and reads what it wrote. Throws where it could not be made. */
 export async function measure(measurement: Measurement, options: MeasureOptions): Promise<Measured> {
-  const { size, archives, machine, signal, onLine } = options;
+  const { size, archives, machine, revision, signal, onLine } = options;
   const folder = temporaryFolder();
   try {
     const busyBefore = await othersShare(1_000);
@@ -90,7 +91,7 @@ export async function measure(measurement: Measurement, options: MeasureOptions)
       date,
       seconds,
       busyBefore,
-      revision: revision(),
+      revision,
       machine,
       result,
     };
@@ -109,13 +110,6 @@ function temporaryFolder(): string {
   const compiled = `tsx-${userInfo().uid}`;
   if (existsSync(join(tmpdir(), compiled))) symlinkSync(join(tmpdir(), compiled), join(folder, compiled));
   return folder;
-}
-
-function revision(): string | undefined {
-  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
-    encoding: "utf8",
-  });
-  return status === 0 ? stdout.trim() : undefined;
 }
 
 /** What others take of the machine: a measurement beside much else says little. */
