@@ -1,4 +1,5 @@
-import { AbortedError, family, int, open, table, text, tuple } from "percolatordb";
+import { AbortedError, family, int, LimitExceededError, open, table, text, tuple } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { clearRange } from "./index.js";
@@ -52,4 +53,25 @@ test("it can be given up, and goes on from there", async () => {
   );
   await expect(clearing).rejects.toThrow(AbortedError);
   expect(await clearRange(db, visits, {}, { batch: 4 })).toBe(6);
+});
+
+test("rows of many cells are deleted in transactions that hold them, and one that is too large in pieces", async () => {
+  await using db = await open("memory:", { transactionBytes: 64 * 1024 });
+  const write = (n: number, from: number, to: number) =>
+    db.transact((tx) => {
+      for (let cell = from; cell < to; cell++) tx.set(visits.notes.at(`${cell}`), ["monday", n], "note");
+    });
+  for (let n = 0; n < 100; n++) await write(n, 0, 50);
+  for (let part = 0; part < 5; part++) await write(40, part * 200, part * 200 + 200);
+  expect(await clearRange(db, visits, {})).toBe(100);
+  await using snapshot = await db.snapshot();
+  expect(await gather(snapshot.scan(visits))).toEqual([]);
+});
+
+test("a transaction that holds no delete is no reason to go on for ever", async () => {
+  const store = memoryStore();
+  await using db = await open(store);
+  await db.transact((tx) => tx.set(visits.seconds, ["monday", 1], 1));
+  await using small = await open(store, { transactionBytes: 50 });
+  await expect(clearRange(small, visits, {})).rejects.toThrow(LimitExceededError);
 });

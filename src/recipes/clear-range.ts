@@ -1,4 +1,11 @@
-import type { AnyTable, Database, KeyOf, KeyPrefix, Transaction } from "../index.js";
+import {
+  type AnyTable,
+  type Database,
+  type KeyOf,
+  type KeyPrefix,
+  LimitExceededError,
+  type Transaction,
+} from "../index.js";
 import { wholeOption } from "./options.js";
 
 /** Which rows: those that begin with `prefix`, from `start`, up to `end`. */
@@ -12,7 +19,7 @@ export interface ClearedRange<K> {
 
 /** What {@link clearRange} takes. Everything has a default. */
 export interface ClearOptions {
-  /** The most rows of one transaction. From 1 to 100,000; default: 1,000. */
+  /** The most rows of one transaction, which takes fewer where it could not hold them. From 1 to 100,000; default: 1,000. */
   readonly batch?: number | undefined;
   /** Whether space is given back at once, by `db.collect()`, rather than when it is collected next. Default: false. */
   readonly collect?: boolean | undefined;
@@ -24,8 +31,8 @@ export interface ClearOptions {
 
 /**
  * Deletes the rows of a range, in as many transactions as it takes: for rows that are needed for a while only. Others see it go piece by
- * piece. Rows that are added meanwhile may stay. Can be repeated where it was interrupted. Deletes are changes as any other: observers
- * of the columns are due on them. Resolves to the number of rows.
+ * piece, and a row of more cells than a transaction holds in pieces too. Rows that are added meanwhile may stay. Can be repeated
+ * where it was interrupted. Deletes are changes as any other: observers of the columns are due on them. Resolves to the number of rows.
  *
  * What was deleted is there for snapshots of the past until it is collected, after the retention.
  *
@@ -45,27 +52,57 @@ export async function clearRange<T extends AnyTable>(
   let rows = 0;
   // The next batch begins at the last row of this one: so no scan meets more than one that was deleted before it.
   let { start } = range;
+  let most = batch;
   for (;;) {
-    const from = start;
-    const deleteSome = (tx: Transaction) => deleteRows(tx, table, { ...range, start: from }, batch);
-    const deleted = await db.transact(deleteSome, { signal, label: "clear range" });
-    rows += deleted.length;
-    if (deleted.length > 0) onProgress?.(rows);
-    if (deleted.length < batch) break;
-    start = deleted.at(-1);
+    const [from, limit] = [start, most];
+    const fits: Fits = { rows: 0 };
+    const deleteSome = (tx: Transaction) => deleteRows(tx, table, { ...range, start: from }, limit, fits);
+    try {
+      const deleted = await db.transact(deleteSome, { signal, label: "clear range" });
+      if (fits.tooMany !== undefined && fits.tx?.commitTimestamp === undefined) throw fits.tooMany;
+      rows += fits.rows;
+      if (fits.rows > 0) onProgress?.(rows);
+      if (deleted.length < limit) break;
+      start = deleted.at(-1);
+      if (fits.tooMany === undefined) most = Math.min(batch, limit * 2);
+    } catch (error) {
+      if (error !== fits.tooMany || limit === 1) throw error;
+      most = Math.max(1, Math.min(fits.rows, Math.floor(limit / 2)));
+    }
   }
   if (options.collect === true) await db.collect({ signal });
   return rows;
 }
 
+/** What a transaction could hold. */
+interface Fits {
+  tx?: Transaction;
+  /** Rows that were deleted whole. */
+  rows: number;
+  /** What it said to more. */
+  tooMany?: LimitExceededError | undefined;
+}
+
+/** Deletes rows: all, or where a single one is too much, some of its cells. */
 async function deleteRows<T extends AnyTable>(
   tx: Transaction,
   table: T,
   range: ClearedRange<KeyOf<T>>,
   limit: number,
+  fits: Fits,
 ): Promise<readonly KeyOf<T>[]> {
   const rows: KeyOf<T>[] = [];
   for await (const { row } of tx.scan(table, { ...range, limit })) rows.push(row);
-  for (const row of rows) await tx.deleteRow(table, row);
+  Object.assign(fits, { tx, rows: 0, tooMany: undefined });
+  for (const row of rows) {
+    try {
+      await tx.deleteRow(table, row);
+      fits.rows++;
+    } catch (error) {
+      if (!(error instanceof LimitExceededError)) throw error;
+      fits.tooMany = error;
+      if (limit > 1) throw error;
+    }
+  }
   return rows;
 }

@@ -156,6 +156,23 @@ test("a backlog larger than a run takes is worked off in runs, however many, and
   expect(await snapshot.getMany(sums.values, ["key 0", "key 1", "key 2"])).toEqual([154, 153, 153]);
 });
 
+test("a backlog of more bytes than a transaction holds is worked off too, and none is parked", async () => {
+  const texts = combineQueue("texts", {
+    value: text(),
+    update: text(),
+    buckets: 1,
+    combine: (value = "", updates) => value + updates.join(""),
+  });
+  await using db = await open("memory:", { observers: [texts.observer], transactionBytes: 64 * 1024 });
+  const keys = Array.from({ length: 100 }, (_, n) => `key ${n}`);
+  for (const key of keys) await db.transact((tx) => texts.add(tx, key, "x".repeat(2_048)));
+  await db.drain();
+  expect(await gather(db.parked())).toEqual([]);
+  await using snapshot = await db.snapshot();
+  const lengths = (await snapshot.getMany(texts.values, keys)).map((value) => value?.length);
+  expect(lengths).toEqual(keys.map(() => 2_048));
+});
+
 test("keys at the end of a bucket do not wait for ever for those at its beginning", async () => {
   const order: string[] = [];
   const sums = combineQueue("sums", {

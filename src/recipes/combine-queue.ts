@@ -6,6 +6,7 @@ import {
   int,
   json,
   type KeyCodec,
+  LimitExceededError,
   type Observer,
   observer,
   signal,
@@ -47,7 +48,7 @@ export interface CombineOptions<V, U, K = string> {
   readonly onChange?: ((tx: Transaction, changes: readonly CombinedChange<V, K>[]) => unknown) | undefined;
   /** How many runs may combine at the same time. From 1 to 65,536; default: 64. Change it when the queue is empty. */
   readonly buckets?: number | undefined;
-  /** The most updates that one run combines. From 1 to 100,000; default: 1,000. */
+  /** The most updates that one run combines, of some 8 MB at the most. From 1 to 100,000; default: 1,000. */
   readonly batch?: number | undefined;
   /** Names what this process adds. Default: the system's. */
   readonly environment?: Environment | undefined;
@@ -60,6 +61,25 @@ type BucketKey = readonly [bucket: number, turn: number];
 interface Resumption {
   readonly from?: string;
   readonly runs: number;
+}
+
+/** What a run has done so far. */
+interface Run {
+  /** About how much it may read, and how much it may write. */
+  readonly most: number;
+  updates: number;
+  /** About how much it writes. */
+  bytes: number;
+}
+
+/** The most of {@link Run.most}. */
+const mostBytes = 8 * 1024 * 1024;
+/** About what a cell takes beside its key and value. */
+const cellBytes = 150;
+
+/** A run wrote more than a transaction holds. The next takes less: so it is no failure that counts. */
+class LargeRunError extends LimitExceededError {
+  override readonly retryable = true;
 }
 
 /** Updates of one key, and the rows that they stand in. */
@@ -84,6 +104,8 @@ export class CombineQueue<V, U, K = string> {
   readonly #batch: number;
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
+  /** By bucket, where runs may take less than {@link mostBytes}, because a transaction did not hold what they wrote. */
+  readonly #most = new Map<number, number>();
   #writer: string | undefined;
   #added = 0;
 
@@ -136,12 +158,32 @@ export class CombineQueue<V, U, K = string> {
     return `${this.#writer}-${(this.#added++).toString(36)}`;
   }
 
-  async #combineBucket(tx: Transaction, [bucket, turn]: BucketKey): Promise<void> {
+  async #combineBucket(tx: Transaction, key: BucketKey): Promise<void> {
+    const [bucket] = key;
+    const run: Run = { most: this.#most.get(bucket) ?? mostBytes, updates: 0, bytes: 0 };
+    try {
+      await this.#combineSome(tx, key, run);
+      // What was too large may be gone.
+      if (run.most * 1.05 < mostBytes) this.#most.set(bucket, run.most * 1.05);
+      else this.#most.delete(bucket);
+    } catch (error) {
+      if (!(error instanceof LimitExceededError) || error.retryable || run.updates <= 1) throw error;
+      this.#most.set(bucket, Math.min(run.bytes, run.most) / 2);
+      throw new LargeRunError(error.message, { cause: error });
+    }
+  }
+
+  async #combineSome(tx: Transaction, [bucket, turn]: BucketKey, run: Run): Promise<void> {
     const resumption = await tx.get(this.#state.resume, [bucket, 0]);
-    const { groups, from } = await this.#take(tx, bucket, resumption?.from);
+    const taken = await this.#take(tx, bucket, resumption?.from, run.most);
+    let { from } = taken;
     const changes: CombinedChange<V, K>[] = [];
-    for (const group of groups) {
-      const change = await this.#combineGroup(tx, group);
+    for (const group of taken.groups) {
+      if (run.updates > 0 && run.bytes >= run.most) {
+        from = group.key;
+        break;
+      }
+      const change = await this.#combineGroup(tx, group, run);
       if (change !== undefined) changes.push(change);
     }
     if (changes.length > 0) await this.#options.onChange?.(tx, changes);
@@ -160,6 +202,7 @@ export class CombineQueue<V, U, K = string> {
     tx: Transaction,
     bucket: number,
     start: string | undefined,
+    most: number,
   ): Promise<{ readonly groups: readonly Group<U>[]; readonly from: string | undefined }> {
     const groups: Group<U>[] = [];
     const range = { prefix: [bucket] as const, limit: this.#batch + 1 };
@@ -168,10 +211,15 @@ export class CombineQueue<V, U, K = string> {
       start === undefined ? range : { ...range, start: [bucket, start, ""] },
     );
     let taken = 0;
+    let bytes = 0;
     for await (const { row, value } of scan) {
       const [, key] = row;
       let group = groups.at(-1);
-      if (taken++ === this.#batch) return { groups, from: `${group!.key}\0` };
+      if (taken === this.#batch || (taken > 0 && bytes >= most)) {
+        return { groups, from: `${group!.key}\0` };
+      }
+      taken++;
+      bytes += cellBytes + key.length + this.#options.update.encode(value).length;
       if (group?.key !== key) {
         group = { key, updates: [], rows: [] };
         groups.push(group);
@@ -182,14 +230,19 @@ export class CombineQueue<V, U, K = string> {
     return { groups, from: undefined };
   }
 
-  async #combineGroup(tx: Transaction, group: Group<U>): Promise<CombinedChange<V, K> | undefined> {
+  async #combineGroup(tx: Transaction, group: Group<U>, run: Run): Promise<CombinedChange<V, K> | undefined> {
     const key = this.#keys.parse(group.key);
     const previous = await tx.get(this.values, key);
     const value = this.#options.combine(previous, group.updates, key);
+    run.updates += group.rows.length;
+    run.bytes += group.rows.length * (cellBytes + group.key.length);
     for (const row of group.rows) tx.delete(this.#updates, row);
     if (this.#same(previous, value)) return undefined;
     if (value === undefined) tx.delete(this.values, key);
-    else tx.set(this.values, key, value);
+    else {
+      tx.set(this.values, key, value);
+      run.bytes += cellBytes + group.key.length + this.#options.value.encode(value).length;
+    }
     return { key, previous, value };
   }
 

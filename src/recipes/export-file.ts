@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import type { Deliver, ExportEntry } from "./export-queue.js";
+import { linesOf } from "./lines.js";
 
 const newline = 0x0a;
 
@@ -20,7 +20,14 @@ export function exportToFile(path: string): Deliver<unknown, unknown> {
     try {
       // A process that died, or a disk that was full, can have left half a line.
       const begin = (await endsInHalfALine(file)) ? "\n" : "";
-      await file.appendFile(begin + lines.join(""), "utf8");
+      // One write, which no other process gets between; `appendFile` makes several of a long text.
+      const bytes = Buffer.from(begin + lines.join(""));
+      const { bytesWritten } = await file.write(bytes);
+      if (bytesWritten < bytes.length) {
+        throw new Error(
+          `Only ${bytesWritten} of ${bytes.length} bytes could be written to ${path}: is the disk full?`,
+        );
+      }
       await file.datasync();
     } finally {
       await file.close();
@@ -43,12 +50,8 @@ export async function* readExportFile<V = unknown, K = string>(
   path: string,
 ): AsyncGenerator<ExportEntry<V, K>> {
   await using file = await open(path, "r");
-  const lines = createInterface({
-    input: file.createReadStream({ autoClose: false }),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
   const last = new Map<string, number>();
-  for await (const line of lines) {
+  for await (const line of linesOf(file.createReadStream({ autoClose: false }))) {
     const entry = parseLine(line);
     if (entry === undefined) continue;
     const key = JSON.stringify(entry.key);

@@ -18,6 +18,7 @@ import {
   tuple,
 } from "../index.js";
 import { Delivery, type Send } from "./delivery.js";
+import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { wholeOption } from "./options.js";
 import { nextTurn } from "./turns.js";
@@ -100,6 +101,7 @@ export class ExportQueue<V, K = string> {
   readonly #delivered: Column<number, K>;
   readonly #due: Signal<DueKey>;
   readonly #delivery: Delivery<ExportEntry<V, K>>;
+  readonly #inTurn = callsInTurn();
 
   /** @internal */
   constructor(name: string, options: ExportOptions<V, K>) {
@@ -131,7 +133,11 @@ export class ExportQueue<V, K = string> {
    *
    * @throws ExportQueueFullError where too many wait.
    */
-  async add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+  add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+    return this.#inTurn(tx, () => this.#add(tx, key, value));
+  }
+
+  async #add(tx: Transaction, key: K, value: V): Promise<number> {
     const [added = 0, delivered = 0] = await Promise.all([
       tx.get(this.#added, key),
       tx.get(this.#delivered, key),
@@ -173,7 +179,11 @@ export class ExportQueue<V, K = string> {
    * Gives up the entries of a key up to a sequence: they count as delivered. For one that the receiver will never take; then `db.retry` what
    * is parked. Resolves to how many were given up.
    */
-  async skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+  skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+    return this.#inTurn(tx, () => this.#skip(tx, key, sequence));
+  }
+
+  async #skip(tx: Transaction, key: K, sequence: number): Promise<number> {
     const skipped: ExportEntry<V, K>[] = [];
     for await (const entry of this.entries(tx, key)) {
       if (entry.sequence > sequence) break;

@@ -10,6 +10,7 @@ import {
   type Transaction,
   table,
 } from "../index.js";
+import { callsInTurn } from "./in-turn.js";
 import { keyText } from "./key-text.js";
 import { numberOption } from "./options.js";
 import { sleepUnlessAborted } from "./sleep.js";
@@ -78,6 +79,7 @@ export class RateLimit<K = string> {
   readonly #fullAt: Column<number, K>;
   /** Who is taking for a key in this process: one after the other, in the order of asking. */
   readonly #lines = new Map<string, Promise<unknown>>();
+  readonly #inTurn = callsInTurn();
 
   /** @internal */
   constructor(name: string, options: RateLimitOptions<K>) {
@@ -95,7 +97,11 @@ export class RateLimit<K = string> {
    * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `longestWaitMs`: whoever comes
    * later then waits longer, so that takers are served in the order in which they commit.
    */
-  async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+  take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+    return this.#inTurn(tx, () => this.#take(tx, key, options));
+  }
+
+  async #take(tx: Transaction, key: K, options: TakeOptions): Promise<Taken> {
     const tokens = numberOption("tokens", options.tokens ?? 1, 0, this.#burst);
     const longestWaitMs = numberOption("longestWaitMs", options.longestWaitMs ?? 0, 0, 8.64e15);
     const now = this.#environment.now();

@@ -2,17 +2,19 @@ import {
   type AnyTable,
   type Codec,
   type Column,
+  InvalidValueError,
   json,
   type KeyCodec,
   type Transaction,
   table,
 } from "../index.js";
-import { columnOf, type View } from "./view.js";
+import { bytesOf, columnOf, type View } from "./view.js";
 
 /** What was scheduled, and was given up after its last attempt. */
 export interface ParkedScheduledChange<V, K = string> {
   readonly key: K;
-  readonly value: V;
+  /** `undefined` where it cannot be read. */
+  readonly value: V | undefined;
   /** When it was due at first or after it was last put off, in milliseconds since 1970. */
   readonly dueAt: number;
   readonly attempts: number;
@@ -30,35 +32,44 @@ const longestError = 2_000;
 export class ParkedChanges<V, K> {
   readonly table: AnyTable;
   readonly #values: Column<V, K>;
+  readonly #bytes: Column<Uint8Array, K>;
   readonly #circumstances: Column<Circumstances, K>;
 
   constructor(name: string, value: Codec<V>, key: KeyCodec<K> | undefined) {
     const parked = table(`${name}_parked`, { value, parked: json<Circumstances>() }, { key });
     this.table = parked;
     this.#values = columnOf(parked, "value");
+    this.#bytes = bytesOf(this.#values);
     this.#circumstances = columnOf(parked, "parked");
   }
 
-  add(tx: Transaction, { key, value, ...rest }: ParkedScheduledChange<V, K>): void {
-    tx.set(this.#values, key, value);
-    tx.set(this.#circumstances, key, { ...rest, error: rest.error.slice(0, longestError) });
+  /** Parks a change whose value is kept as these bytes. */
+  add(tx: Transaction, key: K, value: Uint8Array, circumstances: Circumstances): void {
+    tx.set(this.#bytes, key, value);
+    tx.set(this.#circumstances, key, { ...circumstances, error: circumstances.error.slice(0, longestError) });
   }
 
-  /** Takes a change away, and answers what it was to do; undefined where it is not parked. */
-  async take(tx: Transaction, key: K): Promise<{ readonly value: V } | undefined> {
-    const [circumstances, value] = await Promise.all([
-      tx.get(this.#circumstances, key),
-      tx.get(this.#values, key),
-    ]);
-    if (circumstances === undefined) return undefined;
+  /** Takes a change away, and answers its value's bytes; undefined where it is not parked. */
+  async take(tx: Transaction, key: K): Promise<Uint8Array | undefined> {
+    const value = await tx.get(this.#bytes, key);
+    if (value === undefined) return undefined;
     tx.delete(this.#circumstances, key);
     tx.delete(this.#values, key);
-    return { value: value as V };
+    return value;
   }
 
   async *list(view: View): AsyncGenerator<ParkedScheduledChange<V, K>, void, undefined> {
     for await (const { row: key, value: circumstances } of view.scan(this.#circumstances)) {
-      yield { key, value: (await view.get(this.#values, key)) as V, ...circumstances };
+      yield { key, value: await this.#read(view, key), ...circumstances };
+    }
+  }
+
+  async #read(view: View, key: K): Promise<V | undefined> {
+    try {
+      return await view.get(this.#values, key);
+    } catch (error) {
+      if (error instanceof InvalidValueError) return undefined;
+      throw error;
     }
   }
 }

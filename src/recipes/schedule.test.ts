@@ -1,4 +1,15 @@
-import { int, json, observer, open, signal, table, text } from "percolatordb";
+import {
+  codec,
+  int,
+  json,
+  observer,
+  open,
+  type RowStore,
+  StoreError,
+  signal,
+  table,
+  text,
+} from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { diesAfter, diesBefore, ProcessStore, requestLost, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
@@ -82,7 +93,7 @@ test("one that throws is put off, longer each time, and holds nobody up", async 
     fire: (_, { value }) => {
       if (value === "bad") throw new Error("no");
     },
-    onError: (error, { key }) => told.push([key, String(error), clock.passedMs]),
+    onError: (error, change) => told.push([change?.key, String(error), clock.passedMs]),
   });
   await using db = await open("memory:");
   await db.transact(async (tx) => {
@@ -168,6 +179,118 @@ describe.each(variants)("on $store, $commit", (variant) => {
       expect(change).toMatchObject({ key: "a", attempts: 1, error: expect.stringContaining("contradicts") });
     });
   });
+});
+
+/** Strings that do not begin with "bad". */
+const strict = codec<string>({
+  encode: (value) => Buffer.from(value),
+  decode: (bytes) => {
+    const value = Buffer.from(bytes).toString();
+    if (value.startsWith("bad")) throw new Error("no");
+    return value;
+  },
+});
+const lax = codec<string>({ encode: strict.encode, decode: (bytes) => Buffer.from(bytes).toString() });
+
+test("one whose value cannot be read is put off and parked like one that throws, and keeps its value", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const told: unknown[] = [];
+  const options = { environment, spreads: 1, attempts: 2 } as const;
+  const before = schedule("due", { ...options, value: lax, fire: () => {} });
+  const due = schedule("due", {
+    ...options,
+    value: strict,
+    fire: () => {},
+    onError: (_, change) => told.push(change),
+  });
+  await using db = await open("memory:");
+  await db.transact(async (tx) => {
+    await before.at(tx, "a", 1, "bad");
+    await before.at(tx, "b", 2, "good");
+  });
+  expect(await due.fireDue(db)).toBe(1);
+  expect(told).toEqual([{ key: "a", dueAt: 1, value: undefined }]);
+  await clock.advance(1_000);
+  expect(await due.fireDue(db)).toBe(0);
+  expect(told).toHaveLength(2);
+  const first = async (which: typeof due) =>
+    db.transact(async (tx) => (await which.parked(tx).next()).value ?? undefined);
+  expect(await first(due)).toMatchObject({ key: "a", value: undefined, attempts: 2 });
+  expect(await first(before)).toMatchObject({ key: "a", value: "bad" });
+  expect(await db.transact((tx) => due.retry(tx, "a"))).toBe(true);
+  expect(await before.fireDue(db)).toBe(1);
+});
+
+/** A store that fails reads while it is told to. */
+function failing(store: RowStore, fails: (row: Uint8Array | undefined) => boolean): RowStore {
+  const instead: Partial<RowStore> = {
+    lending: undefined,
+    readRow: async (read, options) => {
+      if (fails(read.row)) throw new StoreError("no answer");
+      return await store.readRow(read, options);
+    },
+    readRange: async (read, options) => {
+      if (fails(undefined)) throw new StoreError("no answer");
+      return await store.readRange(read, options);
+    },
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      if (name in instead) return Reflect.get(instead, name) as unknown;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+test("a change of which the store says nothing holds no other up, and its failure is told at the end", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const due = reminders(environment);
+  let isFailing = false;
+  const store = failing(
+    memoryStore({ environment }),
+    (row) => isFailing && row !== undefined && Buffer.from(row).includes("key 3"),
+  );
+  await using db = await open(store, { environment, tables: [fired, ...due.tables] });
+  await db.transact(async (tx) => {
+    for (let n = 0; n < 8; n++) await due.at(tx, `key ${n}`, n, "x");
+  });
+  isFailing = true;
+  await expect(due.fireDue(db)).rejects.toThrow("no answer");
+  isFailing = false;
+  const keys = Array.from({ length: 8 }, (_, n) => `key ${n}`);
+  const times = await db.transact((tx) => tx.getMany(fired.times, keys));
+  expect(times).toEqual(keys.map((key) => (key === "key 3" ? undefined : 1)));
+  expect(await due.fireDue(db)).toBe(1);
+});
+
+test("the worker tells of a store that failed, and goes on", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment,
+    spreads: 1,
+    fire: (tx, { key, value }) => tx.set(fired.value, key, value),
+    onError: (error, change) => told.push(error, change),
+  });
+  let failures = 0;
+  const store = failing(memoryStore({ environment }), (row) => row === undefined && failures-- > 0);
+  await using db = await open(store, { environment, tables: [fired, ...due.tables] });
+  await db.transact((tx) => due.at(tx, "a", 1, "x"));
+  failures = 1;
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal });
+  await clock.advance(500);
+  expect(told).toEqual([expect.any(StoreError), undefined]);
+  await clock.advance(1_000);
+  stop.abort();
+  await working;
+  expect(told).toHaveLength(2);
+  expect(await db.transact((tx) => tx.get(fired.value, "a"))).toBe("x");
 });
 
 test("the worker fires what becomes due, and what observers do with it is theirs", async () => {

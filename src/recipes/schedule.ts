@@ -16,11 +16,12 @@ import {
   tuple,
 } from "../index.js";
 import { hashText } from "./hash.js";
+import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { numberOption, wholeOption } from "./options.js";
 import { ParkedChanges, type ParkedScheduledChange } from "./schedule-parked.js";
 import { sleepUnlessAborted } from "./sleep.js";
-import { columnOf, type View } from "./view.js";
+import { bytesOf, columnOf, type View } from "./view.js";
 
 /** What is to happen at a time. */
 export interface ScheduledChange<V, K = string> {
@@ -38,14 +39,20 @@ export interface ScheduleOptions<V, K = string> {
   readonly value: Codec<V>;
   /**
    * What happens when the time has come, in the transaction that takes the change off the schedule: it may run several times, and
-   * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws, or whose writes are
-   * refused, is put off: by a second at first, then twice as long each time, up to an hour; after `attempts` it is parked.
+   * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws, whose writes are
+   * refused, or whose value cannot be read, is put off: by a second at first, then twice as long each time, up to an hour; after
+   * `attempts` it is parked.
    */
   readonly fire: (tx: Transaction, change: ScheduledChange<V, K>) => unknown;
   /** How often a change is tried before it is parked. From 1 to 1,000; default: 15, which takes some three hours. */
   readonly attempts?: number | undefined;
-  /** Told of every attempt that failed. Default: nobody. */
-  readonly onError?: ((error: unknown, change: ScheduledChange<V, K>) => void) | undefined;
+  /**
+   * Told of every attempt that failed, with a `value` of `undefined` where that cannot be read; and without a change of what kept
+   * {@link Schedule.work} from looking, until the next look. Default: nobody.
+   */
+  readonly onError?:
+    | ((error: unknown, change: ScheduledChange<V | undefined, K> | undefined) => void)
+    | undefined;
   /** Over how many ranges the changes are spread. From 1 to 1,024; default: 16. Fixed once there are changes. */
   readonly spreads?: number | undefined;
   /** Whose time it is. Default: the system's. */
@@ -61,6 +68,15 @@ export interface ScheduleWorkOptions {
 }
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
+
+/** A look at all spreads. */
+interface Look {
+  readonly db: Database;
+  readonly signal: AbortSignal | undefined;
+  fired: number;
+  /** The first. */
+  failure?: { readonly error: unknown };
+}
 
 /** The most changes of a spread that one look takes on. */
 const atOnce = 100;
@@ -79,9 +95,11 @@ export class Schedule<V, K = string> {
   readonly #attempts: number;
   readonly #parked: ParkedChanges<V, K>;
   readonly #values: Column<V, K>;
+  readonly #bytes: Column<Uint8Array, K>;
   readonly #dueAt: Column<number, K>;
   /** In the order of time: how often each was put off. */
   readonly #due: Column<number, DueKey>;
+  readonly #inTurn = callsInTurn();
 
   /** @internal */
   constructor(name: string, options: ScheduleOptions<V, K>) {
@@ -96,6 +114,7 @@ export class Schedule<V, K = string> {
     const due = table(`${name}_due`, { delays: int() }, { key: tuple(int(), float(), text()) });
     this.tables = [changes, due, this.#parked.table];
     this.#values = columnOf(changes, "value");
+    this.#bytes = bytesOf(this.#values);
     this.#dueAt = columnOf(changes, "dueAt");
     this.#due = due.delays;
   }
@@ -103,10 +122,7 @@ export class Schedule<V, K = string> {
   /** Schedules a change for a time, in milliseconds since 1970 or as a Date; replaces what was scheduled for the key. */
   async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
     const dueAt = numberOption("time", Number(time), 0, 8.64e15) + 0; // -0 would sort before 0
-    await this.cancel(tx, key);
-    tx.set(this.#values, key, value);
-    tx.set(this.#dueAt, key, dueAt);
-    tx.set(this.#due, this.#dueKey(key, dueAt), 0);
+    await this.#inTurn(tx, () => this.#put(tx, key, dueAt, this.#values, value));
   }
 
   /** Schedules a change for so many milliseconds from now. */
@@ -115,7 +131,18 @@ export class Schedule<V, K = string> {
   }
 
   /** Takes a change off the schedule. False where there is none: it was not scheduled, or has fired. */
-  async cancel(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+  cancel(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    return this.#inTurn(tx, () => this.#cancel(tx, key));
+  }
+
+  async #put<T>(tx: Transaction, key: K, dueAt: number, column: Column<T, K>, value: T): Promise<void> {
+    await this.#cancel(tx, key);
+    tx.set(column, key, value);
+    tx.set(this.#dueAt, key, dueAt);
+    tx.set(this.#due, this.#dueKey(key, dueAt), 0);
+  }
+
+  async #cancel(tx: Transaction, key: K): Promise<boolean> {
     const dueAt = await tx.get(this.#dueAt, key);
     if (dueAt === undefined) return false;
     tx.delete(this.#values, key);
@@ -136,31 +163,35 @@ export class Schedule<V, K = string> {
   }
 
   /** Schedules what is parked for now, in place of what is scheduled for the key. False where nothing is parked. */
-  async retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
-    const parked = await this.#parked.take(tx, key);
-    if (parked === undefined) return false;
-    await this.at(tx, key, this.#environment.now(), parked.value);
-    return true;
+  retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    return this.#inTurn(tx, async () => {
+      const value = await this.#parked.take(tx, key);
+      if (value === undefined) return false;
+      await this.#put(tx, key, this.#environment.now(), this.#bytes, value);
+      return true;
+    });
   }
 
   /** Forgets what is parked. False where nothing is. */
-  async discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
-    return (await this.#parked.take(tx, key)) !== undefined;
+  discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    return this.#inTurn(tx, async () => (await this.#parked.take(tx, key)) !== undefined);
   }
 
   /**
    * Fires what is due now, and resolves to how many committed. Any number of processes may do so at the same time: of those that
    * take the same change one commits, and it fires once.
+   *
+   * @throws what the database throws; where that is of one change, after the others had their turn.
    */
   async fireDue(
     db: Database,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<number> {
-    let fired = 0;
+    const look: Look = { db, signal, fired: 0 };
     const first = Math.floor(this.#environment.random() * this.#spreads);
-    for (let n = 0; n < this.#spreads; n++)
-      fired += await this.#fireSpread(db, (first + n) % this.#spreads, signal);
-    return fired;
+    for (let n = 0; n < this.#spreads; n++) await this.#fireSpread(look, (first + n) % this.#spreads);
+    if (look.failure !== undefined) throw look.failure.error;
+    return look.fired;
   }
 
   /**
@@ -176,39 +207,56 @@ export class Schedule<V, K = string> {
         await this.fireDue(db, { signal });
       } catch (error) {
         if (signal?.aborted) return;
-        if (!(error instanceof PercolatorError && error.retryable)) throw error;
+        if (!mayPass(error)) throw error;
+        this.#options.onError?.(error, undefined);
       }
       await sleepUnlessAborted(this.#environment, everyMs, signal);
     }
   }
 
-  async #fireSpread(db: Database, spread: number, signal: AbortSignal | undefined): Promise<number> {
-    let fired = 0;
+  async #fireSpread(look: Look, spread: number): Promise<void> {
+    const { db, signal } = look;
     const now = this.#environment.now();
+    let start: DueKey = [spread, 0, ""];
     for (;;) {
-      const due = await db.transact((tx) => this.#dueUntil(tx, spread, now), { signal });
-      for (const row of due) if (await this.#fire(db, row, signal)) fired++;
-      if (due.length < atOnce) return fired;
+      const from = start;
+      const due = await db.transact((tx) => this.#dueUntil(tx, from, now), { signal });
+      for (const row of due) await this.#fireInLook(look, row);
+      if (due.length < atOnce) return;
+      // Behind the last: what failed may still be there.
+      const [, dueAt, key] = due.at(-1)!;
+      start = [spread, dueAt, `${key}\0`];
     }
   }
 
-  async #dueUntil(tx: Transaction, spread: number, now: number): Promise<readonly DueKey[]> {
+  /** A failure is kept for later, so that the other changes of the look are not held up. */
+  async #fireInLook(look: Look, row: DueKey): Promise<void> {
+    try {
+      if (await this.#fire(look.db, row, look.signal)) look.fired++;
+    } catch (error) {
+      if (look.signal?.aborted) throw error;
+      look.failure ??= { error };
+    }
+  }
+
+  async #dueUntil(tx: Transaction, start: DueKey, now: number): Promise<readonly DueKey[]> {
     const due: DueKey[] = [];
-    const range = { start: [spread, 0, ""], end: [spread, now, "\u{10ffff}"], limit: atOnce } as const;
+    const range = { start, end: [start[0], now, "\u{10ffff}"], limit: atOnce } as const;
     for await (const { row } of tx.scan(this.#due, range)) due.push(row);
     return due;
   }
 
   /** Whether the change was there, and has fired. One that fails is put off, so that others are not held up. */
   async #fire(db: Database, row: DueKey, signal: AbortSignal | undefined): Promise<boolean> {
-    const attempt: { change?: ScheduledChange<V, K>; thrown?: { readonly error: unknown } } = {};
+    const attempt: { change?: ScheduledChange<V | undefined, K>; thrown?: { readonly error: unknown } } = {};
     const key = this.#keys.parse(row[2]);
     const run = async (tx: Transaction): Promise<boolean> => {
       delete attempt.thrown;
       if ((await tx.get(this.#due, row)) === undefined) return false;
+      attempt.change = { key, dueAt: row[1], value: undefined };
       const change = (await this.get(tx, key))!;
       attempt.change = change;
-      await this.cancel(tx, key);
+      await this.#cancel(tx, key);
       tx.delete(this.#due, row);
       try {
         await this.#options.fire(tx, change);
@@ -224,7 +272,7 @@ export class Schedule<V, K = string> {
       const { change, thrown } = attempt;
       const isItsOwn = thrown === undefined ? isRefusal(error) : thrown.error === error;
       if (change === undefined || !isItsOwn) throw error;
-      await this.#fail(db, row, change, error, signal);
+      await this.#fail(db, row, key, error, signal);
       this.#options.onError?.(error, change);
       return false;
     }
@@ -234,7 +282,7 @@ export class Schedule<V, K = string> {
   async #fail(
     db: Database,
     row: DueKey,
-    change: ScheduledChange<V, K>,
+    key: K,
     error: unknown,
     signal: AbortSignal | undefined,
   ): Promise<void> {
@@ -242,13 +290,14 @@ export class Schedule<V, K = string> {
       async (tx) => {
         const delays = await tx.get(this.#due, row);
         if (delays === undefined) return;
-        const { key } = change;
         const attempts = delays + 1;
         const now = this.#environment.now();
         tx.delete(this.#due, row);
         if (attempts >= this.#attempts) {
-          await this.cancel(tx, key);
-          this.#parked.add(tx, { ...change, attempts, parkedAt: now, error: String(error) });
+          const value = (await tx.get(this.#bytes, key))!;
+          await this.#cancel(tx, key);
+          const circumstances = { dueAt: row[1], attempts, parkedAt: now, error: String(error) };
+          this.#parked.add(tx, key, value, circumstances);
           return;
         }
         const dueAt = now + Math.min(firstDelayMs * 2 ** delays, longestDelayMs);
@@ -273,9 +322,21 @@ const refusals: ReadonlySet<string> = new Set<ErrorCode>([
   "SCHEMA",
 ]);
 
-/** Whether a commit says that what was written cannot be: it would say so every time. */
+/** Whether what was written cannot be, or what is there cannot be read: it would be so every time. */
 function isRefusal(error: unknown): boolean {
   return error instanceof PercolatorError && refusals.has(error.code);
+}
+
+const setbacks: ReadonlySet<string> = new Set<ErrorCode>([
+  "STORE",
+  "STORE_FULL",
+  "COORDINATOR",
+  "COMMIT_OUTCOME_UNKNOWN",
+]);
+
+/** Whether the next look may well succeed. */
+function mayPass(error: unknown): boolean {
+  return error instanceof PercolatorError && (error.retryable || setbacks.has(error.code));
 }
 
 /**

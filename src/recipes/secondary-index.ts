@@ -12,6 +12,7 @@ import {
   text,
   tuple,
 } from "../index.js";
+import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import type { View } from "./view.js";
 
@@ -124,16 +125,22 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
 
 /** An index that is kept in the transactions that write the column: they write through it. */
 export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
+  readonly #inTurn = callsInTurn();
+
   /** Sets the column and its entries. */
-  async set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    this.move(tx, row, await tx.get(this.column, row), value);
-    tx.set(this.column, row, value);
+  set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
+    return this.#inTurn(tx, async () => {
+      this.move(tx, row, await tx.get(this.column, row), value);
+      tx.set(this.column, row, value);
+    });
   }
 
   /** Deletes the column and its entries. */
-  async delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
-    this.move(tx, row, await tx.get(this.column, row), undefined);
-    tx.delete(this.column, row);
+  delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
+    return this.#inTurn(tx, async () => {
+      this.move(tx, row, await tx.get(this.column, row), undefined);
+      tx.delete(this.column, row);
+    });
   }
 }
 

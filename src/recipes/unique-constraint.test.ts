@@ -58,3 +58,16 @@ test("two rows exchange their values in one transaction", async () => {
   const owners = await db.transact((tx) => Promise.all(["a", "b"].map((value) => emails.find(tx, value))));
   expect(owners).toEqual(["two", "one"]);
 });
+
+test("a row frees no value that another owns, though it has it too", async () => {
+  await using db = await open("memory:");
+  await db.transact((tx) => {
+    for (const row of ["u1", "u2", "u4"]) tx.set(users.email, row, "x");
+  });
+  await db.transact((tx) => emails.set(tx, "u2", "x"));
+  await expect(db.transact((tx) => emails.set(tx, "u1", "x"))).rejects.toThrow(UniqueConstraintError);
+  await db.transact((tx) => emails.set(tx, "u1", "x2"));
+  await expect(db.transact((tx) => emails.set(tx, "u3", "x"))).rejects.toThrow(UniqueConstraintError);
+  await db.transact((tx) => emails.delete(tx, "u4"));
+  await expect(db.transact((tx) => emails.set(tx, "u3", "x"))).rejects.toThrow(UniqueConstraintError);
+});

@@ -7,6 +7,7 @@ import {
   table,
   text,
 } from "../index.js";
+import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import type { View } from "./view.js";
 
@@ -36,6 +37,7 @@ export class UniqueConstraint<V, K = string> {
   readonly #by: (value: V) => string;
   readonly #keys: KeyText<K>;
   readonly #owner: Column<string>;
+  readonly #inTurn = callsInTurn();
 
   /** @internal */
   constructor(name: string, column: Column<V, K>, by: (value: V) => string) {
@@ -53,24 +55,38 @@ export class UniqueConstraint<V, K = string> {
    *
    * @throws UniqueConstraintError where another row has the value.
    */
-  async set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
+  set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
+    return this.#inTurn(tx, () => this.#set(tx, row, value));
+  }
+
+  /** Deletes the column of a row; its value is free again. */
+  delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
+    return this.#inTurn(tx, () => this.#delete(tx, row));
+  }
+
+  async #set(tx: Transaction, row: K, value: V): Promise<void> {
     const [taken, rowText] = [this.#by(value), this.#keys.format(row)];
     const owner = await tx.get(this.#owner, taken);
     if (owner !== undefined && owner !== rowText) {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
     const previous = await tx.get(this.column, row);
-    if (previous !== undefined && this.#by(previous) !== taken) tx.delete(this.#owner, this.#by(previous));
+    if (previous !== undefined && this.#by(previous) !== taken) await this.#release(tx, rowText, previous);
     tx.set(this.#owner, taken, rowText);
     tx.set(this.column, row, value);
   }
 
-  /** Deletes the column of a row; its value is free again. */
-  async delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
+  async #delete(tx: Transaction, row: K): Promise<void> {
     const previous = await tx.get(this.column, row);
     if (previous === undefined) return;
-    tx.delete(this.#owner, this.#by(previous));
+    await this.#release(tx, this.#keys.format(row), previous);
     tx.delete(this.column, row);
+  }
+
+  /** Frees a value of a row. Another may own it: the column can have been written before there was a constraint. */
+  async #release(tx: Transaction, rowText: string, value: V): Promise<void> {
+    const freed = this.#by(value);
+    if ((await tx.get(this.#owner, freed)) === rowText) tx.delete(this.#owner, freed);
   }
 
   /** The row that has a value. */

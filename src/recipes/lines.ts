@@ -1,0 +1,19 @@
+const newline = 0x0a;
+
+/**
+ * The lines of a file, a line at a time. `readline` does not do: it may end lines at U+2028 and U+2029 too, which JSON leaves
+ * in its strings as they are.
+ */
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let begun: Buffer[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      yield Buffer.concat([...begun, chunk.subarray(start, end)]).toString();
+      begun = [];
+      start = end + 1;
+    }
+    begun.push(chunk.subarray(start));
+  }
+  yield Buffer.concat(begun).toString();
+}
