@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { type Database, open } from "percolatordb";
 import { requestLost, StepHooks } from "percolatordb/testing";
 import { Pool } from "pg";
@@ -116,4 +117,24 @@ test("what the server refuses for good is parked for its key alone, and delivere
   for (const each of parked) await db.retry(each);
   await db.drain();
   await expectSame(db, ["ann", "bob"]);
+});
+
+/** Two entries of one order in a call, the newer one first. */
+const backwards = [2, 1].map((sequence) => ({ key: "order 1", sequence, value: { state: `${sequence}` } }));
+
+test("of several entries of an order in one call the newest is its state, wherever it stands", async () => {
+  const find = () => pool.query<{ sequence: string; state: unknown }>("select sequence, state from orders");
+  const expected = [{ sequence: "2", state: { state: "2" } }];
+  await deliverToPostgres(pool)(backwards, { signal: new AbortController().signal });
+  expect((await find()).rows).toEqual(expected);
+
+  await pool.query("truncate orders");
+  const page = await readFile(new URL("../../docs/recipes/export-queue.md", import.meta.url), "utf8");
+  const [, statement = ""] = /```sql\n(.*?)```/s.exec(page) ?? [];
+  await pool.query(statement, [
+    backwards.map(({ key }) => key),
+    backwards.map(({ sequence }) => sequence),
+    backwards.map(({ value }) => JSON.stringify(value)),
+  ]);
+  expect((await find()).rows).toEqual(expected);
 });
