@@ -40,10 +40,26 @@ class AuditCheck {
 
   run(transactions: readonly CheckedTransaction[]): void {
     for (const each of transactions) if (each.committed && each.commit !== undefined) this.#checkTold(each);
-    for (const each of transactions) {
-      if (each.recorded.outcome.type === "unknown") this.#decide(each);
-    }
+    this.#decideAll(transactions.filter(({ recorded }) => recorded.outcome.type === "unknown"));
     this.#checkRest(transactions);
+  }
+
+  /**
+   * Several may have begun at the same time and written the same somewhere. What stands is first that of who stands whole, of most
+   * cells before of fewer; who is left then has committed in part, or not at all.
+   */
+  #decideAll(unknown: readonly CheckedTransaction[]): void {
+    const most = [...unknown].sort((a, b) => b.writes.size - a.writes.size);
+    const left = most.filter((writer) => !this.#standsWhole(writer) || !this.#decide(writer));
+    for (const writer of left) this.#decide(writer);
+  }
+
+  #standsWhole(writer: CheckedTransaction): boolean {
+    const commits = [...writer.writes.keys()].map((cell) => {
+      const audited = this.#cells.get(cell);
+      return audited && this.#find(audited, writer, cell)?.commitTimestamp;
+    });
+    return commits.every((commit) => commit !== undefined && commit === commits[0]);
   }
 
   #checkTold(writer: CheckedTransaction): void {
@@ -67,8 +83,8 @@ class AuditCheck {
     });
   }
 
-  /** A transaction of unknown outcome has committed where it stands; then it stands in all of its cells. */
-  #decide(writer: CheckedTransaction): void {
+  /** A transaction of unknown outcome has committed where it stands; then it stands in all of its cells. Answers whether it has. */
+  #decide(writer: CheckedTransaction): boolean {
     const found = new Map<Cell, AuditedVersion>();
     for (const cell of writer.writes.keys()) {
       const audited = this.#cells.get(cell);
@@ -76,7 +92,7 @@ class AuditCheck {
       if (version !== undefined) found.set(cell, version);
     }
     const [first] = found.values();
-    if (first === undefined) return;
+    if (first === undefined) return false;
     writer.committed = true;
     writer.commit = first.commitTimestamp;
     const lost: Cell[] = [];
@@ -86,10 +102,11 @@ class AuditCheck {
       if (version !== undefined) this.#claim(version, writer, cell);
       else if (!this.#mayBeCollected(cell, writer.commit, writer.finalValue(cell))) lost.push(cell);
     }
-    if (lost.length === 0) return;
+    if (lost.length === 0) return true;
     this.#anomalies.add("atomicity", [writer], () => {
       return `${writer} stands in ${[...found.keys()].join(", ")}, and not in ${lost.join(", ")}.`;
     });
+    return true;
   }
 
   #claim(version: AuditedVersion, writer: CheckedTransaction, cell: Cell): void {

@@ -180,6 +180,46 @@ export const sound: readonly Case[] = [
     }),
   },
   {
+    name: "two of unknown outcome that began at the same time and wrote the same somewhere, the second of which committed",
+    kinds: [],
+    history: makeHistory(
+      { start: 1, commit: 2, steps: [write("x", 0), write("y", 0), write("z", 0)] },
+      { start: 3, outcome: "unknown", steps: [write("x", undefined), write("y", 1)] },
+      { start: 3, outcome: "unknown", steps: [write("x", undefined), write("z", 2)] },
+      { start: 6, steps: [read("y", 0), read("z", 2), read("x", undefined)] },
+    ),
+    audit: makeAudit({
+      x: [
+        [1, 2, 0],
+        [3, 5, undefined],
+      ],
+      y: [[1, 2, 0]],
+      z: [
+        [1, 2, 0],
+        [3, 5, 2],
+      ],
+    }),
+  },
+  {
+    name: "two such of which one wrote more",
+    kinds: [],
+    history: makeHistory(
+      { start: 1, commit: 2, steps: [write("x", 0), write("z", 0)] },
+      { start: 3, outcome: "unknown", steps: [write("x", undefined)] },
+      { start: 3, outcome: "unknown", steps: [write("x", undefined), write("z", 2)] },
+    ),
+    audit: makeAudit({
+      x: [
+        [1, 2, 0],
+        [3, 5, undefined],
+      ],
+      z: [
+        [1, 2, 0],
+        [3, 5, 2],
+      ],
+    }),
+  },
+  {
     name: "versions below the safepoint that collection has dropped",
     kinds: [],
     history: makeHistory(
