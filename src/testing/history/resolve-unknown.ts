@@ -117,5 +117,21 @@ class Resolver {
     writer.committed = true;
     writer.commit = commit;
     for (const cell of writer.writes.keys()) cell.add(commit, writer.finalValue(cell), writer);
+    for (const earlier of this.#overlapping(writer)) {
+      this.#limits.set(earlier, writer.start);
+      this.#settle(earlier);
+    }
+  }
+
+  /** Those decided before that began before a writer of one of their cells, and were put to after its start: so late they were not. */
+  #overlapping(writer: CheckedTransaction): ReadonlySet<CheckedTransaction> {
+    const found = new Set<CheckedTransaction>();
+    for (const cell of writer.writes.keys()) {
+      for (const { writer: other, commit } of cell.versions) {
+        if (other === undefined || !this.#limits.has(other)) continue;
+        if (other.start < writer.start && commit > writer.start) found.add(other);
+      }
+    }
+    return found;
   }
 }

@@ -201,6 +201,16 @@ export const sound: readonly Case[] = [
     }),
   },
   {
+    name: "two of unknown outcome, one after the other, of which the later is found out first",
+    kinds: [],
+    history: makeHistory(
+      { start: 1, commit: 2, steps: [write("x", 0), write("y", 0), write("z", 0)] },
+      { start: 3, outcome: "unknown", steps: [write("x", 1), write("z", 1)] },
+      { start: 6, outcome: "unknown", steps: [write("x", 2), write("y", 2)] },
+      { start: 9, steps: [read("z", 1), read("y", 2)] },
+    ),
+  },
+  {
     name: "two such of which one wrote more",
     kinds: [],
     history: makeHistory(
