@@ -1,9 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { columnPath, definition } from "../schema/index.js";
-import { check, collect } from "../transaction/index.js";
+import { type CellAddress, check, collect } from "../transaction/index.js";
 import { attempt } from "./attempt.js";
 import { GiveUp } from "./change.js";
+import { readHints } from "./hint.js";
 import { backfill, type Observer, observer, parkedTable } from "./index.js";
+import { park } from "./park.js";
+import type { Task } from "./task.js";
 import { countHints, openTest, type TestDatabase } from "./test-context.js";
 import { documents } from "./test-documents.js";
 import { taskFor } from "./test-task.js";
@@ -13,6 +16,10 @@ const tables = [documents[definition].name, parkedTable];
 function attemptOn(db: TestDatabase, of: Observer, row: string) {
   const task = taskFor(of, row, Number.MAX_SAFE_INTEGER);
   return attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+}
+
+function pokeOf(row: string): CellAddress {
+  return { table: "documents", row: Buffer.from(row), column: columnPath("poke") };
 }
 
 async function write(db: TestDatabase, row: string, value: string | undefined): Promise<void> {
@@ -50,6 +57,57 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     expect(both.map((result) => result.outcome).sort()).toEqual(["committed", "failed"]);
     expect((await attemptOn(db, counting, "a")).outcome).toBe("clean");
     expect(seen).toEqual(["a", "a"]);
+  });
+
+  test("a signal that was parked elsewhere and notified again keeps its new hint, however old the task is", async () => {
+    const rows: string[] = [];
+    const poked = observer("poked", documents.poke, (_tx, { row }) => rows.push(row));
+    const db = await openTest({ commit, observers: [poked] });
+    const notify = () => db.transact((tx) => tx.notify(documents.poke, "a"));
+    await notify();
+    const [queued] = (await readHints(db.store, { start: undefined, end: undefined }, 10)).hints;
+    const task = { ...taskFor(poked, "a", queued!.timestamp), cell: pokeOf("a"), hint: queued!.address };
+    const other = await openTest({ commit, store: db.store, observers: [poked] });
+    await park(other.registry, task, await other.context.oracle.next(), 5, new Error("no luck"));
+    await notify();
+    const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+    expect(result.outcome).toBe("clean");
+    if (result.outcome === "clean") await result.settling;
+    expect(await countHints(db.store)).toEqual({ poked: 1 });
+    await db.pool.drain();
+    expect(rows).toEqual(["a"]);
+    expect(await countHints(db.store)).toEqual({});
+  });
+
+  test("a worker that has parked a signal's first notification in its queue runs the second at once", async () => {
+    const rows: string[] = [];
+    const poked = observer("poked", documents.poke, (_tx, { row }) => rows.push(row));
+    const db = await openTest({ commit, observers: [poked] });
+    const { board, runner } = db.pool;
+    const worker = db.pool.work();
+    await worker.idle();
+    const run = runner.run.bind(runner);
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const taken = new Promise<Task>((resolve) => {
+      vi.spyOn(runner, "run").mockImplementationOnce(async (task, giveUp) => {
+        resolve(task);
+        await held;
+        await run(task, giveUp);
+      });
+    });
+    const notify = () => db.transact((tx) => tx.notify(documents.poke, "a"));
+    await notify();
+    const task = await taken;
+    // Another process gives the change up before the run begins here, and it is notified again.
+    await park(db.registry, task, await db.context.oracle.next(), 5, new Error("no luck"));
+    await notify();
+    goOn();
+    await board.whenQuiet();
+    expect(rows).toEqual(["a"]);
+    await worker.stop();
   });
 
   test("a hint without a change, or of a transaction that was rolled back, runs nothing", async () => {

@@ -3,7 +3,7 @@ import type { MutationAnswer } from "../store/index.js";
 import { type CellAddress, CoreTransaction, showCell, Transaction } from "../transaction/index.js";
 import { encodeAcknowledgment } from "./acknowledgment.js";
 import { type GiveUp, RunChange } from "./change.js";
-import { type CellState, describeChange, isDue, readCellState } from "./due.js";
+import { type CellState, describeChange, handledUpTo, isDue, readCellState } from "./due.js";
 import { classify, EndlessObserverError, type FailureKind, RunError } from "./failure.js";
 import { foresightOf, type RunForesight } from "./foresight.js";
 import { deleteHint } from "./hint.js";
@@ -29,7 +29,12 @@ export type AttemptResult =
       readonly notifiedItself: boolean;
       readonly settling: Promise<unknown> | undefined;
     }
-  | { readonly outcome: "clean"; readonly start: number; readonly settling: Promise<unknown> }
+  | {
+      readonly outcome: "clean";
+      /** Every change at or below it is handled or parked; a newer hint stands. */
+      readonly start: number;
+      readonly settling: Promise<unknown>;
+    }
   /** The observer is no longer registered, or in another version: its hints are another's. */
   | { readonly outcome: "left" }
   | {
@@ -113,7 +118,8 @@ class Attempt {
     const state = await readCellState(this.#tx, this.#registered, task.cell);
     if (!isDue(this.#registered, state, task.timestamp)) {
       await this.#tx.commit();
-      return { outcome: "clean", start, settling: this.#removeHint() };
+      const upTo = handledUpTo(this.#registered, state, start);
+      return { outcome: "clean", start: upTo, settling: this.#removeHint(upTo) };
     }
     this.#refuseEndless(state);
     const transaction = await this.#callObserver(state);
@@ -128,7 +134,7 @@ class Attempt {
       changedAt: state.commit,
       commitTimestamp: this.#tx.commitTimestamp ?? start,
       notifiedItself,
-      settling: inOneBatch ? undefined : this.#removeHint(),
+      settling: inOneBatch ? undefined : this.#removeHint(start),
     };
   }
 
@@ -231,10 +237,10 @@ class Attempt {
     this.#tx.setPrimary(acknowledgment);
   }
 
-  /** Takes the hint away; a failure leaves it to whoever finds it next. */
-  async #removeHint(): Promise<MutationAnswer> {
-    const { context, startTimestamp } = this.#tx;
-    const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, startTimestamp));
+  /** Deletes the hint's versions at or below `upTo`; if that fails, the next attempt at the hint deletes them. */
+  async #removeHint(upTo: number): Promise<MutationAnswer> {
+    const { context } = this.#tx;
+    const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, upTo));
     const isDistant = !context.store.capabilities.atomicBatches;
     const removing = isDistant ? context.background.send(remove) : remove();
     context.background.track(removing.then(ignore, ignore));

@@ -68,6 +68,14 @@ export function isDue(registered: RegisteredObserver, state: CellState, hint: nu
   return last === undefined || commit > last.start || last.version !== registered.record.version;
 }
 
+/**
+ * Up to which timestamp a cell that is not due needs no hint. A column's cell was read at `start`, so `start` itself. A signal has no
+ * cell: only what was parked is known, and the signal may have been notified again since, above the timestamp that the task knows.
+ */
+export function handledUpTo(registered: RegisteredObserver, { parked }: CellState, start: number): number {
+  return registered.isWeak ? Math.min(start, parked?.start ?? 0) : start;
+}
+
 /** What a run is told, decoded. Throws where the stored bytes are not what the column's codec reads. */
 export async function describeChange(
   tx: CoreTransaction,
