@@ -109,4 +109,15 @@ export const collectionMutants: readonly Mutant[] = [
     ],
     killedBy: "collectionUnderWriterOnePhase",
   },
+  {
+    name: "no safepoint check when an older version is found",
+    patches: [
+      {
+        file: "src/transaction/cell-views.ts",
+        find: "return page.cells.every((cell) => cell.latest && cell.write !== undefined);",
+        replace: "return page.cells.every((cell) => cell.write !== undefined);",
+      },
+    ],
+    killedBy: "readerBelowPrevious",
+  },
 ];

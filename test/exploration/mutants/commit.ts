@@ -194,6 +194,30 @@ export const commitMutants: readonly Mutant[] = [
     killedBy: "writeSkew",
   },
   {
+    name: "validation that skips the first row read",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/transaction/validate.ts",
+        find: "  const rows = reads.rows();\n",
+        replace: "  const rows = reads.rows().slice(1);\n",
+      },
+    ],
+    killedBy: "writeSkew",
+  },
+  {
+    name: "one-phase validation of point reads that ignores locks",
+    patches: [
+      {
+        file: "src/transaction/one-phase.ts",
+        find: "rows.add(cell, onePhaseGuards(column.exact, start), []);",
+        replace:
+          'rows.add(cell, onePhaseGuards(column.exact, start).filter(({ part }) => part !== "lock"), []);',
+      },
+    ],
+    killedBy: "writeSkewMixed",
+  },
+  {
     name: "validation that ignores ranges",
     patches: [
       {

@@ -119,6 +119,17 @@ export const observerMutants: readonly Mutant[] = [
     killedBy: "parkingOnePhase",
   },
   {
+    name: "discard that acknowledges up to now",
+    patches: [
+      {
+        file: "src/observer/parked.ts",
+        find: "writeAcknowledgment(tx, registered, cell, state.parked.start, state.parked.version);",
+        replace: "writeAcknowledgment(tx, registered, cell, tx.startTimestamp, state.parked.version);",
+      },
+    ],
+    killedBy: "discarding",
+  },
+  {
     name: "two observers' runs at one S",
     patches: [
       {

@@ -177,3 +177,26 @@ export const deletionOfUnseen = observedCollection(
   "one-phase",
   false,
 );
+
+/**
+ * A reader whose snapshot collection has passed: what it needs is gone, and an older version stands, since an observer's `previous` needs
+ * it. It must not take the one for the other.
+ */
+export const readerBelowPrevious: Program = {
+  name: "a reader below the safepoint beside what an observer's `previous` keeps",
+  tables: [pages],
+  observers: [seen],
+  systemRequests: "safepoint",
+  setup: async (db, work) => {
+    await write("one")(db);
+    await work();
+    await write("two")(db);
+  },
+  clients: {
+    reader: ({ db }) => db.transact((tx) => tx.get(pages.text, "p"), once),
+    collector: async ({ db }) => {
+      await write("three")(db);
+      await collect(db);
+    },
+  },
+};

@@ -191,5 +191,26 @@ function parkingProgram(name: string, commit: "one-phase" | "two-phase", stops: 
   };
 }
 
+/** What was given up on is counted as handled while the next change comes, which must be handled all the same. */
+export const discarding: Program = {
+  name: "a parked change that is discarded beside a new one",
+  tables,
+  observers: [refusing],
+  setup: async (db, work) => {
+    await write("p", "bad")(db);
+    await work();
+  },
+  clients: {
+    writer: ({ db }) => write("p", "good")(db),
+    operator: async ({ db }) => {
+      for await (const parked of db.parked()) await db.discard(parked);
+    },
+  },
+  healed: async (db) => {
+    const row = await db.transact((tx) => tx.row(pages, "p"));
+    expectEqual("the length", row?.length, 4);
+  },
+};
+
 export const parking = parkingProgram("parking beside a new change", "two-phase", 0);
 export const parkingOnePhase = parkingProgram("parking beside a new change, in one phase", "one-phase", 1);
