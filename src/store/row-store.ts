@@ -129,6 +129,8 @@ export interface AtomicStore {
  *
  * Rows and columns are ordered by their bytes. Row and column together have at most 1,800 bytes,
  * each NUL byte counted twice; a table's name has at most 64.
+ * A read whose `at` is Infinity, `readRaw`, `statistics` and the atomic store's counter show every mutation that was answered before they
+ * were asked, in whatever process. A read at a timestamp shows what was answered before the counter, or `next`, gave that timestamp.
  * Reading what is not there, a table included, shows nothing. Failures reject with a `StoreError`; a mutation that
  * rejects was certainly not applied.
  */

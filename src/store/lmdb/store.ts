@@ -123,6 +123,7 @@ class LmdbStore implements RowStore {
   readRow(read: RowRead, options?: StoreRequestOptions): MaybePromise<RowPage> {
     this.#reading(read, options);
     checkAt(read.at);
+    this.#refresh(read.at);
     try {
       return readRow(this.#shared.databases, read);
     } catch (error) {
@@ -135,6 +136,7 @@ class LmdbStore implements RowStore {
   readRange(read: RangeRead, options?: StoreRequestOptions): MaybePromise<RangePage> {
     this.#reading(read, options);
     checkAt(read.at);
+    this.#refresh(read.at);
     try {
       return readRange(this.#shared.databases, read);
     } catch (error) {
@@ -146,6 +148,7 @@ class LmdbStore implements RowStore {
 
   readRaw(read: RawRead, options?: StoreRequestOptions): MaybePromise<RawPage> {
     this.#reading(read, options);
+    this.#refresh();
     try {
       return readRaw(this.#shared.databases, read);
     } catch (error) {
@@ -179,6 +182,7 @@ class LmdbStore implements RowStore {
 
   statistics(): MaybePromise<Readonly<Record<string, number>>> {
     this.#open("count");
+    this.#refresh();
     try {
       return folderStatistics(this.#shared);
     } catch (error) {
@@ -200,6 +204,7 @@ class LmdbStore implements RowStore {
     return {
       counter: () => {
         this.#open("read the counter");
+        this.#refresh();
         try {
           return readCounter(this.#shared.databases);
         } catch (error) {
@@ -218,7 +223,7 @@ class LmdbStore implements RowStore {
   #lendingStore(): LendingStore {
     return {
       cell: (table, row, rowLength, column, at) => {
-        if (this.#closing !== undefined || !(at >= 0)) return undefined;
+        if (this.#closing !== undefined || !isTimestamp(at)) return undefined;
         try {
           return lendCell(this.#shared.databases, table, row, rowLength, column, at);
         } catch {
@@ -226,7 +231,7 @@ class LmdbStore implements RowStore {
         }
       },
       column: (read, take) => {
-        if (this.#closing !== undefined || !(read.at >= 0 && read.limit >= 1)) return undefined;
+        if (this.#closing !== undefined || !isTimestamp(read.at) || !(read.limit >= 1)) return undefined;
         try {
           return walkColumn(this.#shared.databases, read, take);
         } catch {
@@ -277,6 +282,14 @@ class LmdbStore implements RowStore {
     if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
   }
 
+  /**
+   * Lets a read of the present see what any process has committed: LMDB's binding keeps a snapshot for the rest of a turn of the event loop. A
+   * read at a timestamp needs none of it: the snapshot is as new as the counter that the timestamp came from, or newer.
+   */
+  #refresh(at = Number.POSITIVE_INFINITY): void {
+    if (at === Number.POSITIVE_INFINITY) this.#shared.databases.root.resetReadTxn();
+  }
+
   /** Reads once more where LMDB has to be opened anew; throws where `error` has another reason. */
   #again<T>(error: unknown, doing: string, read: () => T): Promise<T> {
     const { path } = this.#shared;
@@ -292,4 +305,9 @@ class LmdbStore implements RowStore {
       throw storeError(again, this.#shared.path, doing);
     }
   }
+}
+
+/** Whether it is a moment at which cells are lent: reads of the present go the other way, and see what other processes have committed. */
+function isTimestamp(at: number): boolean {
+  return at >= 0 && at < Number.POSITIVE_INFINITY;
 }
