@@ -12,7 +12,10 @@ export interface Acknowledgment {
   readonly start: number;
   /** Version of the observer that ran. */
   readonly version: number;
-  /** How many runs before it, in a row, were due to nothing but what the run before them wrote. */
+  /**
+   * How many runs before it, in a row, were due to nothing but what the run before them wrote. Of what was given up on: how many
+   * processes ended while they ran it, or 0 if it failed.
+   */
   readonly chain: number;
 }
 

@@ -7,7 +7,7 @@ import { type CellState, describeChange, handledUpTo, isDue, readCellState } fro
 import { classify, EndlessObserverError, type FailureKind, RunError } from "./failure.js";
 import { foresightOf, type RunForesight } from "./foresight.js";
 import { deleteHint } from "./hint.js";
-import { parkedEntryCell } from "./parked-entry.js";
+import { decodeParkedEntry, parkedEntryCell } from "./parked-entry.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { Task } from "./task.js";
@@ -37,6 +37,8 @@ export type AttemptResult =
     }
   /** The observer is no longer registered, or in another version: its hints are another's. */
   | { readonly outcome: "left" }
+  /** The cell was given up for the processes that it ended, and has changed since: its time has not come. */
+  | { readonly outcome: "suspended"; readonly waitMs: number }
   | {
       readonly outcome: "failed";
       /** Start timestamp; undefined where it failed before it had one. */
@@ -121,6 +123,8 @@ class Attempt {
       const upTo = handledUpTo(this.#registered, state, start);
       return { outcome: "clean", start: upTo, settling: this.#removeHint(upTo) };
     }
+    const waitMs = await this.#suspendedForMs(state);
+    if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
     const transaction = await this.#callObserver(state);
     const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
@@ -136,6 +140,23 @@ class Attempt {
       notifiedItself,
       settling: inOneBatch ? undefined : this.#removeHint(start),
     };
+  }
+
+  /**
+   * A change of a cell that was given up for the processes that it ended is run when the longest wait between attempts has passed
+   * since: a cell that keeps changing ends one process in that time, and not one after the other.
+   */
+  async #suspendedForMs({ parked, acknowledgment }: CellState): Promise<number> {
+    if (parked === undefined || parked.chain === 0 || parked.start <= (acknowledgment?.start ?? 0)) return 0;
+    const { observer, cell } = this.#options.task;
+    const { table, row, column } = parkedEntryCell(observer.name, cell);
+    const { cells } = await this.#tx.reader.row(table, row, [{ exact: column }]);
+    const entry = cells[0]?.value;
+    if (entry === undefined) return 0;
+    const { maximumMs } = observer.backoff;
+    const waitMs = decodeParkedEntry(entry).parkedAt + maximumMs - this.#tx.context.environment.now();
+    // A longer wait than there can be is another clock's.
+    return Math.min(waitMs, maximumMs);
   }
 
   /** An observer that writes what it watches is due again by that; it may settle, but not go on for ever. */

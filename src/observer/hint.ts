@@ -1,12 +1,28 @@
 import { prefixEnd } from "../schema/index.js";
-import { allColumns, type MutationAnswer, type RowMutation, type RowStore } from "../store/index.js";
-import { asBuffer, type CellAddress, decodeWrite, hintTable, putHint } from "../transaction/index.js";
-import { decodeJson, isString, isTime, isWhole, optional, record } from "./stored-json.js";
+import {
+  allColumns,
+  type Guard,
+  type Mutation,
+  type MutationAnswer,
+  type RowMutation,
+  type RowStore,
+} from "../store/index.js";
+import {
+  asBuffer,
+  type CellAddress,
+  crashRecordTimestamp,
+  decodeWrite,
+  hintTable,
+  putHint,
+} from "../transaction/index.js";
+import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "./stored-json.js";
 
 /*
  * A hint's row is the observer's name, NUL, a bucket's byte and the row's bytes; its column is the cell's path. So all hints
  * of an observer are one range, and so are those of one of its buckets. The table is not in it: an observer watches one.
  */
+
+const noBytes = new Uint8Array(0);
 
 /** Over so many buckets the hints of an observer are spread, and shared out among processes. */
 export const buckets = 64;
@@ -33,6 +49,22 @@ const isHintState = record<HintState>({
   error: optional(isString),
   crashes: optional(isWhole),
   countedUpTo: optional(isWhole),
+  runner: optional(isString),
+});
+
+/** What outlives the versions of a hint: see {@link crashRecordTimestamp}. */
+export interface CrashRecord {
+  /** How many processes ended while they ran the observer on the cell. */
+  readonly crashes: number;
+  /** Timestamp up to which unclean ends of processes have been counted. */
+  readonly countedUpTo: number;
+  /** The session that runs it. */
+  readonly runner?: string | undefined;
+}
+
+const isCrashRecord = record<CrashRecord>({
+  crashes: isWhole,
+  countedUpTo: isWhole,
   runner: optional(isString),
 });
 
@@ -116,6 +148,60 @@ export function writeHintState(
     guards: [{ type: "present", column, part: "write", at: timestamp }],
     mutations: [putHint(column, timestamp, Buffer.from(JSON.stringify(state)))],
   });
+}
+
+/** The crash record of a hint; undefined if there is none, or none that can be read: it is a help and no more. */
+export async function readCrashRecord(store: RowStore, hint: CellAddress): Promise<CrashRecord | undefined> {
+  const { table, row, column } = hint;
+  const { cells } = await store.readRow({
+    table,
+    row,
+    columns: [{ exact: column }],
+    at: crashRecordTimestamp,
+  });
+  const write = cells[0]?.write;
+  if (write === undefined) return undefined;
+  try {
+    return decodeJson(decodeWrite(write.value).value ?? noBytes, "A hint's crash record", isCrashRecord);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Writes the crash record of a hint that is about to be run. Without a guard: if the hint is gone meanwhile, the run finds the cell
+ * clean and deletes the record with it.
+ */
+export function writeCrashRecord(
+  store: RowStore,
+  hint: CellAddress,
+  crashRecord: CrashRecord,
+): Promise<MutationAnswer> {
+  return store.mutate(crashRecordMutation(hint, crashRecord, []));
+}
+
+/** The run that the crash record tells of has ended here. Nothing is written if the record is gone. */
+export function clearRunner(
+  store: RowStore,
+  hint: CellAddress,
+  crashRecord: CrashRecord,
+): Promise<MutationAnswer> {
+  const { column } = hint;
+  const isThere = { type: "present", column, part: "write", at: crashRecordTimestamp } as const;
+  return store.mutate(crashRecordMutation(hint, crashRecord, [isThere]));
+}
+
+function crashRecordMutation(
+  { table, row, column }: CellAddress,
+  crashRecord: CrashRecord,
+  guards: readonly Guard[],
+): RowMutation {
+  const isEmpty = crashRecord.crashes === 0 && crashRecord.runner === undefined;
+  const at = crashRecordTimestamp;
+  const mutation: Mutation = isEmpty
+    ? { type: "delete", column, part: "write", from: at, to: at + 1 }
+    : putHint(column, at, encodeJson(crashRecord));
+  return { table, row, guards, mutations: [mutation] };
 }
 
 function decodeState(bytes: Uint8Array | undefined): HintState {

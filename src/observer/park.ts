@@ -10,7 +10,7 @@ import type { Task } from "./task.js";
 /**
  * Gives a change up: one transaction records it in the cell's row and in the list, and the hint goes. A change after
  * `start` is not touched: its own hint stands. False where the observer is no longer registered, or in another version:
- * its hints are another's, and nothing was changed.
+ * its hints are another's, and nothing was changed. `crashes`: how many processes ended while they ran it, if that is why.
  */
 export async function park(
   registry: Registry,
@@ -18,8 +18,9 @@ export async function park(
   start: number,
   attempts: number,
   error: unknown,
+  crashes = 0,
 ): Promise<boolean> {
-  return registry.retrying(() => parkOnce(registry, task, start, attempts, error));
+  return registry.retrying(() => parkOnce(registry, task, start, attempts, error, crashes));
 }
 
 async function parkOnce(
@@ -28,6 +29,7 @@ async function parkOnce(
   start: number,
   attempts: number,
   error: unknown,
+  crashes: number,
 ): Promise<boolean> {
   const { context } = registry;
   // Serializable: a run that succeeds meanwhile writes the acknowledgment that is read here.
@@ -44,7 +46,7 @@ async function parkOnce(
     const from = parkedFrom(state, version, start);
     if (from !== undefined) {
       const parked = { table, row, column: registered.parkedColumn(column) };
-      tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: 0 }) });
+      tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: crashes }) });
       tx.setPrimary(parked);
       const entry = {
         start: from,

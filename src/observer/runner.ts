@@ -3,6 +3,7 @@ import { ObserverError } from "../errors/index.js";
 import { showCell } from "../transaction/index.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import type { GiveUp } from "./change.js";
+import { CrashCounter, type Crashes } from "./crashes.js";
 import { shortFailure } from "./failure.js";
 import { freshState, type HintState, writeHintState } from "./hint.js";
 import { park } from "./park.js";
@@ -29,9 +30,11 @@ export class Runner {
   readonly #board: TaskBoard;
   /** Tasks whose hints say that a long run of them is under way here. */
   readonly #announced = new Set<Task>();
+  readonly #crashes: CrashCounter;
   #alone: Promise<void> = Promise.resolve();
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
+    this.#crashes = new CrashCounter(registry, sessions);
     this.#registry = registry;
     this.#sessions = sessions;
     this.#board = board;
@@ -39,10 +42,10 @@ export class Runner {
 
   /** Runs a task that was taken from the board, and hands it back. Never rejects. */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
-    task.state = this.#withoutLiveRun(task.state);
     try {
-      if (this.#crashesOf(task) >= crashesToRunAlone) await this.#runAlone(task, giveUp);
-      else await this.#runCounted(task, giveUp);
+      const found = await this.#crashes.find(task);
+      if (found.count >= crashesToRunAlone) await this.#runAlone(task, found, giveUp);
+      else await this.#runCounted(task, found, giveUp);
     } catch (error) {
       this.#report(`running observer "${task.observer.name}"`, error);
       this.#retryLater(task, setbackBackoff, ++task.setbacks);
@@ -53,38 +56,22 @@ export class Runner {
     return this.#registry.context.environment;
   }
 
-  /**
-   * What a session that lives announced is no crash: it still has that run under way, for another version, or has left it
-   * behind. It counts for nothing here; the hint is left to say it.
-   */
-  #withoutLiveRun(state: HintState | undefined): HintState | undefined {
-    if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
-    return { ...state, attempts: Math.max(0, state.attempts - 1), runner: undefined };
-  }
-
-  async #runCounted(task: Task, giveUp: GiveUp): Promise<void> {
-    await this.#countCrash(task);
+  async #runCounted(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
+    await this.#crashes.count(task, found);
     const { attempts } = task.state ?? freshState;
-    if (attempts >= task.observer.attempts) await this.#parkUnrun(task, attempts);
-    else await this.#attempt(task, giveUp);
-  }
-
-  /** How often its process ended while it was due, the last time included. */
-  #crashesOf(task: Task): number {
-    const { crashes = 0 } = task.state ?? freshState;
-    return crashes + (this.#isSuspect(task) || task.state?.runner !== undefined ? 1 : 0);
-  }
-
-  #isSuspect({ timestamp, state, observer }: Task): boolean {
-    const upTo = this.#sessions.suspectUpTo(observer.name);
-    return timestamp <= upTo && (state?.countedUpTo ?? 0) < upTo;
+    if (attempts >= task.observer.attempts) {
+      await this.#parkUnrun(task, attempts);
+      return;
+    }
+    await this.#crashes.begin(task, found);
+    await this.#attempt(task, giveUp);
   }
 
   /**
    * What may have ended its process is run one at a time, so that it is found out which it was. It is counted when its turn has
    * come: what never gets one, since another ends the process again and again, is not to be given up for it.
    */
-  async #runAlone(task: Task, giveUp: GiveUp): Promise<void> {
+  async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     const before = this.#alone;
     let release = () => {};
     this.#alone = new Promise((resolve) => {
@@ -92,32 +79,10 @@ export class Runner {
     });
     await before;
     try {
-      await this.#runCounted(task, giveUp);
+      await this.#runCounted(task, found, giveUp);
     } finally {
       release();
     }
-  }
-
-  /**
-   * A hint that stood when a process ended uncleanly may be what ended it: that counts as an attempt, and is written
-   * before the run starts. A long run has been counted when it was under way.
-   */
-  async #countCrash(task: Task): Promise<void> {
-    const state = task.state ?? freshState;
-    const upTo = this.#sessions.suspectUpTo(task.observer.name);
-    const isSuspect = this.#isSuspect(task);
-    const wasLong = state.runner !== undefined;
-    if (!isSuspect && !wasLong) return;
-    const counted: HintState = {
-      ...state,
-      attempts: state.attempts + (isSuspect && !wasLong ? 1 : 0),
-      crashes: (state.crashes ?? 0) + 1,
-      countedUpTo: Math.max(upTo, state.countedUpTo ?? 0),
-      runner: undefined,
-      error: state.error ?? "Its process ended while it was due.",
-    };
-    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, counted);
-    task.state = counted;
   }
 
   async #parkUnrun(task: Task, attempts: number): Promise<void> {
@@ -126,7 +91,7 @@ export class Runner {
       `Observer "${task.observer.name}" was begun on ${showCell(task.cell)} ${attempts} times and never finished: its process ` +
         `ended, or it failed.${last}`,
     );
-    await this.#park(task, task.timestamp, attempts, error, 0);
+    await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);
   }
 
   async #attempt(task: Task, giveUp: GiveUp): Promise<void> {
@@ -146,6 +111,8 @@ export class Runner {
   }
 
   async #end(task: Task, result: AttemptResult, durationMs: number): Promise<void> {
+    if (result.outcome === "committed" || result.outcome === "clean") this.#crashes.forget(task);
+    else await this.#crashes.end(task);
     switch (result.outcome) {
       case "committed":
         this.#committed(task, result, durationMs);
@@ -156,6 +123,9 @@ export class Runner {
         return;
       case "left":
         this.#board.done(task, Number.POSITIVE_INFINITY);
+        return;
+      case "suspended":
+        await this.#suspend(task, result.waitMs);
         return;
       case "failed":
         await this.#failed(task, result, durationMs);
@@ -228,6 +198,14 @@ export class Runner {
     }
   }
 
+  /** The cell ended so many processes that it was given up; it has changed since, and is run again when some time has passed. */
+  async #suspend(task: Task, waitMs: number): Promise<void> {
+    const state = task.state ?? freshState;
+    task.state = { ...state, notBefore: this.#environment.now() + waitMs };
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state);
+    this.#board.postpone(task, waitMs, false);
+  }
+
   #retryLater(task: Task, backoff: Backoff, attempt: number): void {
     this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true);
   }
@@ -267,8 +245,9 @@ export class Runner {
     attempts: number,
     error: unknown,
     durationMs: number,
+    crashes?: number,
   ): Promise<void> {
-    if (!(await park(this.#registry, task, start, attempts, error))) {
+    if (!(await park(this.#registry, task, start, attempts, error, crashes))) {
       // Nothing of it counts for another version.
       await this.#retract(task);
       this.#board.done(task, Number.POSITIVE_INFINITY);

@@ -32,7 +32,7 @@ export type { Foresight, ReadHow } from "./foresight.js";
 export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
 export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
 export { presentMoment } from "./moment.js";
-export { putHint } from "./one-phase.js";
+export { crashRecordTimestamp, putHint } from "./one-phase.js";
 export { after } from "./raw.js";
 export { SnapshotReader } from "./reader.js";
 export {

@@ -186,12 +186,18 @@ function hintsOf(request: CommitRequest, view: ObservedColumns | undefined): rea
 }
 
 /**
+ * Where a hint keeps what outlives its versions: how many processes ended while they ran the observer on its cell. Below every
+ * commit timestamp, so that the deletion of a hint that is done with deletes the record too.
+ */
+export const crashRecordTimestamp = 1;
+
+/**
  * A hint in place of the older ones of its cell. They say nothing that it does not: whoever runs for it starts at or above its
- * commit, and who started below leaves it standing. Only in a batch, where the new one cannot be rolled back.
+ * commit, and who started below leaves it standing. Only in a batch, where the new one cannot be rolled back. The crash record stays.
  */
 function renewHint(column: Uint8Array): Mutation[] {
   return [
-    { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY },
+    { type: "delete", column, part: "write", from: crashRecordTimestamp + 1, to: Number.POSITIVE_INFINITY },
     putHint(column, commitTimestamp),
   ];
 }
