@@ -44,6 +44,7 @@ export {
   StoreFullError,
   StoreVersionError,
   TimeoutError,
+  UnawaitedCallError,
 } from "./errors/index.js";
 export {
   type Cause,

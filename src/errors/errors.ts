@@ -24,6 +24,7 @@ export type ErrorCode =
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
   | "COORDINATOR"
+  | "UNAWAITED_CALL"
   | "CLOSED"
   | "INTERNAL";
 
@@ -200,6 +201,14 @@ export class CoordinatorError extends PercolatorError {
     super(message, details);
     this.reason = details.reason ?? "use";
   }
+}
+
+/**
+ * The function of a transaction or an observer returned while calls that it had made on its transaction were not answered
+ * yet: an `await` is missing. Nothing was written.
+ */
+export class UnawaitedCallError extends PercolatorError {
+  readonly code = "UNAWAITED_CALL";
 }
 
 /** The database, transaction, snapshot or worker was closed, committed or rolled back before. */

@@ -1,6 +1,12 @@
 import { ObserverError } from "../errors/index.js";
 import type { MutationAnswer } from "../store/index.js";
-import { type CellAddress, CoreTransaction, showCell, Transaction } from "../transaction/index.js";
+import {
+  type CellAddress,
+  CoreTransaction,
+  isThenable,
+  showCell,
+  Transaction,
+} from "../transaction/index.js";
 import { encodeAcknowledgment } from "./acknowledgment.js";
 import { type GiveUp, RunChange } from "./change.js";
 import { type CellState, describeChange, handledUpTo, isDue, readCellState } from "./due.js";
@@ -179,7 +185,11 @@ class Attempt {
     const transaction = new Transaction(this.#tx);
     const change = new RunChange(parts, giveUp);
     try {
-      await this.#supervise(async () => observer.run(transaction, change));
+      await this.#supervise(async () => {
+        const returned = observer.run(transaction, change);
+        await returned;
+        await transaction.returned(isThenable(returned));
+      });
     } catch (error) {
       throw new RunError(error, giveUp.reason);
     }

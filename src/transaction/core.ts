@@ -154,7 +154,8 @@ export class CoreTransaction {
     if (this.#state !== "open") {
       const ended = this.#state === "committing" ? "is being committed" : `was ${this.#state}`;
       throw new ClosedError(
-        `The transaction that started at ${this.startTimestamp} ${ended}: begin a new one for further work.`,
+        `The transaction that started at ${this.startTimestamp} ${ended}: begin a new one for further work. ` +
+          "Did you forget `await` on a call before it?",
       );
     }
     throw abortError(this.#options.signal!, `The transaction that started at ${this.startTimestamp}`);

@@ -56,6 +56,12 @@ export type { ScanItem, ScanOptions } from "./scan-target.js";
 export { Snapshot } from "./snapshot.js";
 export { type CommitHooks, noHooks, type ReadInfo, type StepInfo, type StepName } from "./steps.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./system.js";
-export { checkTimeout, type TransactionOptions, type TransactOptions, transact } from "./transact.js";
+export {
+  checkTimeout,
+  isThenable,
+  type TransactionOptions,
+  type TransactOptions,
+  transact,
+} from "./transact.js";
 export { Transaction } from "./transaction.js";
 export type { EntriesOptions, Entry } from "./view.js";

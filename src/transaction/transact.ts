@@ -96,12 +96,20 @@ async function runOnce<T>(
   const tx = new Transaction(core);
   try {
     const { signal } = options;
-    const result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));
+    const returned = run(tx);
+    const result = await (signal === undefined ? returned : unlessAborted(returned, signal, core));
+    const settling = tx.returned(isThenable(returned));
+    if (settling !== undefined) await settling;
     await tx.commit();
     return result;
   } finally {
     core.rollback();
   }
+}
+
+/** Whether a function that returned this can have waited for something. */
+export function isThenable(returned: unknown): boolean {
+  return typeof (returned as { then?: unknown } | undefined | null)?.then === "function";
 }
 
 /** Waits for the user's function, but no longer than the deadline; the transaction is then fenced. */

@@ -1,4 +1,4 @@
-import { SchemaError } from "../errors/index.js";
+import { SchemaError, UnawaitedCallError } from "../errors/index.js";
 import {
   type AnyTable,
   type Column,
@@ -18,6 +18,13 @@ import { encodeCellRow, View } from "./view.js";
 import { notAColumn } from "./wrong-argument.js";
 
 /**
+ * Turns of the microtask queue in which a function that returned too early shows itself by its next call: more than a chain of
+ * awaits needs between two calls. A turn costs some 50 ns, and an answer that the store had at once passes through fewer of them.
+ */
+const turnsAfterReading = 8;
+const turnsAfterWaiting = 32;
+
+/**
  * A transaction under snapshot isolation (the paper, section 2.2): reads the database as of its start timestamp, its own
  * writes included, and writes everything at its commit timestamp or nothing. Two that write the same cell and overlap
  * do not both commit. Not to be used after it was committed or rolled back.
@@ -32,6 +39,13 @@ export class Transaction extends View {
   readonly #core: CoreTransaction;
   /** Tables that are written and not yet known to be recorded. */
   #unrecorded: Set<TableDefinition> | undefined;
+  /** How long to wait for such a call; 0 if nothing was read. */
+  #turnsAfterReturn = 0;
+  /** Calls that are not answered yet. */
+  #callsUnderWay = 0;
+  /** The program's function has returned: a call that comes now is one that it did not wait for. */
+  #hasReturned = false;
+  #unawaited: UnawaitedCallError | undefined;
 
   /** @internal */
   constructor(core: CoreTransaction) {
@@ -50,7 +64,49 @@ export class Transaction extends View {
   }
 
   protected override assertReadable(): void {
+    this.#assertUsable();
+    if (this.#turnsAfterReturn === 0) this.#turnsAfterReturn = turnsAfterReading;
+  }
+
+  protected override underWay<T>(call: Promise<T>): Promise<T> {
+    this.#callsUnderWay++;
+    this.#turnsAfterReturn = turnsAfterWaiting;
+    return call.finally(() => this.#callsUnderWay--);
+  }
+
+  #assertUsable(): void {
+    if (this.#hasReturned) this.#refuseUnawaited();
     this.#core.assertOpen();
+  }
+
+  /** Ends the transaction because of a call that its function did not wait for. The call fails for the same reason. */
+  #refuseUnawaited(): void {
+    const { label, startTimestamp } = this.#core;
+    const name = label === undefined ? "" : ` "${label}"`;
+    this.#unawaited ??= new UnawaitedCallError(
+      `The transaction${name} that started at ${startTimestamp} was about to commit while calls on it were not finished. ` +
+        "Nothing was written. Did you forget `await`? Wait for every call on `tx`, and for every function that takes `tx`.",
+    );
+    this.#core.fence(this.#unawaited);
+  }
+
+  /**
+   * The program's function has returned. Throws if it did not wait for its calls. A call that a store answers at once leaves
+   * nothing to count, so what its caller does next is given a few turns of the microtask queue to show.
+   *
+   * @internal
+   */
+  returned(isPromise: boolean): Promise<void> | undefined {
+    if (this.#turnsAfterReturn === 0) return undefined;
+    if (!isPromise) this.#refuseUnawaited();
+    return this.#waitForStragglers();
+  }
+
+  async #waitForStragglers(): Promise<void> {
+    this.#hasReturned = true;
+    for (let turn = 0; turn < this.#turnsAfterReturn; turn++) await undefined;
+    this.#hasReturned = false;
+    if (this.#unawaited !== undefined) throw this.#unawaited;
   }
 
   /**
@@ -60,7 +116,7 @@ export class Transaction extends View {
    * be one; LimitExceededError when the transaction holds too much.
    */
   set<V, K>(column: Column<V, K>, row: NoInfer<K>, value: NoInfer<V>): void {
-    this.#core.assertOpen();
+    this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("set", column);
     const rowBytes = encodeCellRow(column, row);
     const valueBytes = encodeValue(column, row, value);
@@ -70,7 +126,7 @@ export class Transaction extends View {
 
   /** Deletes a cell, when the transaction commits. That is a change as any other, for observers too. */
   delete<V, K>(column: Column<V, K>, row: NoInfer<K>): void {
-    this.#core.assertOpen();
+    this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("delete", column);
     const rowBytes = encodeCellRow(column, row);
     this.#use(column.table);
@@ -78,8 +134,12 @@ export class Transaction extends View {
   }
 
   /** Deletes every cell that the transaction sees in a row. Under `serializable` this counts as a read of the whole row. */
-  async deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
-    this.#core.assertOpen();
+  deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
+    return this.underWay(this.#deleteRow(table, row));
+  }
+
+  async #deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
+    this.assertReadable();
     if (!isTable(table)) throw new SchemaError("`deleteRow` takes a table made with `table(name, columns)`.");
     const defined = table[definition];
     const rowBytes = encodeRow(defined, row);
@@ -91,7 +151,7 @@ export class Transaction extends View {
 
   /** Notifies a signal, when the transaction commits: its observers run at least once after. Never conflicts. */
   notify<K>(signal: Signal<K>, row: NoInfer<K>): void {
-    this.#core.assertOpen();
+    this.#assertUsable();
     if (!isSignal(signal))
       throw new SchemaError("`notify` takes a signal, declared with `signal()` in its table.");
     const rowBytes = encodeRow(signal.table, row);
@@ -135,6 +195,7 @@ export class Transaction extends View {
    * contradicts what is recorded. CommitOutcomeUnknownError where the store no longer tells.
    */
   commit(): Promise<void> {
+    if (this.#callsUnderWay > 0) this.#refuseUnawaited();
     return this.#unrecorded === undefined ? this.#core.commit() : this.#recordAndCommit(this.#unrecorded);
   }
 

@@ -76,13 +76,19 @@ export abstract class View {
   /** Throws unless reading is still allowed. */
   protected abstract assertReadable(): void;
 
+  /** A call that is answered later, so that a transaction knows what it must not commit before. */
+  protected underWay<T>(call: Promise<T>): Promise<T> {
+    return call;
+  }
+
   /**
    * The value of a cell, `undefined` where nothing is.
    *
    * @throws StaleSnapshotError if collection has passed the start timestamp.
    */
   get<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<V | undefined> {
-    return Promise.resolve(this.#read(column, row));
+    const value = this.#read(column, row);
+    return value instanceof Promise ? this.underWay(value) : Promise.resolve(value);
   }
 
   /** As {@link get}; a value that the store has at once is given at once. What goes wrong is always a rejection. */
@@ -125,7 +131,11 @@ export abstract class View {
   }
 
   /** The values of a column in several rows, in the order of `rows`. */
-  async getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
+  getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
+    return this.underWay(this.#readMany(column, rows));
+  }
+
+  async #readMany<V, K>(column: Column<V, K>, rows: Iterable<K>): Promise<(V | undefined)[]> {
     const values: MaybePromise<V | undefined>[] = [];
     /** The first that is waited for. */
     let waiting = -1;
@@ -142,7 +152,11 @@ export abstract class View {
   }
 
   /** A row with all its columns and families; `undefined` where it has none. */
-  async row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
+  row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
+    return this.underWay(this.#row(table, row));
+  }
+
+  async #row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
     const defined = await this.#useTable(table);
     const rowBytes = encodeRow(defined, row);
     const cells = await this.userCells(defined.name, rowBytes);
@@ -208,7 +222,7 @@ export abstract class View {
       qualifier: parsePath(cell.column).qualifier!,
       value: decodeValue(family.at(parsePath(cell.column).qualifier!), row, cell.value!),
     });
-    return new PagedIterator(nextPage, convert, limit);
+    return new PagedIterator(() => this.underWay(nextPage()), convert, limit);
   }
 
   /** The rows in which a column has a value, in the keys' order. */
@@ -249,7 +263,7 @@ export abstract class View {
       }
       return scan.next();
     };
-    return new PagedIterator(nextPage, convert, limit);
+    return new PagedIterator(() => this.underWay(nextPage()), convert, limit);
   }
 
   async #useTable(table: AnyTable): Promise<TableDefinition> {

@@ -1,0 +1,153 @@
+import {
+  ClosedError,
+  family,
+  observer,
+  type Transaction,
+  table,
+  text,
+  UnawaitedCallError,
+} from "percolatordb";
+import { exactIndex, uniqueConstraint } from "percolatordb/recipes";
+import { describe, expect, test } from "vitest";
+import { everyVariant, withDatabase } from "../support/databases.js";
+
+const users = table("users", { email: text(), team: text(), note: text(), tags: family(text()) });
+const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
+const teams = exactIndex("teams", users.team, { by: text(), of: (team) => [team] });
+
+/** Calls that nobody waits for. They fail as well, and say nothing about what the transaction says. */
+const calls: Readonly<Record<string, (tx: Transaction) => unknown>> = {
+  get: (tx) => tx.get(users.note, "a").then((note) => tx.set(users.note, "b", note ?? "none")),
+  getMany: (tx) => tx.getMany(users.note, ["a", "c"]).then((notes) => tx.set(users.note, "b", String(notes))),
+  row: (tx) => tx.row(users, "a").then((row) => tx.set(users.note, "b", row?.note ?? "none")),
+  deleteRow: (tx) => tx.deleteRow(users, "a"),
+  scan: async (tx) => {
+    for await (const { row } of tx.scan(users.note)) tx.set(users.note, `${row}'`, row);
+  },
+  entries: async (tx) => {
+    for await (const { value } of tx.entries(users.tags, "a")) tx.set(users.note, "b", value);
+  },
+  "unique constraint": (tx) => emails.set(tx, "a", "New@example.org"),
+  "exact index": (tx) => teams.set(tx, "a", "red"),
+};
+
+const within = { tables: [users, emails.table, teams.table] };
+
+describe.each(everyVariant)("$store, commit $commit", (variant) => {
+  test.each(Object.entries(calls))(
+    "a transaction does not commit while a call of %s is under way",
+    (_, call) =>
+      withDatabase(variant, within, async (db) => {
+        await db.transact(async (tx) => {
+          tx.set(users.note, "a", "first");
+          tx.set(users.tags.at("x"), "a", "tag");
+          await emails.set(tx, "a", "old@example.org");
+        });
+        let isFinished = false;
+        const forget = (tx: Transaction) => {
+          isFinished = false;
+          Promise.resolve(call(tx)).then(
+            () => {
+              isFinished = true;
+            },
+            () => {},
+          );
+        };
+        const marks = (value: string) => async (tx: Transaction) => {
+          tx.set(users.note, "mark", value);
+          forget(tx);
+        };
+        const late = async (tx: Transaction) => {
+          await tx.get(users.note, "a");
+          await marks("late")(tx);
+        };
+        for (const run of [forget, marks("early"), late]) {
+          await db.transact((tx) => tx.delete(users.note, "mark"));
+          const error = await db.transact(run).catch((thrown: unknown) => thrown);
+          // What a store answers at once can be over before the function's promise is: nothing of it is lost then.
+          if (error === undefined && run !== forget && isFinished) continue;
+          expect(error).toBeInstanceOf(UnawaitedCallError);
+          expect(error).toMatchObject({ code: "UNAWAITED_CALL", retryable: false });
+          expect((error as Error).message).toMatch(/Did you forget `await`/);
+          await using snapshot = await db.snapshot();
+          expect(await snapshot.get(users.note, "mark")).toBeUndefined();
+        }
+      }),
+  );
+
+  test("what a call of several steps writes is not lost", () =>
+    withDatabase(variant, within, async (db) => {
+      const run = async (tx: Transaction) => {
+        tx.set(users.note, "mark", "written");
+        emails.set(tx, "a", "new@example.org").catch(() => {});
+      };
+      await expect(db.transact(run)).rejects.toThrow(UnawaitedCallError);
+      await using snapshot = await db.snapshot();
+      expect(await snapshot.get(users.note, "mark")).toBeUndefined();
+    }));
+
+  test("an observer that forgets to wait fails, and is tried again", () => {
+    let runs = 0;
+    const careless = observer(
+      "careless",
+      users.note,
+      async (tx, { row }) => {
+        runs++;
+        const call = emails.set(tx, row, "new@example.org");
+        call.catch(() => {});
+        if (runs > 1) await call;
+      },
+      { backoff: { initialMs: 1 } },
+    );
+    return withDatabase(variant, { ...within, observers: [careless] }, async (db) => {
+      await db.transact((tx) => tx.set(users.note, "a", "first"));
+      await db.drain();
+      expect(runs).toBe(2);
+      await using snapshot = await db.snapshot();
+      expect(await snapshot.get(users.email, "a")).toBe("new@example.org");
+    });
+  });
+
+  test("what was waited for, was abandoned, or has failed holds no commit up", () =>
+    withDatabase(variant, within, async (db) => {
+      await db.transact(async (tx) => {
+        for (const row of ["a", "b", "c"]) tx.set(users.note, row, row);
+      });
+      const seen = await db.transact(async (tx) => {
+        for await (const { row } of tx.scan(users.note)) if (row === "b") break;
+        await expect(tx.get(users as never, "a")).rejects.toThrow("takes a column");
+        const [first] = await Promise.all([tx.get(users.note, "a"), tx.getMany(users.note, ["b"])]);
+        tx.set(users.note, "mark", "written");
+        return first;
+      });
+      expect(seen).toBe("a");
+      await using snapshot = await db.snapshot();
+      expect(await snapshot.get(users.note, "mark")).toBe("written");
+    }));
+
+  test("a transaction driven by hand does not commit while a call is under way either", () =>
+    withDatabase(variant, within, async (db) => {
+      const tx = await db.begin();
+      tx.set(users.note, "mark", "written");
+      const forgotten = (async () => {
+        for await (const { row } of tx.scan(users.note)) tx.set(users.note, `${row}'`, row);
+      })();
+      forgotten.catch(() => {});
+      await expect(tx.commit()).rejects.toThrow(UnawaitedCallError);
+      await expect(tx.commit()).rejects.toThrow(/forget|rolled back/);
+      await using snapshot = await db.snapshot();
+      expect(await snapshot.get(users.note, "mark")).toBeUndefined();
+    }));
+
+  test("a call after the commit says that one may have been forgotten", () =>
+    withDatabase(variant, within, async (db) => {
+      let kept: Transaction | undefined;
+      await db.transact((tx) => {
+        kept = tx;
+        tx.set(users.note, "a", "a");
+      });
+      const error = await kept!.get(users.note, "a").catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ClosedError);
+      expect((error as Error).message).toMatch(/Did you forget `await`/);
+    }));
+});
