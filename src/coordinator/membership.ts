@@ -1,5 +1,11 @@
 import { type Backoff, backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { abortError, CoordinatorError, NotLeaderError, type PercolatorError } from "../errors/index.js";
+import {
+  abortError,
+  CoordinatorError,
+  NotLeaderError,
+  type PercolatorError,
+  unlessAborted,
+} from "../errors/index.js";
 import { within } from "../oracle/index.js";
 import type { Link } from "./link.js";
 import type { Join } from "./messages.js";
@@ -46,13 +52,7 @@ export class Membership {
 
   /** Resolves when the session is known; rejects where it never will be, or `signal` is aborted. */
   known(signal: AbortSignal | undefined): Promise<void> {
-    if (signal === undefined) return this.#known;
-    return new Promise((resolve, reject) => {
-      const onAbort = () => reject(abortError(signal, "Joining the cluster"));
-      if (signal.aborted) onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#known.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-    });
+    return unlessAborted(this.#known, signal, "Joining the cluster");
   }
 
   /** Leaves. Never rejects; takes a second at most. */

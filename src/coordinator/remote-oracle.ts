@@ -1,3 +1,4 @@
+import { onAbort } from "../environment/index.js";
 import { ClosedError, NotLeaderError, OracleUnavailableError } from "../errors/index.js";
 import { type GatheredOracle, gatheredOracle, type TimestampRange } from "../oracle/index.js";
 import type { Channel, ClientStream } from "./channel.js";
@@ -85,9 +86,7 @@ class TimestampStream {
 
   request(count: number, signal: AbortSignal): Promise<TimestampRange> {
     return new Promise((resolve, reject) => {
-      const onAbort = () => this.cancel();
-      const end = () => signal.removeEventListener("abort", onAbort);
-      signal.addEventListener("abort", onAbort, { once: true });
+      const end = onAbort(signal, () => this.cancel());
       this.#waiting = {
         resolve: (range) => {
           end();

@@ -1,4 +1,5 @@
 export { type Backoff, backoffDelay } from "./backoff.js";
 export type { Environment, Timer } from "./environment.js";
+export { onAbort } from "./on-abort.js";
 export { sleep } from "./sleep.js";
 export { systemEnvironment } from "./system.js";

@@ -1,4 +1,5 @@
 import type { Environment } from "./environment.js";
+import { onAbort } from "./on-abort.js";
 
 /**
  * Resolves after `delayMs` milliseconds of the environment's time; rejects with the signal's reason at once
@@ -10,14 +11,13 @@ export function sleep(environment: Environment, delayMs: number, signal?: AbortS
       reject(signal.reason);
       return;
     }
-    const onAbort = () => {
-      timer.cancel();
-      reject(signal?.reason);
-    };
     const timer = environment.setTimer(() => {
-      signal?.removeEventListener("abort", onAbort);
+      stopListening();
       resolve();
     }, delayMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => {
+      timer.cancel();
+      reject(signal?.reason);
+    });
   });
 }

@@ -1,4 +1,4 @@
-import { type Environment, sleep } from "../environment/index.js";
+import { type Environment, onAbort, sleep } from "../environment/index.js";
 import { AbortedError, PercolatorError, TimeoutError } from "./errors.js";
 
 /** The error to throw for an aborted signal: its reason where that is ours, else an {@link AbortedError}. */
@@ -24,10 +24,9 @@ export function unlessAborted<T>(
 ): Promise<T> {
   if (signal === undefined) return waited;
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal, doing));
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const giveUp = () => reject(abortError(signal, doing));
+    if (signal.aborted) giveUp();
+    waited.then(resolve, reject).finally(onAbort(signal, giveUp));
   });
 }
 
@@ -55,10 +54,9 @@ export async function underSignals<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const listening = signals.map((signal) => {
-    const onAbort = () => controller.abort(signal?.reason);
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    return () => signal?.removeEventListener("abort", onAbort);
+    const follow = () => controller.abort(signal?.reason);
+    if (signal?.aborted) follow();
+    return onAbort(signal, follow);
   });
   try {
     return await use(controller.signal);

@@ -1,4 +1,4 @@
-import type { Environment } from "../environment/index.js";
+import { type Environment, onAbort } from "../environment/index.js";
 import { addressKey, type CellAddress } from "../transaction/index.js";
 import type { Observer } from "./observer.js";
 import type { Offer, OfferedHint, Task } from "./task.js";
@@ -333,17 +333,16 @@ export class TaskBoard {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         this.#onQuiet.delete(onQuiet);
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         settle();
       };
       const onQuiet = () => end(resolve);
-      const onAbort = () => end(() => reject(signal?.reason));
       if (signal?.aborted) {
         reject(signal.reason);
         return;
       }
       this.#onQuiet.add(onQuiet);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, () => end(() => reject(signal?.reason)));
     });
   }
 

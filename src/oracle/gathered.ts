@@ -1,4 +1,4 @@
-import { backoffDelay, type Environment, sleep, type Timer } from "../environment/index.js";
+import { backoffDelay, type Environment, onAbort, sleep, type Timer } from "../environment/index.js";
 import {
   abortError,
   ClosedError,
@@ -147,18 +147,17 @@ class Gatherer implements GatheredOracle {
   #enrolAbortable(group: CallerGroup, signal: AbortSignal): Promise<number> {
     return new Promise((resolve, reject) => {
       const caller = new AbortableCaller((outcome) => {
-        signal.removeEventListener("abort", onAbort);
+        stopListening();
         resolve(outcome);
       });
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         caller.isGone = true;
         group.gone++;
         this.#waiting--;
         reject(abortError(signal, "Taking a timestamp"));
         const sent = this.#sent;
         if (sent?.groups.every(({ open }) => open === 0)) sent.abort.abort();
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
+      });
       group.add(caller);
     });
   }

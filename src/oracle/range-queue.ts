@@ -1,3 +1,4 @@
+import { onAbort } from "../environment/index.js";
 import { abortError, OracleUnavailableError } from "../errors/index.js";
 import type { TimestampRange } from "./range.js";
 
@@ -27,10 +28,9 @@ export class RangeQueue {
     }
     return new Promise((resolve, reject) => {
       const leave = () => {
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         this.#waiting.delete(waiting);
       };
-      const onAbort = () => waiting.reject(abortError(signal!, "Taking timestamps"));
       const waiting: Waiting = {
         count,
         resolve: (range) => {
@@ -43,7 +43,7 @@ export class RangeQueue {
         },
       };
       this.#waiting.add(waiting);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, () => waiting.reject(abortError(signal!, "Taking timestamps")));
     });
   }
 

@@ -1,4 +1,4 @@
-import type { Environment } from "../environment/index.js";
+import { type Environment, onAbort } from "../environment/index.js";
 import { abortError, OracleUnavailableError } from "../errors/index.js";
 
 export interface WithinOptions {
@@ -20,18 +20,17 @@ export function within<T>(options: WithinOptions, ask: (signal: AbortSignal) => 
   return new Promise<T>((resolve, reject) => {
     const end = () => {
       timer.cancel();
-      signal?.removeEventListener("abort", onAbort);
+      stopListening();
     };
     const giveUp = (error: Error) => {
       end();
       reject(error);
       controller.abort(error);
     };
-    const onAbort = () => giveUp(abortError(signal!, doing));
     const timer = environment.setTimer(() => {
       giveUp(new OracleUnavailableError(`${doing} got no answer within ${timeoutMs} ms. Try again.`));
     }, timeoutMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => giveUp(abortError(signal!, doing)));
     start(ask, controller.signal).then(resolve, reject).finally(end);
   });
 }

@@ -1,4 +1,4 @@
-import type { Environment } from "../environment/index.js";
+import { type Environment, onAbort } from "../environment/index.js";
 import { abortError, type PercolatorError, TimeoutError } from "../errors/index.js";
 
 /** A signal that follows another, and a deadline. */
@@ -26,13 +26,13 @@ export function deadline(
   const controller = new AbortController();
   const follow = () => controller.abort(signal?.reason);
   if (signal?.aborted) follow();
-  signal?.addEventListener("abort", follow, { once: true });
+  const stopListening = onAbort(signal, follow);
   const timer = environment.setTimer(() => {
     controller.abort(new TimeoutError(`${doing} did not finish within ${timeoutMs} ms`));
   }, timeoutMs);
   return new SignalDeadline(controller.signal, doing, () => {
     timer.cancel();
-    signal?.removeEventListener("abort", follow);
+    stopListening();
   });
 }
 
@@ -40,7 +40,7 @@ class SignalDeadline implements Deadline {
   readonly signal: AbortSignal;
   readonly #doing: string;
   readonly #free: () => void;
-  #onAbort: (() => void) | undefined;
+  #stopListening = doNothing;
   #hasEnded = false;
 
   constructor(signal: AbortSignal, doing: string, free: () => void) {
@@ -51,19 +51,15 @@ class SignalDeadline implements Deadline {
 
   whenOver(run: (reason: PercolatorError) => void): void {
     if (this.#hasEnded) return;
-    const onAbort = () => run(abortError(this.signal, this.#doing));
-    if (this.signal.aborted) {
-      onAbort();
-      return;
-    }
-    this.#onAbort = onAbort;
-    this.signal.addEventListener("abort", onAbort, { once: true });
+    const tell = () => run(abortError(this.signal, this.#doing));
+    if (this.signal.aborted) tell();
+    else this.#stopListening = onAbort(this.signal, tell);
   }
 
   // Not a method: it is handed on by itself.
   readonly end = (): void => {
     this.#hasEnded = true;
-    if (this.#onAbort !== undefined) this.signal.removeEventListener("abort", this.#onAbort);
+    this.#stopListening();
     this.#free();
   };
 }

@@ -1,4 +1,4 @@
-import { backoffDelay, sleep } from "../environment/index.js";
+import { backoffDelay, onAbort, sleep } from "../environment/index.js";
 import {
   abortError,
   CommitOutcomeUnknownError,
@@ -115,16 +115,13 @@ export function isThenable(returned: unknown): boolean {
 /** Waits for the user's function, but no longer than the deadline; the transaction is then fenced. */
 function unlessAborted<T>(result: T | Promise<T>, signal: AbortSignal, core: CoreTransaction): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const onAbort = () => {
+    const giveUp = () => {
       const error = abortError(signal, `The transaction that started at ${core.startTimestamp}`);
       core.fence(error);
       reject(error);
     };
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    Promise.resolve(result)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) giveUp();
+    Promise.resolve(result).then(resolve, reject).finally(onAbort(signal, giveUp));
   });
 }
 

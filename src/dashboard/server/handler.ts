@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../database/index.js";
-import { systemEnvironment } from "../../environment/index.js";
+import { onAbort, systemEnvironment } from "../../environment/index.js";
 import { AbortedError, ClosedError, InvalidArgumentError } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api.js";
@@ -122,7 +122,7 @@ class Handler implements DashboardHandler {
     this.#access.checkAllowed(request);
     const ending = new AbortController();
     const end = () => ending.abort(new AbortedError("Whoever asked has gone, or the dashboard was closed."));
-    this.#closing.signal.addEventListener("abort", end, { once: true });
+    const stopListening = onAbort(this.#closing.signal, end);
     response.once("close", end);
     try {
       await answerApi(
@@ -130,7 +130,7 @@ class Handler implements DashboardHandler {
         { request, response, name, signal: ending.signal },
       );
     } finally {
-      this.#closing.signal.removeEventListener("abort", end);
+      stopListening();
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import { sleep } from "../../environment/index.js";
+import { onAbort, sleep } from "../../environment/index.js";
 import { TimeoutError } from "../../errors/index.js";
 import { mostTransactions } from "../recording/recorder.js";
 import type {
@@ -147,7 +147,7 @@ export class Gathered {
   async #askOne(source: ReportSource, request: ReportRequest): Promise<readonly Report[]> {
     const ending = new AbortController();
     const end = () => ending.abort();
-    this.#closing.signal.addEventListener("abort", end, { once: true });
+    const stopListening = onAbort(this.#closing.signal, end);
     const late = sleep(this.#environment, patienceMs, ending.signal).then(() => {
       throw new TimeoutError(`${source.name} did not say within ${patienceMs} ms what it has seen.`);
     });
@@ -155,7 +155,7 @@ export class Gathered {
     try {
       return await Promise.race([source.reports(request, ending.signal), late]);
     } finally {
-      this.#closing.signal.removeEventListener("abort", end);
+      stopListening();
       end();
     }
   }

@@ -1,4 +1,4 @@
-import type { Environment } from "../../environment/index.js";
+import { type Environment, onAbort } from "../../environment/index.js";
 import { abortError } from "../../errors/index.js";
 import type { CellView, Columns } from "../cell.js";
 import type { ReadCell } from "./chunks.js";
@@ -104,11 +104,8 @@ export class GatheredReads {
   #joinUntil(read: GatheredRead, signal: AbortSignal): Promise<readonly ReadCell[]> {
     if (signal.aborted) return Promise.reject(abortError(signal, "A read"));
     return new Promise((resolve, reject) => {
-      const abort = () => reject(abortError(signal, "A read"));
-      signal.addEventListener("abort", abort, { once: true });
-      this.#join(read)
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener("abort", abort));
+      const stopListening = onAbort(signal, () => reject(abortError(signal, "A read")));
+      this.#join(read).then(resolve, reject).finally(stopListening);
     });
   }
 

@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import type { Environment } from "../../environment/index.js";
+import { type Environment, onAbort } from "../../environment/index.js";
 import { abortError } from "../../errors/index.js";
 import type { MutationAnswer } from "../mutation.js";
 import { encodeRow } from "./names.js";
@@ -60,18 +60,16 @@ export class GatheredWrites {
       this.#waiting.push(waiting);
       const { signal } = mutation;
       if (signal === undefined) return;
-      const abort = () => {
+      const stopListening = onAbort(signal, () => {
         if (waiting.sent) resolve("unknown");
         else reject(abortError(signal, "A mutation"));
-      };
-      const unlisten = () => signal.removeEventListener("abort", abort);
-      signal.addEventListener("abort", abort, { once: true });
+      });
       waiting.resolve = (answer) => {
-        unlisten();
+        stopListening();
         resolve(answer);
       };
       waiting.reject = (error) => {
-        unlisten();
+        stopListening();
         reject(error);
       };
     });

@@ -1,3 +1,4 @@
+import { onAbort } from "../../environment/index.js";
 import { abortError, type PercolatorError } from "../../errors/index.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type { StoreRequestOptions } from "../row-store.js";
@@ -37,7 +38,7 @@ export class Request {
   #resolve!: (answer: Answer) => void;
   #reject!: (reason: unknown) => void;
   readonly #signal: AbortSignal | undefined;
-  readonly #onAbort: (() => void) | undefined;
+  readonly #stopListening: (() => void) | undefined;
 
   constructor(task: Task, early: boolean, options: StoreRequestOptions | undefined) {
     this.task = task;
@@ -50,8 +51,7 @@ export class Request {
     });
     this.#signal = options?.signal;
     if (this.#signal === undefined) return;
-    this.#onAbort = () => this.#abort();
-    this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#stopListening = onAbort(this.#signal, () => this.#abort());
   }
 
   /** A group is about to do it; from here on an abort leaves open whether it is done. */
@@ -92,7 +92,7 @@ export class Request {
   #end(): void {
     this.settled = true;
     this.whenEnded?.();
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#stopListening?.();
   }
 
   #abort(): void {

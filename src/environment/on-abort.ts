@@ -1,0 +1,14 @@
+import { setMaxListeners } from "node:events";
+
+/**
+ * Calls `run` once when `signal` is aborted; not if it was aborted before. Returns a function that stops listening. Any number of calls
+ * may wait on one signal, so Node's warning of more than ten listeners is switched off for it.
+ */
+export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+  if (signal === undefined) return doNothing;
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", run, { once: true });
+  return () => signal.removeEventListener("abort", run);
+}
+
+function doNothing(): void {}
