@@ -1,6 +1,6 @@
 import type { Version } from "../cell.js";
+import { damagedStore } from "./errors.js";
 import { readTimestamp, writeTimestamp } from "./key.js";
-import { damagedStore } from "./layout.js";
 
 /**
  * The older write records that stand beside the newest one in a cell's entry, newest first: of each its timestamp, the

@@ -10,21 +10,22 @@ import {
   withoutInterval,
 } from "./beside.js";
 import type { Databases } from "./databases.js";
+import { damagedStore } from "./errors.js";
 import { Key, readTimestamp } from "./key.js";
 import {
   besideBytes,
   besideNewestBytes,
-  checkEntry,
-  damagedStore,
   encodeEntry,
   flags,
   nearBytes,
   newestEnd,
   newestStart,
+  openEntry,
   type ProtocolPart,
   protocolParts,
 } from "./layout.js";
 import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "./lookup.js";
+import { sealed } from "./seal.js";
 
 /** A put, or a delete where there is no value, in `versions` (part `write`) or `protocol`. */
 interface Step {
@@ -64,15 +65,15 @@ export class CellEdit {
     const entry = databases.cells.getBinaryFast(this.#key());
     this.#stored = entry !== undefined;
     if (entry === undefined) return;
-    checkEntry(entry, entry.length);
+    const length = openEntry(entry, entry.length, key.sum);
     this.#flags = entry[0]!;
     if (!this.#is(flags.write)) return;
     this.#newest = readTimestamp(entry, 1);
     if (this.#is(flags.far)) return;
     const start = newestStart(this.#flags);
-    const copy = Buffer.allocUnsafe(entry.length - start);
-    entry.copy(copy, 0, start, entry.length);
-    const end = newestEnd(entry, entry.length) - start;
+    const copy = Buffer.allocUnsafe(length - start);
+    entry.copy(copy, 0, start, length);
+    const end = newestEnd(entry, length) - start;
     if (end === copy.length) {
       this.#bytes = copy;
     } else {
@@ -137,12 +138,13 @@ export class CellEdit {
       if (part === "write") at.version(timestamp);
       else at.part(protocolParts[part].code, timestamp);
       if (value === undefined) database.remove(at);
-      else database.put(at, value);
+      else database.put(at, sealed(at, value));
     }
     at.cellOnly();
     if (this.#beside.length > 0) this.#flags |= flags.beside;
     else this.#flags &= ~flags.beside;
-    if (this.#flags !== 0) cells.put(at, encodeEntry(this.#flags, this.#newest, this.#bytes, this.#beside));
+    if (this.#flags !== 0)
+      cells.put(at, encodeEntry(at, this.#flags, this.#newest, this.#bytes, this.#beside));
     else if (this.#stored) cells.remove(at);
     return true;
   }

@@ -1,8 +1,9 @@
 import { compareBytes, successor } from "../bytes.js";
 import { type Databases, type EntryReader, entryReader } from "./databases.js";
+import { damagedStore } from "./errors.js";
 import { encodeCell, longestEncodedKey } from "./key.js";
-import { damagedStore } from "./layout.js";
 import { entriesBetween, missesBeforeSeek, type ScanBounds } from "./scan.js";
+import { keySum } from "./seal.js";
 
 const noBytes = Buffer.alloc(0);
 const plainRow = Buffer.alloc(longestEncodedKey);
@@ -95,6 +96,11 @@ export class ColumnScan implements EntryReader {
   value(entry: Uint8Array, length: number): void {
     this.entry = entry as Buffer;
     this.length = length;
+  }
+
+  /** Of the entry's key, in LMDB's own bytes. */
+  keySum(): number {
+    return keySum(this.#lent, this.#start - this.#prefix.length, this.#end);
   }
 
   /** A copy of the entry's row. */

@@ -10,10 +10,11 @@ import type { Databases } from "./databases.js";
 import { acquireFolder, releaseFolder } from "./environment.js";
 import { Key, tablePrefix } from "./key.js";
 import { flags, headerBytes, nearBytes } from "./layout.js";
+import { sealBytes, sealed } from "./seal.js";
 import type { SharedFolder } from "./shared-folder.js";
 import { openLmdbStore } from "./store.js";
 
-/** Bytes of LMDB's databases as a disk may give them back: damaged. LMDB itself has no check sums. */
+/** Bytes of LMDB's databases as a disk may give them back: damaged. LMDB itself has no checksums: ours are right here, unless a test says otherwise. */
 
 let folder: string;
 let store: RowStore;
@@ -102,7 +103,7 @@ describe("a cell's entry that cannot be", () => {
     ["a timestamp beyond all", Buffer.of(write, 255, 255, 255, 255, 255, 255, 255, 255, 1)],
   ])("is refused by name by whoever reads or writes it: %s", async (_, entry) => {
     await rewrite([put("write", 3, Buffer.from("value"))]);
-    damage(({ cells }) => void cells.put(cellKey(), entry));
+    damage(({ cells }) => void cells.put(cellKey(), sealed(cellKey(), entry)));
     for (const use of uses) expect(await outcome(use)).toBeInstanceOf(StoreDamagedError);
   });
 
@@ -110,7 +111,7 @@ describe("a cell's entry that cannot be", () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 12 }), async (entry) => {
         await rewrite([put("write", 3, Buffer.from("value"))]);
-        damage(({ cells }) => void cells.put(cellKey(), entry));
+        damage(({ cells }) => void cells.put(cellKey(), sealed(cellKey(), entry)));
         for (const use of uses) {
           const answer = await outcome(use);
           if (answer instanceof Error) expect(answer).toBeInstanceOf(PercolatorError);
@@ -118,6 +119,72 @@ describe("a cell's entry that cannot be", () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("a record with a changed bit", () => {
+  const far = Buffer.alloc(nearBytes + 1, "f");
+
+  it("is refused by name, wherever the bit is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.nat(7), async (place, bit) => {
+        await rewrite([put("write", 3, Buffer.from("value"))]);
+        damage(({ cells }) => {
+          const record = Buffer.from(cells.getBinaryFast(cellKey())!.subarray(0, 9 + 5 + sealBytes));
+          record[place % record.length]! ^= 1 << bit;
+          cells.put(cellKey(), record);
+        });
+        for (const use of uses) expect(await outcome(use)).toBeInstanceOf(StoreDamagedError);
+        const { lending } = store;
+        expect(lending?.cell(table, row, row.length, column, 9)).toBeUndefined();
+        const read = { table, start: undefined, end: undefined, column, at: 9, reverse: false, limit: 9 };
+        expect(lending?.column(read, () => true)).toBeUndefined();
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("is refused by name if it is an older version, a long one, a lock or the counter", async () => {
+    await rewrite([
+      put("write", 1, Buffer.from("old")),
+      put("write", 3, far),
+      put("lock", 3, Buffer.from("lock")),
+    ]);
+    const flip = (record: Buffer | undefined) => {
+      const copy = Buffer.from(record!.subarray(0, record!.length));
+      copy[1]! ^= 1;
+      return copy;
+    };
+    damage(({ protocol }) => {
+      const key = cellKey().part(0x10, 3);
+      protocol.put(key, flip(protocol.getBinaryFast(key)));
+    });
+    expect(await outcome(uses[0]!)).toBeInstanceOf(StoreDamagedError);
+    for (const timestamp of [1, 3]) {
+      await rewrite([put("write", 1, Buffer.from("old")), put("write", 3, far)]);
+      damage(({ versions }) => {
+        const key = cellKey().version(timestamp);
+        versions.put(key, flip(versions.getBinaryFast(key)));
+      });
+      const read = { table, row, columns: allColumns, at: timestamp };
+      expect(await outcome(() => store.readRow(read))).toBeInstanceOf(StoreDamagedError);
+    }
+  });
+
+  it("is refused by name under a key that it was not written under", async () => {
+    await rewrite([put("write", 3, Buffer.from("value"))]);
+    const other = Buffer.from("rov");
+    const otherKey = () => new Key().cell(prefix, other, column);
+    damage(({ cells }) => {
+      const record = cells.getBinaryFast(cellKey())!;
+      cells.put(otherKey(), Buffer.from(record.subarray(0, record.length)));
+    });
+    const columns = [{ exact: column }];
+    expect(await outcome(() => store.readRow({ table, row: other, columns, at: 9 }))).toBeInstanceOf(
+      StoreDamagedError,
+    );
+    expect(await outcome(() => store.readRange({ table, columns, at: 9 }))).toBeInstanceOf(StoreDamagedError);
+    damage(({ cells }) => void cells.remove(otherKey()));
   });
 });
 
@@ -154,7 +221,7 @@ describe("a key that is none", () => {
     await fc.assert(
       fc.asyncProperty(keys, async (rest) => {
         const key = () => new Key().raw(Buffer.concat([prefix, rest]));
-        damage(({ cells }) => void cells.put(key(), Buffer.of(flags.lock)));
+        damage(({ cells }) => void cells.put(key(), sealed(key(), Buffer.of(flags.lock))));
         try {
           for (const use of uses.slice(2, 5)) {
             const answer = await outcome(use);

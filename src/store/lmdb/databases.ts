@@ -1,4 +1,5 @@
 import { type CellAddress, type Key, timestampOfKey, writeKey } from "./key.js";
+import { contentLength, keySum } from "./seal.js";
 
 export interface ScanOptions {
   readonly start: Key;
@@ -54,7 +55,7 @@ export interface Databases {
   readonly versions: Handle<VersionEntry>;
   /** Locks, data and statuses, under the cell's key, the part and the timestamp. */
   readonly protocol: Handle<VersionEntry>;
-  /** Format and counter. */
+  /** Format and counter, which is sealed too. */
   readonly meta: Handle<unknown>;
 }
 
@@ -96,8 +97,25 @@ function handleOptions(
   };
 }
 
-const timestampAtEnd = (target: Uint8Array, _start: number, end: number) => timestampOfKey(target, end);
-const copyOf = (entry: Uint8Array, length?: number) => Buffer.from(entry.subarray(0, length));
+/** The key that LMDB's binding has just read; it reads the value next. */
+const scanned: { target: Uint8Array; start: number; end: number } = {
+  target: new Uint8Array(0),
+  start: 0,
+  end: 0,
+};
+
+const timestampAtEnd = (target: Uint8Array, start: number, end: number) => {
+  scanned.target = target;
+  scanned.start = start;
+  scanned.end = end;
+  return timestampOfKey(target, end);
+};
+
+const copyOf = (record: Uint8Array, recordLength?: number) => {
+  const { target, start, end } = scanned;
+  const length = contentLength(record, recordLength ?? record.length, keySum(target, start, end));
+  return Buffer.from(record.subarray(0, length));
+};
 
 /** How LMDB is to read and write {@link Key}s and bytes in each database. Its values are lent, so they are copied. */
 export const databaseOptions = Object.freeze({

@@ -87,3 +87,10 @@ export function storeError(error: unknown, path: string, doing: string): Percola
   }
   return new StoreError(what, details);
 }
+
+/** The error for bytes in LMDB's databases that nothing of this package has written. */
+export function damagedStore(what: string): StoreDamagedError {
+  return new StoreDamagedError(
+    `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,
+  );
+}

@@ -138,8 +138,13 @@ describe("opening a folder", () => {
 
   it("refuses what a newer version wrote", async () => {
     const path = await filled();
-    await writeFormat(path, "percolatordb 3");
-    await refused(path, StoreVersionError, /layout 3.*Upgrade/);
+    await writeFormat(path, "percolatordb 4");
+    await refused(path, StoreVersionError, /layout 4.*Upgrade/);
+    // One changed bit in the number must not make it an older one, whose records would be sealed twice.
+    for (const number of [1, 2]) {
+      await writeFormat(path, `percolatordb ${number} sealed`);
+      await refused(path, StoreDamagedError, /no database of this package/);
+    }
   });
 
   it("makes what an earlier version wrote into its own layout, and does not read it before", async () => {
@@ -164,7 +169,7 @@ describe("opening a folder", () => {
     const all = (await store.readRange({ table: "t", columns: [{ exact: column }], at: 9 })) as RangePage;
     expect(all.rows).toHaveLength(1_000);
     await store.close();
-    expect(await readFormat(path)).toBe("percolatordb 2");
+    expect(await readFormat(path)).toBe("percolatordb 3 sealed");
     await withCells(path, (cells) => {
       expect([...cells.getKeys({ start: Buffer.of(0x7e), end: Buffer.of(0x7f) })]).toEqual([]);
     });

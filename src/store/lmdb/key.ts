@@ -1,4 +1,5 @@
 import { checkTable, keyTooLong, storeLimits } from "../check.js";
+import { keySum } from "./seal.js";
 
 /** LMDB's own limit with pages of 4 KB. */
 const longestKey = 1_978;
@@ -53,6 +54,11 @@ export class Key {
     this.length = encodeCell(prefix, row, column, this.bytes, 0);
     this.cellLength = this.length;
     return this;
+  }
+
+  /** See `seal.ts`. */
+  get sum(): number {
+    return keySum(this.bytes, 0, this.length);
   }
 
   /** The same cell as `other`'s. */
@@ -207,6 +213,9 @@ export class CellAddress {
   rowLength = 0;
   column: Uint8Array = noBytes;
 
+  /** Of the key as LMDB was last given it; see `seal.ts`. */
+  sum = 0;
+
   /** The row is the first `rowLength` bytes of `row`. */
   of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array, rowLength = row.length): this {
     this.prefix = prefix;
@@ -220,7 +229,9 @@ export class CellAddress {
 /** Hands a key to LMDB, without a buffer between. */
 export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
   if (key instanceof CellAddress) {
-    return encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
+    const end = encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
+    key.sum = keySum(target, start, end);
+    return end;
   }
   const source = key.bytes;
   const length = key.length;

@@ -1,9 +1,10 @@
-import { StoreDamagedError } from "../../errors/index.js";
 import type { Part } from "../cell.js";
-import { writeTimestamp } from "./key.js";
+import { damagedStore } from "./errors.js";
+import { type Key, writeTimestamp } from "./key.js";
+import { contentLength, sealBytes, sealInPlace } from "./seal.js";
 
-/** Version of the layout below; a newer one is refused, and version 1 made into it. See docs/decisions/embedded-layout.md. */
-export const formatVersion = 2;
+/** Version of the layout below; a newer one is refused, older ones are made into it. See docs/decisions/embedded-layout.md. */
+export const formatVersion = 3;
 export const formatName = "percolatordb";
 
 /** What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a version does. */
@@ -47,26 +48,39 @@ export const protocolParts = Object.freeze({
 
 export type ProtocolPart = Exclude<Part, "write">;
 
-const scratch = Buffer.alloc(headerBytes + nearBytes);
+const longestEntry = besideHeaderBytes + nearBytes + sealBytes;
 
-/** A cell's entry. Lent until the next call. */
+const scratch = Buffer.alloc(besideHeaderBytes + nearBytes + sealBytes);
+
+/** A cell's entry, sealed. Lent until the next call. */
 export function encodeEntry(
+  key: Key,
   cellFlags: number,
   timestamp: number,
   value: Uint8Array | undefined,
   beside: Uint8Array,
 ): Buffer {
+  const length = fillEntry(cellFlags, timestamp, value, beside);
+  return scratch.subarray(0, sealInPlace(key, scratch, length));
+}
+
+function fillEntry(
+  cellFlags: number,
+  timestamp: number,
+  value: Uint8Array | undefined,
+  beside: Uint8Array,
+): number {
   scratch[0] = cellFlags;
-  if ((cellFlags & flags.write) === 0) return scratch.subarray(0, 1);
+  if ((cellFlags & flags.write) === 0) return 1;
   writeTimestamp(scratch, 1, timestamp);
-  if (value === undefined) return scratch.subarray(0, headerBytes);
+  if (value === undefined) return headerBytes;
   const start = newestStart(cellFlags);
   const end = start + value.length;
   scratch.set(value, start);
-  if (start === headerBytes) return scratch.subarray(0, end);
+  if (start === headerBytes) return end;
   scratch.writeUInt16BE(value.length, headerBytes);
   scratch.set(beside, end);
-  return scratch.subarray(0, end + beside.length);
+  return end + beside.length;
 }
 
 /** Where the newest write record's bytes begin in an entry with these flags. */
@@ -80,12 +94,18 @@ export function newestEnd(entry: Uint8Array, length: number): number {
   return besideHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
 }
 
-/** Throws for `length` bytes that can be no cell's entry: LMDB has no check sums, and gives back what is there. */
-export function checkEntry(entry: Uint8Array, length: number): void {
+/**
+ * The length of a cell's entry without its seal, of the `recordLength` bytes that stand under the key with this sum. Throws for
+ * what is damaged.
+ */
+export function openEntry(entry: Uint8Array, recordLength: number, sumOfKey: number): number {
+  if (recordLength > longestEntry) throw damagedStore(`a cell's entry of ${recordLength} bytes`);
+  const length = contentLength(entry, recordLength, sumOfKey);
   const cellFlags = length > 0 ? entry[0]! : 0;
   const sound =
     (cellFlags & flags.write) !== 0 ? isWritten(entry, length) : length === 1 && isUnwritten(cellFlags);
   if (!sound) throw damagedStore(`a cell's entry of ${length} bytes that begins with ${cellFlags}`);
+  return length;
 }
 
 function isWritten(entry: Uint8Array, length: number): boolean {
@@ -99,11 +119,4 @@ function isWritten(entry: Uint8Array, length: number): boolean {
 
 function isUnwritten(cellFlags: number): boolean {
   return cellFlags !== 0 && (cellFlags & ~(flags.lock | flags.data | flags.txn)) === 0;
-}
-
-/** The error for bytes in LMDB's databases that nothing of this package has written. */
-export function damagedStore(what: string): StoreDamagedError {
-  return new StoreDamagedError(
-    `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,
-  );
 }

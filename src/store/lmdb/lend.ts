@@ -2,7 +2,7 @@ import type { LentRecord } from "../lending.js";
 import { placeBelow, recordAt } from "./beside.js";
 import type { Databases } from "./databases.js";
 import { CellAddress, readTimestamp, tablePrefix } from "./key.js";
-import { checkEntry, flags, newestEnd, newestStart } from "./layout.js";
+import { flags, newestEnd, newestStart, openEntry } from "./layout.js";
 import { isPlain } from "./lookup.js";
 import { lentBytes } from "./read.js";
 
@@ -27,8 +27,7 @@ export function lendCell(
 ): LentRecord | "absent" | undefined {
   const entry = databases.cells.getBinaryFast(address.of(tablePrefix(table), row, column, rowLength));
   if (entry === undefined) return "absent";
-  const { length } = entry;
-  checkEntry(entry, length);
+  const length = openEntry(entry, entry.length, address.sum);
   const cellFlags = entry[0]!;
   if (!isPlain(cellFlags) || length > lentBytes) return undefined;
   if (readTimestamp(entry, 1) > at) return lendOlder(entry, length, at);

@@ -1,8 +1,10 @@
 import type { CellView, Version } from "../cell.js";
 import { type Beside, nothingBeside, placeBelow, recordAt } from "./beside.js";
 import type { Databases, VersionEntry } from "./databases.js";
+import { damagedStore } from "./errors.js";
 import { Key } from "./key.js";
-import { checkEntry, damagedStore, flags, newestEnd, type ProtocolPart, protocolParts } from "./layout.js";
+import { flags, newestEnd, openEntry, type ProtocolPart, protocolParts } from "./layout.js";
+import { contentUnder } from "./seal.js";
 
 /** Data cells that a view shows: the one that a write record names is among the newest, or has to be asked for. */
 const dataCellsShown = 4;
@@ -81,8 +83,9 @@ export function first(entries: Iterable<VersionEntry>): Version | undefined {
 
 /** A copy of the write record at exactly `timestamp`, which stands in `versions`. */
 export function storedWrite(databases: Databases, cell: Key, timestamp: number): Buffer | undefined {
-  const bytes = databases.versions.getBinaryFast(from.sameCell(cell).version(timestamp));
-  return bytes === undefined ? undefined : Buffer.from(bytes.subarray(0, bytes.length));
+  const key = from.sameCell(cell).version(timestamp);
+  const record = databases.versions.getBinaryFast(key);
+  return record === undefined ? undefined : contentUnder(key, record);
 }
 
 /** A copy of the version of `part` at exactly `timestamp`. */
@@ -93,16 +96,15 @@ export function storedPart(
   timestamp: number,
 ): Buffer | undefined {
   const key = from.sameCell(cell).part(protocolParts[part].code, timestamp);
-  const bytes = databases.protocol.getBinaryFast(key);
-  return bytes === undefined ? undefined : Buffer.from(bytes.subarray(0, bytes.length));
+  const record = databases.protocol.getBinaryFast(key);
+  return record === undefined ? undefined : contentUnder(key, record);
 }
 
 /** A copy of what stands beside the newest write record of the cell at `cell`. */
 export function readBeside(databases: Databases, cell: Key): Beside {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return nothingBeside;
-  const { length } = entry;
-  checkEntry(entry, length);
+  const length = openEntry(entry, entry.length, cell.sum);
   return Buffer.from(entry.subarray(newestEnd(entry, length), length));
 }
 
@@ -110,8 +112,7 @@ export function readBeside(databases: Databases, cell: Key): Beside {
 function besideBelow(databases: Databases, cell: Key, at: number): Version | undefined {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return undefined;
-  const { length } = entry;
-  checkEntry(entry, length);
+  const length = openEntry(entry, entry.length, cell.sum);
   const place = placeBelow(entry, newestEnd(entry, length), length, at);
   if (place < 0) return undefined;
   const { timestamp, value } = recordAt(entry, place, length);

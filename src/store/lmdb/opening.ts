@@ -7,8 +7,8 @@ import { guardExit } from "./exit-guard.js";
 import { settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
-import { readFormat, writeFormat } from "./state.js";
-import { upgradeFrom1 } from "./upgrade.js";
+import { formats, readFormat, writeFormat } from "./state.js";
+import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
 import { type NativeRoot, Writing } from "./writing.js";
 
 export interface EnvironmentOptions {
@@ -120,45 +120,49 @@ function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolea
   if (readOnly) {
     const format = readFormat(databases);
     checkFormat(format, path);
-    if (format === firstFormat) {
+    if (format !== formats.current) {
       throw new StoreVersionError(
-        `The database in ${path} has layout 1, which an earlier version of the package wrote. Open it once for writing: it becomes layout ${formatVersion}.`,
+        `The database in ${path} has layout ${format?.split(" ")[1]}, which an earlier version of the package wrote${format === formats.sealing ? ", or its upgrade was interrupted" : ""}. ` +
+          `Open it once for writing: it becomes layout ${formatVersion}.`,
       );
     }
     return databases;
   }
-  const upgrade = readFormat(databases) === firstFormat ? upgradeFrom1(root) : undefined;
+  const upgrade = readFormat(databases) === formats.first ? upgradeFrom1(root) : undefined;
   let format: string | undefined;
   let failure: unknown;
   databases.root.transactionSync(() => {
     format = readFormat(databases);
-    if (format !== undefined && format !== firstFormat) return;
     try {
-      upgrade?.();
-      format = `${formatName} ${formatVersion}`;
-      writeFormat(databases, format);
+      if (format === undefined) {
+        writeFormat(databases, formats.current);
+      } else if (format === formats.first || format === formats.second) {
+        upgrade?.();
+        beginSealing(databases);
+      }
+      format = readFormat(databases);
     } catch (error) {
       failure = error;
     }
   });
   if (failure !== undefined) throw failure;
   checkFormat(format, path);
+  if (format === formats.sealing) sealAll(root, own, databases);
   return databases;
 }
 
-const firstFormat = `${formatName} 1`;
+const knownFormats: ReadonlySet<string | undefined> = new Set(Object.values(formats));
 
 function checkFormat(format: string | undefined, path: string): void {
+  if (knownFormats.has(format)) return;
   const [name, version] = (format ?? "").split(" ");
-  if (name !== formatName || !Number.isInteger(Number(version))) {
-    throw new StoreDamagedError(
-      `${path} is no database of this package; name another folder, or restore this one.`,
-    );
-  }
-  if (Number(version) > formatVersion) {
+  if (name === formatName && Number(version) > formatVersion) {
     throw new StoreVersionError(
       `The database in ${path} has layout ${version}, and this version of the package knows ${formatVersion}. ` +
         "Upgrade the package; nothing was changed.",
     );
   }
+  throw new StoreDamagedError(
+    `${path} is no database of this package; name another folder, or restore this one.`,
+  );
 }

@@ -2,7 +2,7 @@ import type { CellView, Position, RowView } from "../cell.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../row-store.js";
 import type { Databases } from "./databases.js";
 import { CellAddress, Key, readTimestamp, tablePrefix } from "./key.js";
-import { checkEntry, flags, newestEnd, newestStart } from "./layout.js";
+import { flags, newestEnd, newestStart, openEntry } from "./layout.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
 import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
 
@@ -79,8 +79,7 @@ function readCell(
 ): CellView | undefined {
   const entry = databases.cells.getBinaryFast(address.of(prefix, row, column));
   if (entry === undefined) return undefined;
-  const length = entry.length;
-  checkEntry(entry, length);
+  const length = openEntry(entry, entry.length, address.sum);
   const cellFlags = entry[0]!;
   const timestamp = (cellFlags & flags.write) === 0 ? -1 : readTimestamp(entry, 1);
   const start = newestStart(cellFlags);

@@ -1,8 +1,10 @@
 import type { Columns } from "../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
 import { type Databases, type EntryReader, entryReader } from "./databases.js";
+import { damagedStore } from "./errors.js";
 import { Key, longestEncodedKey, readTimestamp } from "./key.js";
-import { checkEntry, damagedStore, flags, newestEnd, newestStart } from "./layout.js";
+import { flags, newestEnd, newestStart, openEntry } from "./layout.js";
+import { keySum } from "./seal.js";
 
 /** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
 export const missesBeforeSeek = 6;
@@ -71,6 +73,7 @@ export class CellScan implements EntryReader {
   #columnLength = -1;
   #column: Uint8Array = noBytes;
   #columnWanted = false;
+  #keySum = 0;
   #chunk = noBytes;
   #chunkUsed = 0;
 
@@ -132,11 +135,12 @@ export class CellScan implements EntryReader {
       : this.#enterRow(target, from, end);
     if (!this.#sameColumn(target, columnStart, end)) this.#enterColumn(target, columnStart, end);
     this.wanted = this.#columnWanted;
+    if (this.wanted) this.#keySum = keySum(target, start, end);
   }
 
-  value(entry: Uint8Array, length: number): void {
+  value(entry: Uint8Array, recordLength: number): void {
     if (!this.wanted) return;
-    checkEntry(entry, length);
+    const length = openEntry(entry, recordLength, this.#keySum);
     this.flags = entry[0]!;
     this.bytes = noBytes;
     if ((this.flags & flags.write) === 0) {

@@ -1,6 +1,8 @@
 import type { Databases } from "./databases.js";
+import { damagedStore } from "./errors.js";
 import { Key, readTimestamp, writeTimestamp } from "./key.js";
-import { damagedStore } from "./layout.js";
+import { formatName, formatVersion } from "./layout.js";
+import { contentLength, sealed } from "./seal.js";
 
 /** What `meta` says of the store as a whole; written once by every group that changes anything. */
 export interface StoreState {
@@ -12,7 +14,10 @@ export interface StoreState {
 }
 
 const stateKey = metaKey("state");
+const sumOfStateKey = stateKey.sum;
 const formatKey = metaKey("format");
+/** While records are being sealed: the number of the database, and the last key in it that is done. */
+const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
 const record = Buffer.alloc(24);
 /** Sixteen pages, more than LMDB's records of free pages have changed at a commit. */
@@ -41,7 +46,8 @@ export function readCounter(databases: Databases): number {
 }
 
 function counterOf(bytes: Uint8Array): number {
-  const counter = bytes.length === record.length ? readTimestamp(bytes, 0) : Number.NaN;
+  const length = contentLength(bytes, bytes.length, sumOfStateKey);
+  const counter = length === record.length ? readTimestamp(bytes, 0) : Number.NaN;
   if (Number.isSafeInteger(counter)) return counter;
   throw damagedStore(`a state of ${bytes.length} bytes with the counter ${counter}`);
 }
@@ -50,7 +56,7 @@ export function writeState(databases: Databases, state: StoreState): void {
   writeTimestamp(record, 0, state.counter);
   writeTimestamp(record, 8, state.writer);
   writeTimestamp(record, 16, state.group);
-  databases.meta.put(stateKey, record);
+  databases.meta.put(stateKey, sealed(stateKey, record));
 }
 
 /**
@@ -71,4 +77,33 @@ export function readFormat(databases: Pick<Databases, "meta">): string | undefin
 
 export function writeFormat(databases: Pick<Databases, "meta">, format: string): void {
   databases.meta.put(formatKey, Buffer.from(format));
+}
+
+/**
+ * How `meta` names the layouts. A changed bit in the number of the current one makes none of the others of it: then records would be
+ * sealed twice.
+ */
+export const formats = Object.freeze({
+  first: `${formatName} 1`,
+  /** Without seals. */
+  second: `${formatName} 2`,
+  /** Records are being sealed: some have a seal, and some do not. */
+  sealing: `${formatName} ${formatVersion} sealing`,
+  current: `${formatName} ${formatVersion} sealed`,
+});
+
+/** Seals the state of layout 2. */
+export function sealState(databases: Pick<Databases, "meta">): void {
+  const bytes = databases.meta.getBinaryFast(stateKey);
+  if (bytes === undefined) return;
+  databases.meta.put(stateKey, sealed(stateKey, Buffer.from(bytes.subarray(0, bytes.length))));
+}
+
+export function readSealedThrough(databases: Pick<Databases, "meta">): Buffer | undefined {
+  const bytes = databases.meta.getBinaryFast(sealedThroughKey);
+  return bytes === undefined ? undefined : Buffer.from(bytes.subarray(0, bytes.length));
+}
+
+export function writeSealedThrough(databases: Pick<Databases, "meta">, through: Buffer): void {
+  databases.meta.put(sealedThroughKey, through);
 }

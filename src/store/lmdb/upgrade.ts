@@ -1,9 +1,19 @@
 import type { Database, RootDatabase } from "lmdb";
-import { databaseNames } from "./databases.js";
+import { type Databases, databaseNames, type Root } from "./databases.js";
+import { Key } from "./key.js";
+import { sealed } from "./seal.js";
+import {
+  formats,
+  readFormat,
+  readSealedThrough,
+  sealState,
+  writeFormat,
+  writeSealedThrough,
+} from "./state.js";
 
 type Bytes = Database<Buffer, Buffer>;
 
-/** Entries that are moved at a time. */
+/** Entries that are moved, or sealed, at a time. */
 const atOnce = 10_000;
 const tilde = 0x7e;
 
@@ -35,4 +45,51 @@ function moveSystemTables(database: Bytes): void {
       void database.put(moved, value);
     }
   }
+}
+
+/** Makes layout 3 of layout 2, with the first step of it: records had no seals there. Inside a write transaction. */
+export function beginSealing(databases: Pick<Databases, "meta">): void {
+  sealState(databases);
+  writeFormat(databases, formats.sealing);
+}
+
+/**
+ * Seals the records that have no seal yet, in write transactions of {@link atOnce} records. Each transaction records how far it came,
+ * so an upgrade that was interrupted goes on there, and processes that open the folder at the same time do it together.
+ */
+export function sealAll(root: RootDatabase, own: Root, databases: Pick<Databases, "meta">): void {
+  const raw = databaseNames.map((name) =>
+    root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
+  );
+  let failure: unknown;
+  for (let done = false; !done && failure === undefined; ) {
+    own.transactionSync(() => {
+      try {
+        done = readFormat(databases) !== formats.sealing || !sealSome(databases, raw);
+        if (done) writeFormat(databases, formats.current);
+      } catch (error) {
+        failure = error;
+      }
+    });
+  }
+  if (failure !== undefined) throw failure;
+}
+
+/** Whether there may be more. */
+function sealSome(databases: Pick<Databases, "meta">, raw: readonly Bytes[]): boolean {
+  const through = readSealedThrough(databases);
+  const place = through?.[0] ?? 0;
+  const database = raw[place];
+  if (database === undefined) return false;
+  const last = through?.subarray(1);
+  const start = last === undefined || last.length === 0 ? {} : { start: last, exclusiveStart: true };
+  const entries = [...database.getRange({ ...start, limit: atOnce })].map(({ key, value }) => ({
+    key: Buffer.from(key),
+    value: Buffer.from(value),
+  }));
+  const under = new Key();
+  for (const { key, value } of entries) void database.put(key, sealed(under.raw(key), value));
+  const next = entries.length < atOnce ? [Buffer.of(place + 1)] : [Buffer.of(place), entries.at(-1)!.key];
+  writeSealedThrough(databases, Buffer.concat(next));
+  return true;
 }

@@ -4,7 +4,7 @@ import type { LentPage, LentRead, TakeCell } from "../lending.js";
 import { ColumnScan } from "./column-scan.js";
 import type { Databases } from "./databases.js";
 import { Key, readTimestamp, tablePrefix } from "./key.js";
-import { checkEntry, flags, newestEnd, newestStart } from "./layout.js";
+import { flags, newestEnd, newestStart, openEntry } from "./layout.js";
 import { viewCell } from "./lookup.js";
 import { pageLimits, rangeBounds } from "./read.js";
 
@@ -41,8 +41,8 @@ function handOver(
       return { next: placeOf(scan, read), stopped: false, cells };
     }
     if (!scan.wanted) continue;
-    const { entry, length } = scan;
-    checkEntry(entry, length);
+    const { entry } = scan;
+    const length = openEntry(entry, scan.length, scan.keySum());
     const cellFlags = entry[0]!;
     if ((cellFlags & (flags.write | flags.lock)) === notWritten) continue;
     if ((cellFlags & (flags.write | held)) !== flags.write) {
