@@ -119,7 +119,8 @@ export async function strike(cluster: ProcessCluster, blow: Blow, random: Random
   await disturb(proxy, blow);
 }
 
-async function disturb(
+/** Disturbs a connection, and makes it good again. */
+export async function disturb(
   proxy: NetworkProxy,
   blow: Extract<Blow, { readonly type: "delay" | "silence" | "cuts" | "lose" }>,
 ): Promise<void> {

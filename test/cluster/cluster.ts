@@ -134,7 +134,7 @@ export class ProcessCluster implements AsyncDisposable {
 }
 
 /** Coordinators make none: that is for an administrator. */
-async function makeTables(emulatorHost: string): Promise<void> {
+export async function makeTables(emulatorHost: string): Promise<void> {
   const store = await openBigtableStore(bigtableLocation, { emulatorHost });
   await store.prepare([oracleTable]);
   await store.close();

@@ -1,8 +1,9 @@
 import { ConflictError, type Database, json, type Transaction, table } from "percolatordb";
 import { checkHistory, HistoryRecorder, toElle } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
+import { judge } from "../histories/checker/judge.js";
+import { readEdn } from "../histories/edn.js";
 import { everyVariant, withDatabase } from "../support/databases.js";
-import { checkListAppend } from "./list-append.js";
 import { Random } from "./random.js";
 
 const lists = table("lists", { elements: json<number[]>() });
@@ -50,7 +51,7 @@ describe.each(everyVariant)("list-append: $store, commit $commit", (variant) => 
       expect(committed).toBeGreaterThan(50);
       expect(conflicted).toBeGreaterThan(0);
       const edn = toElle(history);
-      expect(checkListAppend(edn)).toEqual([]);
+      expect(judge(readEdn(edn), "strong-snapshot-isolation").anomalies).toEqual([]);
       expect(edn.split("\n").filter((line) => line.includes(":ok")).length).toBe(committed);
       expect(edn).toMatch(/:append \d \d+/);
     }),
@@ -79,49 +80,5 @@ describe("the export", () => {
         "",
       ]);
     });
-  });
-});
-
-describe("the list-append checker", () => {
-  const ok = (...transactions: readonly string[]) =>
-    transactions
-      .flatMap((value, at) => [
-        `{:index ${at * 2}, :type :invoke, :process 0, :f :txn, :value [${value}]}`,
-        `{:index ${at * 2 + 1}, :type :ok, :process 0, :f :txn, :value [${value}]}`,
-      ])
-      .join("\n");
-
-  test.each([
-    ["nothing wrong", [], ok("[:append 1 1]", "[:r 1 [1]] [:append 1 2]", '[:append "k" 5]', "[:r 1 [1 2]]")],
-    ["write skew", [], ok("[:r 1 nil] [:append 2 1]", "[:r 2 nil] [:append 1 1]", "[:r 1 [1]] [:r 2 [1]]")],
-    [
-      "two orders of one key",
-      ["incompatible-order"],
-      ok("[:append 1 1]", "[:append 1 2]", "[:r 1 [1 2]]", "[:r 1 [2]]"),
-    ],
-    [
-      "G0",
-      ["G0", "G1c"],
-      ok("[:append 1 1] [:append 2 1]", "[:append 1 2] [:append 2 2]", "[:r 1 [1 2]] [:r 2 [2 1]]"),
-    ],
-    ["G1c", ["G1c"], ok("[:append 1 1] [:r 2 [1]]", "[:append 2 1] [:r 1 [1]]")],
-    ["G-single", ["G-single"], ok("[:append 1 1] [:append 2 1]", "[:r 1 nil] [:r 2 [1]]", "[:r 1 [1]]")],
-    ["a read of what nobody appended", ["garbage"], ok("[:append 1 1]", "[:r 1 [1 9]]")],
-    [
-      "a read that misses an own append",
-      ["internal"],
-      ok("[:r 1 nil] [:append 1 1] [:r 1 nil]", "[:r 1 [1]]"),
-    ],
-    ["an element appended twice", ["duplicate-append"], ok("[:append 1 1]", "[:append 1 1]")],
-    ["G1a", ["G1a", "garbage"], ok("[:r 1 [7]]", "[:r 1 [7 8]]")],
-  ] as const)("%s", (name, expected, edn) => {
-    const failing = `{:index 98, :type :invoke, :process 5, :f :txn, :value [[:append 1 7]]}\n{:index 99, :type :fail, :process 5, :f :txn, :value [[:append 1 7]]}`;
-    expect(checkListAppend(name === "G1a" ? `${failing}\n${edn}` : edn)).toEqual(expected);
-  });
-
-  test("an operation that ends without having begun", () => {
-    expect(checkListAppend("{:index 0, :type :ok, :process 0, :f :txn, :value [[:append 1 1]]}")).toEqual([
-      "malformed",
-    ]);
   });
 });

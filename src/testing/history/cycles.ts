@@ -1,9 +1,15 @@
 import type { AnomalyKind } from "./anomaly.js";
-import type { DependencyGraph, Edge } from "./graph.js";
+import type { Edge, PlainGraph } from "./graph.js";
 
 /** An edge of a cycle, with where it comes from. */
-export interface CycleEdge extends Edge {
-  readonly from: number;
+export type CycleEdge = From<Edge>;
+
+type From<E> = E & { readonly from: number };
+
+/** An edge of which no more is known than whether it is an anti-dependency ("rw"). */
+interface TypedEdge {
+  readonly to: number;
+  readonly type: string;
 }
 
 /** Which edges a cycle may have, and in which order. */
@@ -15,22 +21,22 @@ export type CycleRule =
   /** Anti-dependencies, but no two of them in a row. */
   | "no-adjacent-rw";
 
-interface Step {
+interface Step<E> {
   readonly node: number;
   /** What the rule must remember: anti-dependencies so far, or whether the last edge was one. */
   readonly state: number;
-  readonly before: Step | undefined;
-  readonly edge: CycleEdge | undefined;
+  readonly before: Step<E> | undefined;
+  readonly edge: From<E> | undefined;
 }
 
 /** A shortest cycle through a node by a rule. */
-export function shortestCycle(
-  { edges }: DependencyGraph,
+export function shortestCycle<E extends TypedEdge>(
+  { edges }: PlainGraph<E>,
   start: number,
   rule: CycleRule,
-): readonly CycleEdge[] | undefined {
+): readonly From<E>[] | undefined {
   const firsts = rule === "no-adjacent-rw" ? ([true, false] as const) : ([undefined] as const);
-  let shortest: readonly CycleEdge[] | undefined;
+  let shortest: readonly From<E>[] | undefined;
   for (const firstIsRw of firsts) {
     const found = search(edges, start, rule, firstIsRw);
     if (found !== undefined && (shortest === undefined || found.length < shortest.length)) shortest = found;
@@ -39,23 +45,23 @@ export function shortestCycle(
 }
 
 /** Breadth first over nodes and what the rule remembers. */
-function search(
-  edges: DependencyGraph["edges"],
+function search<E extends TypedEdge>(
+  edges: PlainGraph<E>["edges"],
   start: number,
   rule: CycleRule,
   firstIsRw: boolean | undefined,
-): readonly CycleEdge[] | undefined {
+): readonly From<E>[] | undefined {
   const seen = new Set<number>();
-  let frontier: Step[] = [{ node: start, state: 0, before: undefined, edge: undefined }];
+  let frontier: Step<E>[] = [{ node: start, state: 0, before: undefined, edge: undefined }];
   while (frontier.length > 0) {
-    const following: Step[] = [];
+    const following: Step<E>[] = [];
     for (const step of frontier) {
       for (const edge of edges[step.node]!) {
         const isFirst = step.edge === undefined;
         const isRw = edge.type === "rw";
         if (isFirst && firstIsRw !== undefined && isRw !== firstIsRw) continue;
         if (isRw && step.state === 1 && rule !== "any") continue;
-        const next: Step = {
+        const next: Step<E> = {
           node: edge.to,
           state: nextState(rule, step.state, isRw),
           before: step,
@@ -82,9 +88,10 @@ function nextState(rule: CycleRule, state: number, isRw: boolean): number {
   return isRw ? 1 : 0;
 }
 
-function path(last: Step): readonly CycleEdge[] {
-  const cycle: CycleEdge[] = [];
-  for (let step: Step | undefined = last; step?.edge !== undefined; step = step.before) cycle.push(step.edge);
+function path<E>(last: Step<E>): readonly From<E>[] {
+  const cycle: From<E>[] = [];
+  for (let step: Step<E> | undefined = last; step?.edge !== undefined; step = step.before)
+    cycle.push(step.edge);
   return cycle.reverse();
 }
 

@@ -73,8 +73,15 @@ export function filterGraph(graph: DependencyGraph, keep: (edge: Edge) => boolea
   return { nodes: graph.nodes, edges: graph.edges.map((edges) => edges.filter(keep)) };
 }
 
+/** Nodes by place, with where their edges lead. */
+export interface PlainGraph<E extends { readonly to: number }> {
+  readonly edges: readonly (readonly E[])[];
+}
+
 /** The sets of more than one node that all reach each other (Tarjan's algorithm, without recursion). */
-export function strongComponents({ edges }: DependencyGraph): readonly (readonly number[])[] {
+export function strongComponents({
+  edges,
+}: PlainGraph<{ readonly to: number }>): readonly (readonly number[])[] {
   const count = edges.length;
   const order = new Int32Array(count).fill(-1);
   const low = new Int32Array(count);

@@ -1,0 +1,60 @@
+import type { PlainGraph } from "../../../src/testing/history/graph.js";
+import type { Element } from "../operations.js";
+import { realTimeOrder } from "./real-time.js";
+import type { JudgedTransaction } from "./transaction.js";
+import type { KeyVersions, Version } from "./versions.js";
+
+/**
+ * Why one transaction comes before another: it wrote the version before (`ww`), wrote what was read (`wr`), read what was replaced
+ * (`rw`), came before in its process, or ended before the other began.
+ */
+export type Why = "ww" | "wr" | "rw" | "process" | "realtime";
+
+export interface Dependency {
+  readonly to: number;
+  readonly type: Why;
+  /** The key, for what depends on one. */
+  readonly key?: Element | undefined;
+}
+
+export type Dependencies = PlainGraph<Dependency>;
+
+/** The dependencies of all transactions that committed, or may have, by place in `nodes`. */
+export function dependenciesOf(
+  nodes: readonly JudgedTransaction[],
+  keys: ReadonlyMap<Element, KeyVersions>,
+): Dependencies {
+  const places = new Map(nodes.map((node, place) => [node, place]));
+  const edges: Dependency[][] = nodes.map(() => []);
+  const add = (
+    from: JudgedTransaction | undefined,
+    to: JudgedTransaction | undefined,
+    type: Why,
+    key?: Element,
+  ) => {
+    if (from === undefined || to === undefined || from === to) return;
+    edges[places.get(from)!]!.push({ to: places.get(to)!, type, key });
+  };
+  for (const { key, writers, readers, order } of keysWithOrder(keys)) {
+    const writerOf = (version: Version) => (version === null ? undefined : writers.get(version));
+    for (const [version, all] of readers) for (const reader of all) add(writerOf(version), reader, "wr", key);
+    for (const [before, after] of order) {
+      add(writerOf(before), writers.get(after), "ww", key);
+      for (const reader of readers.get(before) ?? []) add(reader, writers.get(after), "rw", key);
+    }
+  }
+  realTimeOrder(nodes, (before, after) => add(before, after, "realtime"));
+  const last = new Map<number, JudgedTransaction>();
+  for (const node of nodes) {
+    add(last.get(node.process), node, "process");
+    last.set(node.process, node);
+  }
+  return { edges };
+}
+
+function* keysWithOrder(keys: ReadonlyMap<Element, KeyVersions>) {
+  for (const versions of keys.values()) {
+    const { key, writers, readers } = versions;
+    yield { key, writers, readers, order: versions.order() };
+  }
+}

@@ -1,0 +1,24 @@
+import type { JudgedTransaction } from "./transaction.js";
+
+/** Gathers what was found by its kind: counts everything, and keeps the first messages. */
+export class Findings {
+  readonly #mostExamples: number;
+  readonly #found = new Map<string, { count: number; readonly examples: string[] }>();
+
+  constructor(mostExamples = 3) {
+    this.#mostExamples = mostExamples;
+  }
+
+  add(kind: string, transactions: readonly JudgedTransaction[], message: string): void {
+    const found = this.#found.get(kind) ?? { count: 0, examples: [] };
+    this.#found.set(kind, found);
+    found.count++;
+    if (found.examples.length < this.#mostExamples) {
+      found.examples.push([message, ...transactions.map(String)].join("\n  "));
+    }
+  }
+
+  *[Symbol.iterator](): Generator<readonly [string, { count: number; examples: readonly string[] }]> {
+    yield* this.#found;
+  }
+}

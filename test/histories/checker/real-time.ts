@@ -1,0 +1,32 @@
+/** Something that begins and ends, in whatever unit; Infinity for what has no known end. */
+interface Span {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/**
+ * The transitive reduction of "ended before the other began": calls `precedes` for pairs, from which all others follow. With at
+ * most `c` of them under way at a time these are at most `c` pairs for each.
+ *
+ * @param spans in the order of their beginnings.
+ */
+export function realTimeOrder<T extends Span>(
+  spans: readonly T[],
+  precedes: (before: T, after: T) => void,
+): void {
+  const ending = spans.filter(({ end }) => end !== Number.POSITIVE_INFINITY).sort((a, b) => a.end - b.end);
+  /** What has ended, and has nothing after it that has ended too. */
+  let frontier: readonly T[] = [];
+  const before = new Map<T, readonly T[]>();
+  let next = 0;
+  for (const span of spans) {
+    for (; next < ending.length && ending[next]!.end < span.begin; next++) {
+      const ended = ending[next]!;
+      const passed = new Set(before.get(ended));
+      before.delete(ended);
+      frontier = [...frontier.filter((each) => !passed.has(each)), ended];
+    }
+    for (const each of frontier) precedes(each, span);
+    if (span.end !== Number.POSITIVE_INFINITY) before.set(span, frontier);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A process of a history run: its logical clients run transactions and write into the journal what they begin and are told. Reads
+ * its orders, one line of JSON, and says `started`; for `rest`, finishes what it has begun and says `resting`; for `read`, reads
+ * all keys and says `read`. Ends in good order on SIGTERM.
+ */
+import { createInterface } from "node:readline";
+import type { ChildOrders } from "./child-orders.js";
+import { Clients } from "./clients.js";
+import { Journal } from "./journal.js";
+import { openPlace } from "./places.js";
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+function fail(error: unknown): never {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(3);
+}
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const first = await lines.next();
+// A process that was never needed.
+if (first.done === true) process.exit(0);
+const orders = JSON.parse(first.value) as ChildOrders;
+const db = await openPlace(orders.connection, orders.commit);
+const clients = new Clients(db, new Journal(orders.journal, BigInt(orders.originNs)), orders);
+
+let isOver = false;
+const running = clients.run(() => isOver);
+
+async function obey(): Promise<void> {
+  for (;;) {
+    const { value, done } = await lines.next();
+    // The process that started this one has ended.
+    if (done === true) return;
+    isOver = true;
+    await running;
+    if (value === "read") await clients.readAll();
+    say(value === "read" ? "read" : "resting");
+  }
+}
+
+const ending = new Promise<void>((resolve) => {
+  process.once("SIGTERM", resolve);
+  void obey().then(resolve, fail);
+});
+say("started");
+await ending;
+isOver = true;
+await running;
+await db.close();
+process.exit(0);

@@ -1,0 +1,83 @@
+/**
+ * Records what clients in several processes do to one database under faults, as histories in Jepsen's format that Elle reads, and
+ * judges them. See docs/testing.md.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { type Anomaly, judge } from "./checker/judge.js";
+import { promised } from "./checker/models.js";
+import { readEdn, writeEdn } from "./edn.js";
+import type { Fault } from "./faults.js";
+import type { Operation } from "./operations.js";
+import { type Command, parseCommand, UsageError } from "./options.js";
+import { playHistory } from "./run.js";
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+function showFault({ victim, ...fault }: Fault): string {
+  const whom = victim === "leader" ? "the leading coordinator" : `process ${victim}`;
+  return `${fault.type} ${whom}${fault.type === "kill" ? "" : ` ${JSON.stringify(fault)}`}`;
+}
+
+/** Says what a history shows. Returns whether it is as was promised. */
+function report(
+  name: string,
+  operations: readonly Operation[],
+  { isolation }: Pick<Command, "isolation">,
+): boolean {
+  const model = promised[isolation];
+  const began = performance.now();
+  const { anomalies, allowed, holds, committed, failed, unknown } = judge(operations, model);
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  const processes = new Set(operations.map(({ process }) => process)).size;
+  say(
+    `${name}: ${committed} committed, ${failed} failed, ${unknown} of unknown outcome, ${processes} process numbers; ` +
+      `judged in ${seconds} s`,
+  );
+  const list = (found: readonly Anomaly[]) => found.map(({ kind, count }) => `${kind} ${count}`).join(", ");
+  if (allowed.length > 0) say(`  allowed by ${model}: ${list(allowed)}`);
+  say(`  anomalies: ${anomalies.length === 0 ? "none" : list(anomalies)}`);
+  for (const { kind, examples } of anomalies) {
+    for (const example of examples) say(`  ${kind}: ${example.replaceAll("\n", "\n  ")}`);
+  }
+  say(`  holds: ${holds.join(", ") || "none of the models"}`);
+  return anomalies.length === 0;
+}
+
+async function play(command: Command): Promise<boolean> {
+  const { store, commit, isolation, processes, seconds, seed, out, compress } = command;
+  say(`${store}, commit ${commit}, ${isolation}, ${processes} processes, ${seconds} s, seed ${seed}`);
+  const onFault = (fault: Fault, atMs: number) => say(`${(atMs / 1_000).toFixed(1)} s: ${showFault(fault)}`);
+  const histories = await playHistory({ ...command, onFault });
+  await mkdir(out, { recursive: true });
+  let isSound = true;
+  for (const [workload, operations] of histories) {
+    const name = `${store}-${commit}-${isolation}-${workload}.edn${compress ? ".gz" : ""}`;
+    const edn = writeEdn(operations);
+    await writeFile(join(out, name), compress ? gzipSync(edn, { level: 9 }) : edn);
+    // What is judged is what is written.
+    if (!report(name, readEdn(edn), command)) isSound = false;
+  }
+  return isSound;
+}
+
+async function judgeFiles(command: Command): Promise<boolean> {
+  let isSound = true;
+  for (const file of command.files) {
+    const bytes = await readFile(file);
+    const edn = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
+    if (!report(basename(file), readEdn(edn), command)) isSound = false;
+  }
+  return isSound;
+}
+
+try {
+  const command = parseCommand(process.argv.slice(2));
+  const isSound = await (command.files.length > 0 ? judgeFiles(command) : play(command));
+  process.exitCode = isSound ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

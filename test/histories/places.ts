@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { type Database, open } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { makeTables } from "../cluster/cluster.js";
+import { CoordinatorMember } from "../cluster/members.js";
+import { bigtableLocation, temporaryFolder } from "../support/databases.js";
+import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { NetworkProxy } from "../support/proxy/index.js";
+import { until } from "../support/waiting.js";
+import type { ChildOrders, Connection } from "./child-orders.js";
+import { lists, registers } from "./transactions.js";
+
+/** The stores that a history can be made on. */
+export const stores = ["lmdb", "bigtable", "memory"] as const;
+export type StoreName = (typeof stores)[number];
+
+/** Shorter than the defaults, so that the run still meets what a killed process left. */
+const lockTtlMs = 2_000;
+const deadlineMs = 1_500;
+
+/** Opens the database of a run, as each of its processes does. */
+export async function openPlace(
+  { location, emulatorHost }: Connection,
+  commit: ChildOrders["commit"],
+): Promise<Database> {
+  const options = { tables: [lists, registers], lockTtlMs };
+  if (emulatorHost === undefined) return await open(location, { ...options, commit });
+  return await open(await openBigtableStore(location, { emulatorHost, deadlineMs }), options);
+}
+
+/** Where a run's database is, with all that it needs beside the processes of the run. */
+export interface Place extends AsyncDisposable {
+  /** How a process reaches it, and the network in between, if there is one: each process has its own. */
+  connect(): Promise<{ readonly connection: Connection; readonly network?: NetworkProxy | undefined }>;
+  /** On Bigtable, the coordinator that leads. */
+  leader?(): Promise<CoordinatorMember>;
+  /** Starts coordinators in the place of those that were killed. */
+  replaceCoordinators?(): Promise<void>;
+}
+
+export async function makePlace(store: StoreName): Promise<Place> {
+  if (store === "bigtable") return await BigtablePlace.make();
+  if (store === "memory") {
+    return {
+      connect: async () => ({ connection: { location: "memory:" } }),
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+  const { path, remove } = await temporaryFolder();
+  const connection = { location: join(path, "data") };
+  return { connect: async () => ({ connection }), [Symbol.asyncDispose]: remove };
+}
+
+/** An emulator with two coordinators, of which one leads. */
+class BigtablePlace implements Place {
+  readonly #emulator: Emulator;
+  readonly #coordinators: CoordinatorMember[] = [];
+  readonly #networks: NetworkProxy[] = [];
+
+  private constructor(emulator: Emulator) {
+    this.#emulator = emulator;
+  }
+
+  static async make(): Promise<BigtablePlace> {
+    const place = new BigtablePlace(await startEmulator());
+    try {
+      await makeTables(place.#emulator.host);
+      await place.#addCoordinator();
+      await place.#addCoordinator();
+      return place;
+    } catch (error) {
+      await place[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async connect(): Promise<{ readonly connection: Connection; readonly network: NetworkProxy }> {
+    const network = await NetworkProxy.start(this.#emulator.host);
+    this.#networks.push(network);
+    return { connection: { location: bigtableLocation, emulatorHost: network.address }, network };
+  }
+
+  async leader(): Promise<CoordinatorMember> {
+    const find = () => this.#coordinators.find(({ leads, process }) => leads && !process.hasEnded);
+    if (await until(() => find() !== undefined)) return find()!;
+    throw new Error("No coordinator leads.");
+  }
+
+  async replaceCoordinators(): Promise<void> {
+    for (const [at, coordinator] of [...this.#coordinators.entries()].reverse()) {
+      if (!coordinator.process.hasEnded) continue;
+      this.#coordinators.splice(at, 1);
+      await coordinator[Symbol.asyncDispose]();
+      await this.#addCoordinator();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const network of this.#networks) await network.close();
+    for (const coordinator of this.#coordinators) await coordinator[Symbol.asyncDispose]();
+    await this.#emulator.stop();
+  }
+
+  async #addCoordinator(): Promise<void> {
+    const coordinator = await CoordinatorMember.start(this.#emulator.host);
+    this.#coordinators.push(coordinator);
+    await coordinator.ready();
+  }
+}
