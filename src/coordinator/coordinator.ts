@@ -35,8 +35,10 @@ const serverOptions: ServerOptions = {
 export interface Coordinator {
   /** `HOST:PORT` by which clients reach it. */
   readonly address: string;
-  /** Whether it leads, and who does. */
+  /** Whether it leads, and who does. Its role stays `leading` while it renews a lease that has run out. */
   readonly status: LeaderStatus;
+  /** Whether it leads and its lease holds at this moment, so that it answers clients. */
+  readonly holdsLease: boolean;
   /**
    * Gives the lease back, so that a standby takes over at once, tells its clients to go there, and closes. Never rejects.
    * Harmless to repeat.
@@ -60,12 +62,11 @@ export interface Coordinator {
 export async function startCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const settings = coordinatorSettings(options);
   const admission = new Admission(settings.tokens);
-  const health = new Health();
   const server = new Server(serverOptions);
   const bound = await bind(server, settings.listen, options.tls);
   try {
     const address = settings.advertise ?? formatAddress(bound);
-    return new CoordinatorServer(options, address, server, admission, health);
+    return new CoordinatorServer(options, address, server, admission);
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -82,26 +83,20 @@ class CoordinatorServer implements Coordinator {
   #streams = 0;
   #stopping: Promise<void> | undefined;
 
-  constructor(
-    options: CoordinatorOptions,
-    address: string,
-    server: Server,
-    admission: Admission,
-    health: Health,
-  ) {
+  constructor(options: CoordinatorOptions, address: string, server: Server, admission: Admission) {
     this.address = address;
     this.#options = options;
     this.#server = server;
     this.#admission = admission;
-    this.#health = health;
+    this.#health = new Health(() => this.holdsLease);
     const { store, environment, leaseMs, windowMs, onFailure } = options;
     const onChange = (status: LeaderStatus) => {
-      this.#health.leads(status.role === "leading");
+      this.#health.look();
       options.onChange?.(status);
     };
     // So that a lease that is given back is taken at once.
     const lookEveryMs = Math.min(mostLookMs, (leaseMs ?? 10_000) / 4);
-    this.#leadership = new Leadership({
+    const asked = {
       store,
       environment,
       name: address,
@@ -112,9 +107,14 @@ class CoordinatorServer implements Coordinator {
       mostAtOnce: windowMs === undefined ? limits.timestamps : undefined,
       onFailure,
       onChange,
-    });
+    };
+    this.#leadership = new Leadership(asked, () => this.#health.look());
     this.#addServices();
     this.#leadership.start();
+  }
+
+  get holdsLease(): boolean {
+    return this.#leadership.leader.holds;
   }
 
   get status(): LeaderStatus {

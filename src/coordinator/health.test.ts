@@ -1,5 +1,9 @@
 import { Client, type ClientReadableStream } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemEnvironment as environment } from "../environment/index.js";
+import { readLease } from "../oracle/index.js";
+import type { RowStore } from "../store/index.js";
+import { memoryStore } from "../store/memory/index.js";
 import { credentialsOf } from "./client-options.js";
 import type { Received } from "./codec.js";
 import { leaderServiceName } from "./health.js";
@@ -85,4 +89,80 @@ test("leader and standby serve; who leads is a service of its own; nothing serve
   await eventually(() => expect(leading).toEqual([notServing, serving]));
   first.close();
   second.close();
+});
+
+/** A store that can be away: requests wait until it is back. `replace`: it is back, and empty. */
+class Outage {
+  #store: RowStore = memoryStore({ atomicBatches: false });
+  #back: Promise<void> | undefined;
+  #release: () => void = () => undefined;
+
+  readonly store: RowStore = Object.assign(Object.create(this.#store) as RowStore, {
+    prepare: async (tables: readonly string[]) => {
+      await this.#back;
+      await this.#store.prepare(tables);
+    },
+    readRow: async (...read: Parameters<RowStore["readRow"]>) => {
+      await this.#back;
+      return await this.#store.readRow(...read);
+    },
+    mutate: async (...mutation: Parameters<RowStore["mutate"]>) => {
+      await this.#back;
+      return await this.#store.mutate(...mutation);
+    },
+  });
+
+  begin(): void {
+    this.#back = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  end(): void {
+    this.#back = undefined;
+    this.#release();
+  }
+
+  replace(): void {
+    this.#store = memoryStore({ atomicBatches: false });
+    this.end();
+  }
+}
+
+test("a leader whose lease has run out does not serve, whether it is asked or watched, until it is renewed", async () => {
+  const outage = new Outage();
+  const failures: string[] = [];
+  const options = { leaseMs: 200, onFailure: ({ doing }: { doing: string }) => failures.push(doing) };
+  const leader = await all.lead({ store: outage.store, ...options });
+  const probe = new Probe(leader.address);
+  const watched = probe.watch(leaderServiceName);
+  await eventually(() => expect(watched.at(-1)).toBe(serving));
+  outage.begin();
+  await eventually(() => expect(watched.at(-1)).toBe(notServing));
+  // Nobody else leads, and it goes on trying: by its role it leads still.
+  expect([leader.status.role, leader.holdsLease]).toEqual(["leading", false]);
+  expect(await probe.check(leaderServiceName)).toBe(notServing);
+  expect(await probe.check("")).toBe(serving);
+  const before = failures.length;
+  await eventually(() => expect(failures.length).toBeGreaterThan(before + 1));
+  outage.end();
+  await eventually(() => expect(watched.at(-1)).toBe(serving));
+  expect(leader.status.epoch).toBe(1);
+  probe.close();
+});
+
+test("a leader whose store comes back empty serves again when it has taken the lease there", async () => {
+  const outage = new Outage();
+  const leader = await all.lead({ store: outage.store, leaseMs: 200 });
+  const probe = new Probe(leader.address);
+  const watched = probe.watch(leaderServiceName);
+  await eventually(() => expect(watched.at(-1)).toBe(serving));
+  outage.begin();
+  await eventually(() => expect(watched.at(-1)).toBe(notServing));
+  outage.replace();
+  await eventually(() => expect(watched.at(-1)).toBe(serving));
+  expect((await readLease({ store: outage.store, environment, timeoutMs: 30_000 }))?.name).toBe(
+    leader.address,
+  );
+  probe.close();
 });

@@ -13,23 +13,41 @@ type Watcher = ServerWritableStream<Received<HealthRequest>, Received<HealthResp
 
 /**
  * gRPC's health service, without a token, as probes need it. `""` and the coordinator's own name: serving from its start until it
- * drains, be it leader or standby. {@link leaderServiceName}: serving while it leads.
+ * drains, be it leader or standby. {@link leaderServiceName}: serving while it leads and its lease holds, so that it answers.
  */
 export class Health {
-  readonly #statuses = new Map<string, number>([
-    ["", ServingStatus.SERVING],
-    [serviceName, ServingStatus.SERVING],
-    [leaderServiceName, ServingStatus.NOT_SERVING],
-  ]);
-  readonly #watchers = new Map<Watcher, string>();
+  readonly #holdsLease: () => boolean;
+  readonly #watchers = new Map<Watcher, { readonly service: string; told: number }>();
+  readonly #servings: Readonly<Record<string, (() => boolean) | undefined>> = Object.assign(
+    Object.create(null) as object,
+    {
+      "": () => true,
+      [serviceName]: () => true,
+      [leaderServiceName]: () => this.#holdsLease(),
+    },
+  );
+  #isDraining = false;
 
-  leads(isLeading: boolean): void {
-    this.#set(leaderServiceName, isLeading ? ServingStatus.SERVING : ServingStatus.NOT_SERVING);
+  /** `holdsLease`: whether this coordinator leads at the moment of the call. */
+  constructor(holdsLease: () => boolean) {
+    this.#holdsLease = holdsLease;
   }
 
   /** Serves nothing more. */
   drain(): void {
-    for (const service of this.#statuses.keys()) this.#set(service, ServingStatus.NOT_SERVING);
+    this.#isDraining = true;
+    this.look();
+  }
+
+  /** Tells those who watch what has changed. To be called often: a lease runs out without an event. */
+  look(): void {
+    for (const [call, watcher] of this.#watchers) {
+      const serving = this.#statusOf(watcher.service) ?? ServingStatus.SERVICE_UNKNOWN;
+      // A watcher that takes nothing is not written to without end; it is told when it takes again.
+      if (serving === watcher.told || call.writableNeedDrain) continue;
+      watcher.told = serving;
+      call.write({ status: serving });
+    }
   }
 
   readonly check = (
@@ -41,7 +59,7 @@ export class Health {
       reply(refusalOf(request));
       return;
     }
-    const serving = this.#statuses.get(request.service);
+    const serving = this.#statusOf(request.service);
     if (serving === undefined) reply({ code: status.NOT_FOUND, details: "There is no such service here." });
     else reply(null, { status: serving });
   };
@@ -59,8 +77,9 @@ export class Health {
     const end = () => this.#watchers.delete(call);
     call.on("cancelled", end);
     call.on("error", end);
-    this.#watchers.set(call, request.service);
-    call.write({ status: this.#statuses.get(request.service) ?? ServingStatus.SERVICE_UNKNOWN });
+    const told = this.#statusOf(request.service) ?? ServingStatus.SERVICE_UNKNOWN;
+    this.#watchers.set(call, { service: request.service, told });
+    call.write({ status: told });
   };
 
   /** Ends all that watch. */
@@ -69,12 +88,10 @@ export class Health {
     this.#watchers.clear();
   }
 
-  #set(service: string, serving: number): void {
-    if (this.#statuses.get(service) === serving) return;
-    this.#statuses.set(service, serving);
-    for (const [call, watched] of this.#watchers) {
-      // One that takes nothing is not written to without end.
-      if (watched === service && !call.writableNeedDrain) call.write({ status: serving });
-    }
+  /** Undefined for a service that is not here. */
+  #statusOf(service: string): number | undefined {
+    const isServing = this.#servings[service];
+    if (isServing === undefined) return undefined;
+    return !this.#isDraining && isServing() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 }

@@ -22,12 +22,15 @@ export class Leadership {
   readonly leader: OracleLeader;
   readonly #environment: Environment;
   readonly #onChange: (status: LeaderStatus) => void;
+  readonly #onLook: () => void;
   #reign: StandingReign | undefined;
   #seenAt: number;
   #timer: Timer | undefined;
 
-  constructor(options: OracleLeaderOptions) {
+  /** `onLook`: called several times a second, since a lease runs out without an event. Must not throw. */
+  constructor(options: OracleLeaderOptions, onLook: () => void = () => undefined) {
     this.#environment = options.environment;
+    this.#onLook = onLook;
     this.#onChange = options.onChange ?? (() => undefined);
     this.#seenAt = options.environment.monotonic();
     this.leader = new OracleLeader({ ...options, onChange: (status) => this.#changed(status) });
@@ -98,6 +101,7 @@ export class Leadership {
 
   #watch(): void {
     this.#look();
+    this.#onLook();
     const everyMs = longestStallMs / 8;
     this.#timer = this.#environment.setTimer(() => this.#watch(), everyMs, { background: true });
   }

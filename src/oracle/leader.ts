@@ -76,6 +76,11 @@ export class OracleLeader {
     return { role, epoch: this.#known?.epoch ?? 0, leader: this.#otherLeader };
   }
 
+  /** Whether its lease holds at this moment, so that it answers. False also while it renews a lease that has run out. */
+  get holds(): boolean {
+    return this.#term?.holds(momentOf(this.#environment)) ?? false;
+  }
+
   /** Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once stopped. */
   start(): void {
     if (this.#isEnding) {

@@ -7,7 +7,8 @@ import type { LeaderStatus } from "../../oracle/index.js";
 import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
-import { oneLine } from "../layout.js";
+import { FailureRate } from "../failure-rate.js";
+import { counted, oneLine } from "../layout.js";
 import { placeOf } from "../open-database.js";
 import { parseDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
@@ -36,7 +37,7 @@ export function addCoordinator(program: Command, cli: Cli): void {
     ],
     json: [
       'A line for each event, with "event" and "time": listening {"address"}, leading {"epoch"}, standby {"leader"},',
-      'failed {"doing","error"}, stopping {"signal"}, stopped.',
+      'failed {"doing","error","untold"} (one that goes on every 10 s, with the number of those between), stopping {"signal"}, stopped.',
     ],
     exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
   })
@@ -128,10 +129,12 @@ async function read(cli: Cli, option: string, file: string): Promise<string> {
 class CoordinatorLog {
   readonly #cli: Cli;
   #isListening = false;
+  readonly #failures: FailureRate;
   #said: string | undefined;
 
   constructor(cli: Cli) {
     this.#cli = cli;
+    this.#failures = new FailureRate(cli.environment);
   }
 
   async listening({ address, status }: Coordinator): Promise<void> {
@@ -143,13 +146,18 @@ class CoordinatorLog {
   /** Who leads is told after the address. */
   changed({ role, epoch, leader }: LeaderStatus): void {
     if (!this.#isListening) return;
-    if (role === "leading") this.#tell("leading", { epoch }, `leading, epoch ${epoch}`);
-    if (role === "standby") this.#tell("standby", { leader: leader ?? null }, standbyText(leader));
+    const now = role === "leading" ? `leading, epoch ${epoch}` : standbyText(leader);
+    if ((role !== "leading" && role !== "standby") || this.#said === now) return;
+    this.#said = now;
+    this.#tell(role, role === "leading" ? { epoch } : { leader: leader ?? null }, now);
   }
 
   failed(doing: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
-    this.#tell("failed", { doing, error: text }, `${doing}: ${text}`);
+    const untold = this.#failures.admit(doing, text);
+    if (untold === undefined) return;
+    const more = untold === 0 ? "" : ` (and ${counted(untold, "time")} before)`;
+    this.#tell("failed", { doing, error: text, untold }, `${doing}: ${text}${more}`);
   }
 
   async stopping(): Promise<void> {
@@ -161,10 +169,8 @@ class CoordinatorLog {
     await this.#print("stopped", {}, "stopped");
   }
 
-  /** Tells what nobody waits for, once while it does not change. Where it cannot be printed, the end of the output is noticed. */
+  /** Tells what nobody waits for. If it cannot be printed, the end of the output is noticed elsewhere. */
   #tell(event: string, details: object, text: string): void {
-    if (this.#said === text) return;
-    this.#said = text;
     this.#print(event, details, text).catch(() => undefined);
   }
 
