@@ -46,7 +46,9 @@ export function describeCrawl(crawl: Crawl): string {
   return [
     `${source}: ${whole(loaded.pages)} pages in ${seconds.toFixed(1)} s, ${(loaded.pages / seconds).toFixed(1)} pages/s`,
     `  ${loaded.added} added, ${loaded.changed} changed, ${loaded.unchanged} unchanged, ${loaded.deleted} deleted`,
-    ...loaded.problems.map((problem) => `  could not be loaded: ${problem}`),
+    ...loaded.problems
+      .flatMap(({ examples }) => examples)
+      .map((problem) => `  could not be loaded: ${problem}`),
     `  requests per document: ${each(total(requests.before))} without gathering and fetching ahead, ` +
       `${each(total(requests.sent))} sent: ${shareOf(crawl).toFixed(2)}`,
     `    ${byKind.join(", ")}`,

@@ -80,7 +80,7 @@ function isChosen(url: string, number: number, percent: number): boolean {
 /** The page with another paragraph at its end, of words that are the crawl's. */
 export function changed(page: Page, number: number): Page {
   const added = Buffer.from(`\n\nRevised in edition${number} of this page.\n`);
-  return { ...page, body: Buffer.concat([page.body, added]), digest: undefined };
+  return { ...page, body: Buffer.concat([page.body, added]), digest: undefined, payloadDigests: undefined };
 }
 
 function sourceOf(path: string, items: readonly SourceItem[]): Source {

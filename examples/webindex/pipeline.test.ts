@@ -151,7 +151,8 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
   it("reports a revisit of a page that was never loaded, and goes on", async () => {
     const report = await crawl(index, { [a]: unchanged, [b]: page("B", "walrus") });
     expect(report).toMatchObject({ pages: 2, added: 1, problemCount: 1 });
-    expect(report.problems[0]).toContain(a);
+    expect(report.problems).toMatchObject([{ kind: "unseen", count: 1 }]);
+    expect(report.problems[0]!.examples[0]).toContain(a);
     expect(await find("walrus")).toEqual([b]);
   });
 

@@ -1,28 +1,62 @@
 /** Results in words, for the terminal. */
 import type { MetricsSnapshot } from "percolatordb";
-import type { LoadReport } from "./load/report.js";
+import type { Kind, LoadReport } from "./load/report.js";
+import type { ProblemKind } from "./sources/index.js";
 import type { Verification } from "./twin/verify.js";
 
 export function printLoad(report: LoadReport, seconds: number, live: number): string {
-  const { path, pages, added, changed, unchanged, deleted, skipped } = report;
+  const { path, pages, added, changed, unchanged, unchecked, deleted, stale, skipped } = report;
   const rate = seconds === 0 ? 0 : pages / seconds;
+  const counts = [
+    `${number(added)} added, ${number(changed)} changed, ${number(unchanged)} unchanged, ${number(deleted)} deleted`,
+  ];
+  if (stale > 0) counts.push(`${number(stale)} stale`);
+  if (skipped > 0) counts.push(`${number(skipped)} of no use`);
   const lines = [
     `${path}: ${number(live)} live pages`,
     `  ${number(pages)} pages in ${seconds.toFixed(1)} s (${rate.toFixed(0)} pages/s, loaded and indexed)`,
-    `  ${number(added)} added, ${number(changed)} changed, ${number(unchanged)} unchanged, ${number(deleted)} deleted${
-      skipped === 0 ? "" : `, ${number(skipped)} of no use`
-    }`,
+    `  ${counts.join(", ")}`,
   ];
+  if (unchecked > 0) {
+    lines.push(
+      `  ${number(unchecked)} of the unchanged have no digest to compare, and are unchanged by the server's word`,
+    );
+  }
+  if (skipped > 0) lines.push("  of no use:", ...printKinds(report.skips, (reason) => reason, "    "));
   return lines.join("\n");
 }
+
+/** What problems of a kind are, and what to do. */
+const problemWords: Record<ProblemKind, string> = {
+  damage: "damaged places",
+  digest: "records that do not have their own digest; they were not loaded",
+  body: "bodies that cannot be decoded; they were not loaded",
+  "too long": "pages or URLs that are too long to be indexed",
+  record: "records that cannot be understood",
+  unreadable: "files or folders that cannot be read",
+  unseen: "pages recorded as unchanged that were never loaded",
+  stale: "stale pages: recorded as unchanged, but not as they are stored",
+};
 
 export function printProblems(report: LoadReport): string | undefined {
   const { problems, problemCount } = report;
   if (problemCount === 0) return undefined;
-  const more = problemCount - problems.length;
-  const lines = problems.map((problem) => `  ${problem}`);
-  if (more > 0) lines.push(`  and ${number(more)} more`);
+  const lines = printKinds(problems, (kind) => problemWords[kind], "  ");
   return [`${count(problemCount, "problem")}:`, ...lines].join("\n");
+}
+
+/** Each kind with its count, and its examples below. */
+function printKinds<K extends string>(
+  kinds: readonly Kind<K>[],
+  words: (kind: K) => string,
+  indent: string,
+): string[] {
+  return kinds.flatMap(({ kind, count: times, examples }) => {
+    const more = times - examples.length;
+    const lines = examples.map((example) => `${indent}  ${example}`);
+    if (more > 0) lines.push(`${indent}  and ${number(more)} more`);
+    return [`${indent}${number(times)} ${words(kind)}`, ...lines];
+  });
 }
 
 /** What the observers did between two looks at the metrics. */

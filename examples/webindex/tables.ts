@@ -10,8 +10,10 @@ export type Anchors = readonly (readonly [text: string, times: number])[];
 
 /** Pages by URL. */
 export const documents = table("documents", {
-  /** The body and its Content-Type, packed (`contents.ts`). The one column that is loaded. */
+  /** The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests`. */
   contents: bytes(),
+  /** Digests that archives record for these contents and that the body does not have, as it was transferred encoded; apart by spaces. */
+  digests: text(),
   /** Hash of the body: the cluster that the page belongs to. */
   hash: text(),
   title: text(),

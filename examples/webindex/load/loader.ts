@@ -1,10 +1,12 @@
 import type { Database, Transaction } from "percolatordb";
 import { packContents, sameContents } from "../contents.js";
-import type { Source, SourceItem } from "../sources/index.js";
+import type { Source, SourceItem, Unchanged } from "../sources/index.js";
 import { documents } from "../tables.js";
 import { urlFitsKey } from "../text/index.js";
+import { isNamedAsNoPage } from "../text/media.js";
 import { Batches, batchPages, type Loadable } from "./batches.js";
 import { LoadCounts, type LoadReport } from "./report.js";
+import { compareDigest, joinDigests, type Stored } from "./revisit.js";
 
 export interface LoaderOptions {
   readonly signal?: AbortSignal | undefined;
@@ -64,7 +66,7 @@ class Load {
   async #take(item: SourceItem): Promise<void> {
     if (item.kind === "problem") {
       if (item.url !== undefined) this.#listed?.addUnread(item.url);
-      this.counts.problem(item, item.message, item.url);
+      this.counts.problem(item.what, item, item.message, item.url);
       return;
     }
     this.#listed?.add(item.url);
@@ -72,7 +74,7 @@ class Load {
     if (item.kind !== "gone") this.counts.pages++;
     if (!urlFitsKey(item.url)) {
       const shown = `${item.url.slice(0, 100)}...`;
-      return this.counts.problem(item, "The URL is too long to be indexed", shown);
+      return this.counts.problem("too long", item, "The URL is too long to be indexed", shown);
     }
     await this.#batches.add(item);
   }
@@ -90,11 +92,21 @@ class Load {
   }
 
   #count(item: Loadable, outcome: Outcome): void {
+    const { counts } = this;
     if (outcome === "never seen") {
-      const message = "It is recorded as unchanged, but was never loaded; load the earlier crawl first";
-      this.counts.problem(item, message, item.url);
-    } else if (outcome !== "absent") {
-      this.counts[outcome]++;
+      if (isNamedAsNoPage(item.url)) {
+        counts.skip({ ...item, reason: "unchanged, never loaded, and no page by its name" });
+      } else {
+        counts.problem("unseen", item, "It was never loaded; load the crawl that holds it", item.url);
+      }
+    } else if (outcome === "stale") {
+      counts.stale++;
+      counts.problem("stale", item, staleMessage(item), item.url);
+    } else if (outcome === "absent") {
+      if (item.kind === "gone") counts.skip({ ...item, reason: `HTTP status ${item.status}` });
+    } else {
+      if (outcome === "unchecked") counts.unchanged++;
+      counts[outcome]++;
     }
   }
 
@@ -117,7 +129,7 @@ class Load {
     if (urls.length === 0) return;
     await this.#db.transact(
       async (tx) => {
-        for (const url of urls) tx.delete(documents.contents, url);
+        for (const url of urls) save(tx, url, await read(tx, url), undefined);
       },
       { label: "load", signal: this.#options.signal },
     );
@@ -125,25 +137,74 @@ class Load {
   }
 }
 
-type Outcome = "added" | "changed" | "unchanged" | "deleted" | "absent" | "never seen";
+type Outcome =
+  | "added"
+  | "changed"
+  | "unchanged"
+  | "unchecked"
+  | "deleted"
+  | "absent"
+  | "never seen"
+  | "stale";
+
+function staleMessage(item: Loadable): string {
+  const digest = item.kind === "unchanged" ? item.digest : undefined;
+  return `What is stored does not have the digest ${digest}: the page has changed since it was loaded; load the crawl that holds it`;
+}
 
 /** Compares with what is stored, and writes only what is different. */
 async function loadItem(tx: Transaction, item: Loadable): Promise<Outcome> {
-  const stored = await tx.get(documents.contents, item.url);
+  const stored = await read(tx, item.url);
   if (item.kind === "gone") {
     if (stored === undefined) return "absent";
-    tx.delete(documents.contents, item.url);
+    return save(tx, item.url, stored, undefined);
+  }
+  if (item.kind === "unchanged") return loadUnchanged(tx, item, stored);
+  const contents = packContents(item);
+  const isSame = stored !== undefined && sameContents(stored.contents, contents);
+  const digests = joinDigests(item.payloadDigests, isSame ? stored.digests : undefined);
+  return save(tx, item.url, stored, { contents, digests });
+}
+
+/** The page is as it is stored, or as another one is: whichever has the digest. */
+async function loadUnchanged(tx: Transaction, item: Unchanged, stored: Stored | undefined): Promise<Outcome> {
+  const own = stored && compareDigest(item.digest, stored);
+  if (own === "same") return "unchanged";
+  if (item.refersTo === item.url) {
+    if (own === undefined) return "never seen";
+    return own === "other" ? "stale" : "unchecked";
+  }
+  const other = await read(tx, item.refersTo);
+  if (other === undefined) return own === undefined ? "never seen" : own === "other" ? "stale" : "unchecked";
+  return compareDigest(item.digest, other) === "other" ? "stale" : save(tx, item.url, stored, other);
+}
+
+async function read(tx: Transaction, url: string): Promise<Stored | undefined> {
+  const [contents, digests] = await Promise.all([
+    tx.get(documents.contents, url),
+    tx.get(documents.digests, url),
+  ]);
+  return contents === undefined ? undefined : { contents, digests };
+}
+
+/** Writes what is different of a page, `undefined` for one that is gone. */
+function save(
+  tx: Transaction,
+  url: string,
+  before: Stored | undefined,
+  after: Stored | undefined,
+): Extract<Outcome, "added" | "changed" | "unchanged" | "deleted"> {
+  if (before?.digests !== after?.digests) {
+    if (after?.digests === undefined) tx.delete(documents.digests, url);
+    else tx.set(documents.digests, url, after.digests);
+  }
+  if (after === undefined) {
+    tx.delete(documents.contents, url);
     return "deleted";
   }
-  if (item.kind === "unchanged" && item.refersTo === item.url) {
-    return stored === undefined ? "never seen" : "unchanged";
-  }
-  const contents =
-    item.kind === "page" ? packContents(item) : await tx.get(documents.contents, item.refersTo);
-  if (contents === undefined) return "never seen";
-  if (stored !== undefined && sameContents(stored, contents)) return "unchanged";
-  tx.set(documents.contents, item.url, contents);
-  return stored === undefined ? "added" : "changed";
+  if (before !== undefined && sameContents(before.contents, after.contents)) return "unchanged";
+  tx.set(documents.contents, url, after.contents);
+  return before === undefined ? "added" : "changed";
 }
 
 /** What a source listed: pages, and folders of which nothing is known but that they are there. */

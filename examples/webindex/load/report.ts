@@ -1,4 +1,12 @@
-import type { Problem, Skipped } from "../sources/index.js";
+import type { Problem, ProblemKind, Skipped } from "../sources/index.js";
+
+/** What happened of one kind. */
+export interface Kind<K extends string = string> {
+  readonly kind: K;
+  readonly count: number;
+  /** The first of them, with where they stand. */
+  readonly examples: readonly string[];
+}
 
 /** What loading one source did. */
 export interface LoadReport {
@@ -9,25 +17,37 @@ export interface LoadReport {
   readonly changed: number;
   /** Pages whose contents are those that are stored, revisits included. */
   readonly unchanged: number;
+  /** Those of them that are unchanged by the server's word alone: revisits without a digest that could be compared. */
+  readonly unchecked: number;
+  /** Pages that have changed since they were loaded, by the digest of a revisit, and whose contents are not in the source. Problems, too. */
+  readonly stale: number;
   readonly deleted: number;
   /** Read, and of no use: images, redirects. */
   readonly skipped: number;
-  /** What could not be read or loaded, with where it stands; the first ones. */
-  readonly problems: readonly string[];
+  /** By reason. */
+  readonly skips: readonly Kind[];
+  /** What could not be read or loaded. */
+  readonly problems: readonly Kind<ProblemKind>[];
   readonly problemCount: number;
 }
 
-const mostProblems = 100;
+const mostProblemExamples = 10;
+const mostSkipExamples = 3;
+/** Reasons may have something of the source in them: further ones are counted together. */
+const mostKinds = 20;
 
 /** A report in the making. */
 export class LoadCounts implements LoadReport {
   readonly path: string;
-  readonly problems: string[] = [];
+  readonly skips: Kind[] = [];
+  readonly problems: Kind<ProblemKind>[] = [];
   problemCount = 0;
   pages = 0;
   added = 0;
   changed = 0;
   unchanged = 0;
+  unchecked = 0;
+  stale = 0;
   deleted = 0;
   skipped = 0;
 
@@ -36,14 +56,27 @@ export class LoadCounts implements LoadReport {
   }
 
   /** Something that the user should look at. */
-  problem(at: Pick<Problem, "file" | "offset">, message: string, url?: string): void {
+  problem(what: ProblemKind, at: Pick<Problem, "file" | "offset">, message: string, url?: string): void {
     this.problemCount++;
-    if (this.problems.length >= mostProblems) return;
-    const place = at.offset === 0 ? at.file : `${at.file}, byte ${at.offset}`;
-    this.problems.push(url === undefined ? `${place}: ${message}` : `${place}: ${message} (${url})`);
+    const said = `${placeOf(at)}: ${message}`;
+    count(this.problems, what, url === undefined ? said : `${said} (${url})`, mostProblemExamples);
   }
 
-  skip(_item: Skipped): void {
+  skip({ reason, url, ...at }: Pick<Skipped, "file" | "offset" | "url" | "reason">): void {
     this.skipped++;
+    const isNew = this.skips.length >= mostKinds && this.skips.every(({ kind }) => kind !== reason);
+    count(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, mostSkipExamples);
   }
+}
+
+function count<K extends string>(kinds: Kind<K>[], kind: K, example: string, mostExamples: number): void {
+  const at = kinds.findIndex((each) => each.kind === kind);
+  const before = kinds[at] ?? { kind, count: 0, examples: [] };
+  const examples = before.count < mostExamples ? [...before.examples, example] : before.examples;
+  kinds[at < 0 ? kinds.length : at] = { kind, count: before.count + 1, examples };
+}
+
+/** A place in a source, for a reader. */
+export function placeOf({ file, offset }: Pick<Problem, "file" | "offset">): string {
+  return offset === 0 ? file : `${file}, byte ${offset}`;
 }

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOfFile, looksBinary } from "../text/media.js";
 import { longestUrlBytes, normalizeUrl, urlFitsKey } from "../text/url.js";
-import { longestBodyBytes, type Progress, type SourceItem } from "./page.js";
+import { longestBodyBytes, type ProblemKind, type Progress, type SourceItem } from "./page.js";
 import { type Listed, walk } from "./walk.js";
 
 /** A folder that is read file by file, each of them a page. */
@@ -22,7 +22,16 @@ export async function* readFiles(set: FileSet, signal?: AbortSignal): AsyncGener
   let position = 0;
   for (const { path, message } of unlisted) {
     const url = fileUrl(path, set.scope);
-    yield { kind: "problem", file: join(set.root, path), offset: 0, position, total, url, message };
+    yield {
+      kind: "problem",
+      what: "unreadable",
+      file: join(set.root, path),
+      offset: 0,
+      position,
+      total,
+      url,
+      message,
+    };
   }
   for (const listed of files) {
     signal?.throwIfAborted();
@@ -42,11 +51,14 @@ export function fileUrl(path: string, scope: string): string {
 
 async function fileItem(listed: Listed, set: FileSet, progress: Progress): Promise<SourceItem> {
   const url = fileUrl(listed.path, set.scope);
-  const problem = (message: string): SourceItem => ({ kind: "problem", ...progress, url, message });
-  if (!urlFitsKey(url)) return problem(`Its URL is longer than ${longestUrlBytes} bytes`);
+  const problem = (what: ProblemKind, message: string): SourceItem => {
+    return { kind: "problem", what, ...progress, url, message };
+  };
+  if (!urlFitsKey(url)) return problem("too long", `Its URL is longer than ${longestUrlBytes} bytes`);
   try {
     const body = await readWhole(progress.file);
-    if (!body) return problem(`The page is too long; at most ${longestBodyBytes} bytes are loaded`);
+    if (!body)
+      return problem("too long", `The page is too long; at most ${longestBodyBytes} bytes are loaded`);
     const contentType = contentTypeOfFile(listed.path)!;
     if (looksBinary(body, contentType)) {
       return { kind: "skipped", ...progress, url, reason: "not a text, but binary" };
@@ -62,7 +74,7 @@ async function fileItem(listed: Listed, set: FileSet, progress: Progress): Promi
     };
   } catch (error) {
     if (!(error instanceof Error) || (error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    return problem(`The file cannot be read (${error.message})`);
+    return problem("unreadable", `The file cannot be read (${error.message})`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { normalizeUrl } from "../text/url.js";
 import { readFiles } from "./files.js";
 import { type Source, SourceError } from "./page.js";
 
@@ -33,5 +34,6 @@ export function baseUrl(path: string, base: string): string {
       `The base ${JSON.stringify(base)} is no URL of a folder; give one such as ${example}`,
     );
   }
-  return url.href.endsWith("/") ? url.href : `${url.href}/`;
+  const href = normalizeUrl(url.href)!;
+  return href.endsWith("/") ? href : `${href}/`;
 }

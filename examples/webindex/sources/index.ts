@@ -12,6 +12,7 @@ export {
   longestBodyBytes,
   type Page,
   type Problem,
+  type ProblemKind,
   type Progress,
   type Skipped,
   type Source,

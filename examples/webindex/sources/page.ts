@@ -23,6 +23,11 @@ export interface Page extends Progress {
   readonly body: Uint8Array;
   /** The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has one. */
   readonly digest: string | undefined;
+  /**
+   * Digests of the payload that `body` does not have, as it was transferred with an encoding: a later revisit may name
+   * one of them. In the spelling of `normalDigest`. Default: none.
+   */
+  readonly payloadDigests?: readonly string[] | undefined;
   /** When it was fetched or written, milliseconds since the epoch; 0 where that is not known. */
   readonly at: number;
 }
@@ -31,31 +36,51 @@ export interface Page extends Progress {
 export interface Unchanged extends Progress {
   readonly kind: "unchanged";
   readonly url: string;
-  /** The payload digest that the archive recorded, if it did. */
+  /** The payload digest that the archive recorded, if it did: what is stored must have it. */
   readonly digest: string | undefined;
   /** The URL whose body it equals: `url` itself, unless the crawler recognised another page's body. */
   readonly refersTo: string;
   readonly at: number;
 }
 
-/** The server said that the page is no more. */
+/** The server said that there is no page here, or that it has moved for good. */
 export interface Gone extends Progress {
   readonly kind: "gone";
   readonly url: string;
-  readonly status: 404 | 410;
+  readonly status: 301 | 308 | 404 | 410;
   readonly at: number;
 }
 
-/** Read well, and of no use here: not a text, a redirect, a server's failure. Says nothing about an earlier version. */
+/** Read well, and of no use here: not a text, a passing redirect, a server's failure. Says nothing about an earlier version. */
 export interface Skipped extends Progress {
   readonly kind: "skipped";
   readonly url: string;
   readonly reason: string;
 }
 
+/** Kinds of problems, which are counted apart. */
+export type ProblemKind =
+  /** Bytes of an archive or a record that cannot be read. */
+  | "damage"
+  /** A record that does not have its own digest. */
+  | "digest"
+  /** A body that cannot be decoded. */
+  | "body"
+  /** A page, or a URL, that is longer than can be indexed. */
+  | "too long"
+  /** A record that cannot be understood: no URL, no response, a segment. */
+  | "record"
+  /** A file or a folder that cannot be read. */
+  | "unreadable"
+  /** A revisit of a page that was never loaded. */
+  | "unseen"
+  /** A revisit of a page that is stored with other contents. */
+  | "stale";
+
 /** Something that could not be read. Everything readable before and after it is yielded all the same. */
 export interface Problem extends Progress {
   readonly kind: "problem";
+  readonly what: ProblemKind;
   /**
    * The page concerned, where that is known, so that a load does not take it for gone. One that ends in `/` stands
    * for everything under it: a folder that could not be listed.

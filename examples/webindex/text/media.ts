@@ -32,6 +32,21 @@ export function contentTypeOfFile(name: string): string | undefined {
   return dot <= 0 ? undefined : byExtension.get(name.slice(dot + 1).toLowerCase());
 }
 
+const otherExtensions = new Set(
+  (
+    "7z apk avi avif bin bmp bz2 css cur deb dmg doc docx eot exe gif gz ico iso jar jpeg jpg js json m4a m4v map mjs mov " +
+    "mp3 mp4 mpeg mpg msi ogg ogv otf pdf png ppt pptx rar rpm svg swf tar tgz tif tiff ttf wasm wav webm webmanifest webp " +
+    "woff woff2 xls xlsx xml xz zip"
+  ).split(" "),
+);
+
+/** Whether the path of a URL ends as those of images, styles, scripts and the like do. Only a guess: a page may be named so, too. */
+export function isNamedAsNoPage(url: string): boolean {
+  const path = /^[^?]*/.exec(url)![0];
+  const dot = path.lastIndexOf(".");
+  return dot > path.lastIndexOf("/") && otherExtensions.has(path.slice(dot + 1).toLowerCase());
+}
+
 /** The charset that a Content-Type names, in lower case. */
 export function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase();

@@ -97,11 +97,11 @@ class Verdict implements TableVerdict {
   }
 }
 
-/** The cells of a row with their values in one form. The contents are the twin's own input. */
+/** The cells of a row with their values in one form. What was loaded is the twin's own input. */
 function cellsOf(row: BatchRow): Map<string, string> {
   const cells = new Map<string, string>();
   for (const [column, value] of Object.entries(row)) {
-    if (column === "contents") continue;
+    if (column === "contents" || column === "digests") continue;
     if (!(value instanceof Map)) {
       cells.set(column, comparable(value));
       continue;

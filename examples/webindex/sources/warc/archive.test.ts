@@ -127,11 +127,11 @@ describe("what a record means", () => {
     ).toEqual([
       `gone ${pageUrl(0)}`,
       `gone ${pageUrl(1)}`,
-      "HTTP status 301",
+      `gone ${pageUrl(2)}`,
       "HTTP status 503",
       'not a text, but "image/png"',
       "not a text, but binary",
-      'not HTTP, but "text/dns"',
+      "not of the web, but dns:",
     ]);
   });
 
@@ -163,9 +163,22 @@ describe("what a record means", () => {
       warcRecord({ type: "of the future", url, block: "a: b" }),
       resource("text/markdown", "# a"),
       resource("image/png", "x"),
+      // As wget writes its own log.
+      ...[
+        "metadata://gnu.org/software/wget/warc/wget.log",
+        "urn:view:https://example.org/",
+        "about:blank",
+      ].map((target) =>
+        warcRecord({
+          type: "resource",
+          url: target,
+          block: "text",
+          fields: { "Content-Type": "text/plain" },
+        }),
+      ),
     ];
     const items = await read(gzipEach(records));
-    expect(items.map(({ kind }) => kind)).toEqual(["page", "skipped"]);
+    expect(items.map(({ kind }) => kind)).toEqual(["page", ...Array(4).fill("skipped")]);
     expect(items[0]).toMatchObject({ url: "https://example.org/r", contentType: "text/markdown" });
   });
 

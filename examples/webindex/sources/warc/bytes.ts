@@ -12,6 +12,9 @@ export class ByteReader {
   /** Where in `#held` a later gzip member begins, so that `offset` names the right one. */
   #seams: { at: number; offset: number }[] = [];
   #ended = false;
+  /** The member of the last byte that was held. */
+  #lastMember = -1;
+  #startsMember = false;
   #damage: Damage | undefined;
 
   constructor(stretches: Stretches) {
@@ -26,6 +29,11 @@ export class ByteReader {
   /** File offset of the next byte (plain), or of the member that it is in. Right after `peek(1)`. */
   get offset(): number {
     return this.#offset;
+  }
+
+  /** Whether the next byte is the first of a gzip member, and not of the first one. Right after `peek(1)`. */
+  get startsMember(): boolean {
+    return this.#startsMember;
   }
 
   /** What ends the stretch, if that is damage, and it was met. The bytes before it can be read all the same. */
@@ -68,8 +76,12 @@ export class ByteReader {
   drop(count: number): void {
     this.#held = this.#held.subarray(count);
     if (this.#stretches.plain) this.#offset += count;
+    if (count > 0) this.#startsMember = false;
     for (const seam of this.#seams) seam.at -= count;
-    while (this.#seams[0] && this.#seams[0].at <= 0) this.#offset = this.#seams.shift()!.offset;
+    while (this.#seams[0] && this.#seams[0].at <= 0) {
+      this.#startsMember = this.#seams[0].at === 0;
+      this.#offset = this.#seams.shift()!.offset;
+    }
   }
 
   /** Goes back to `offset`, which was {@link offset} when `bytes` (all that were taken since) began, if it can. */
@@ -81,6 +93,7 @@ export class ByteReader {
       this.#ended = false;
     } else if (bytes) {
       for (const seam of this.#seams) seam.at += bytes.length;
+      this.#startsMember = false;
       this.#held = Buffer.concat([bytes, this.#held]);
     }
   }
@@ -99,8 +112,14 @@ export class ByteReader {
         this.#ended = true;
         break;
       }
-      if (length === 0) this.#offset = chunk.offset;
-      else if (!this.#stretches.plain) this.#seams.push({ at: length, offset: chunk.offset });
+      const isNew = !this.#stretches.plain && this.#lastMember !== chunk.offset;
+      if (length === 0) {
+        this.#offset = chunk.offset;
+        this.#startsMember = isNew && this.#lastMember >= 0;
+      } else if (isNew) {
+        this.#seams.push({ at: length, offset: chunk.offset });
+      }
+      if (!this.#stretches.plain) this.#lastMember = chunk.offset;
       parts.push(chunk.bytes);
       length += chunk.bytes.length;
     }

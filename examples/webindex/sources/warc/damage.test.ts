@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { seeded } from "../../testing/site.js";
 import {
   gzipBlocks,
   gzipEach,
@@ -116,6 +117,74 @@ describe("a compressed archive with a damaged member", () => {
       const { pages, problems } = await summary(flipped(sound, offsets[1]! + inside), "a.warc.gz");
       expect(pages).toEqual([0, 2]);
       expect(problems).toEqual([offsets[1]]);
+    }
+  });
+});
+
+describe("what is whole is read, before damage and behind it", () => {
+  const sizes = [40, 700, 3_000, 90_000, 300_000];
+  const records = range(0, 12).map((index) => {
+    const body = `<title>${index}</title>${noise(index, sizes[(index * 7) % 5]!)}`;
+    // Of crawlers that record both digests, one, and none.
+    const without = index % 3 === 0 ? {} : { "WARC-Block-Digest": undefined };
+    const none = index % 3 === 2 ? { "WARC-Payload-Digest": undefined } : {};
+    return page(pageUrl(index), body, { fields: { ...without, ...none } });
+  });
+  const members = records.map((record) => gzipSync(record));
+  const starts = startsOf(members);
+  const archive = Buffer.concat(members);
+  const random = seeded(1);
+
+  /** The bytes from `from` up to `to` are others: their members may be lost, and no other. */
+  async function expectOthers(bytes: Buffer, from: number, to: number, shift: number, name: string) {
+    const hurt = (index: number) => starts[index]! < to && starts[index]! + members[index]!.length > from;
+    const found = await summary(bytes, name);
+    const said = `${from} to ${to}, ${shift} more bytes: ${found.messages.join("; ")}`;
+    for (const index of range(0, members.length))
+      if (!hurt(index)) expect(found.pages, said).toContain(index);
+    const isMissing = found.pages.length < members.length;
+    if (isMissing) expect(found.problems.length, said).toBeGreaterThan(0);
+    // A sound member is not blamed.
+    for (const offset of found.problems) {
+      const at = offset < to ? offset : offset - shift;
+      const index = starts.findLastIndex((start) => start <= at);
+      expect(hurt(index) || at >= from, said).toBe(true);
+    }
+  }
+
+  test.each(["a.warc.gz", "a.warc"])("%s", async (name) => {
+    for (let round = 0; round < 24; round++) {
+      const from = round < 4 ? round : random(archive.length);
+      const length = [1, 2, 30, 512, 4_096, 65_536][random(6)]!;
+      const to = Math.min(archive.length, from + length);
+      const [before, after] = [archive.subarray(0, from), archive.subarray(to)];
+      const other = Buffer.alloc(to - from, [0, 0x55, 0xff][round % 3]);
+      if (round % 3 === 1) for (let at = 0; at < other.length; at++) other[at] = random(256);
+      await expectOthers(Buffer.concat([before, other, after]), from, to, 0, name);
+      if (from > 4) await expectOthers(Buffer.concat([before, after]), from, to, from - to, name);
+      const more = Buffer.concat([before, other, archive.subarray(from)]);
+      await expectOthers(more, from, from + 1, other.length, name);
+    }
+  });
+
+  test("members in another order, and one twice", async () => {
+    const order = [3, 1, 1, 0, 2];
+    const found = await summary(Buffer.concat(order.map((index) => members[index]!)), "a.warc.gz");
+    expect(found).toMatchObject({ pages: order, problems: [] });
+  });
+
+  test("members cut anywhere, larger than can be seen at once: reading goes on behind the damaged one", async () => {
+    const large = gzipBlocks(pages(40, 30_000), 200_000);
+    const { pages: read, problems } = await summary(flipped(large, large.length >> 1), "a.warc.gz");
+    expect(read.slice(0, 12)).toEqual(range(0, 12));
+    expect(read.slice(-10)).toEqual(range(30, 40));
+    expect(problems.length).toBeGreaterThan(0);
+  });
+
+  test("a plain archive whose first bytes are damaged, whatever its name", async () => {
+    const plain = Buffer.concat(pages(3));
+    for (const name of ["a.warc", "a.warc.gz"]) {
+      expect(await summary(flipped(plain, 0), name)).toMatchObject({ pages: [1, 2], problems: [0] });
     }
   });
 });
@@ -260,11 +329,46 @@ describe("records that are none", () => {
     expect(found).toMatchObject({ pages: [0, 1], problems: [first.length] });
   });
 
-  test("without a digest nobody can tell where a record ends that none follows", async () => {
-    const [, second] = pages(2) as [Buffer, Buffer];
-    const first = page(pageUrl(0), "<title>0</title>", { fields: { "WARC-Block-Digest": undefined } });
-    const found = await summary(Buffer.concat([first, Buffer.from("no record\r\nat all\r\n\r\n"), second]));
-    expect(found).toMatchObject({ pages: [1], problems: [0] });
+  describe("a record that is whole, and the one behind it is not", () => {
+    const [first, second, third] = pages(3) as [Buffer, Buffer, Buffer];
+    const junk = Buffer.from("no record\r\nat all\r\n\r\n");
+    const headless = flipped(second, 1);
+    const bare = (more: { [name: string]: string | undefined }, headers = {}) => {
+      const body = `<title>0</title>${noise(0, 500)}`;
+      const fields = { "WARC-Block-Digest": undefined, "WARC-Payload-Digest": undefined, ...more };
+      return page(pageUrl(0), body, { block: http(body, headers), fields });
+    };
+    const body = `<title>0</title>${noise(0, 500)}`;
+    const vouched = {
+      "its block digest": first,
+      "its payload digest": bare({ "WARC-Payload-Digest": sha1(body) }),
+      "its HTTP Content-Length, without digests": bare({}, { "Content-Length": String(body.length) }),
+    };
+    const forms = { plain: (records: Buffer[]) => Buffer.concat(records), gzip: gzipEach, whole: gzipWhole };
+
+    describe.each(Object.entries(vouched))("%s vouches for it", (_, record) => {
+      test.each(Object.entries(forms))("%s", async (form, join) => {
+        for (const behind of [junk, headless]) {
+          const found = await summary(join([record, behind, third]), `${form}.warc`);
+          expect(found.pages).toEqual([0, 2]);
+          const at = { plain: record.length, gzip: gzipSync(record).length, whole: 0 }[form]!;
+          expect(found.problems, found.messages.join()).toEqual([at]);
+          expect(found.messages[0]).toMatch(/No record begins here/);
+        }
+      });
+    });
+
+    test("a member that ends with it vouches for it, without any digest", async () => {
+      const found = await summary(gzipEach([bare({}), headless, third]));
+      expect(found).toMatchObject({ pages: [0, 2], problems: [gzipSync(bare({})).length] });
+    });
+
+    test("nothing vouches for it: nobody can tell where it ends", async () => {
+      const found = await summary(Buffer.concat([bare({}), junk, third]));
+      expect(found).toMatchObject({ pages: [2], problems: [0] });
+      const wrong = bare({}, { "Content-Length": "7" });
+      expect(await summary(Buffer.concat([wrong, junk, third]))).toMatchObject({ pages: [2], problems: [0] });
+    });
   });
 
   test("a header that is damaged or does not end", async () => {

@@ -13,9 +13,19 @@ const algorithms = new Map([
   ["sha-512", "sha512"],
 ]);
 
+const hexLengths = new Map([
+  ["md5", 32],
+  ["sha1", 40],
+  ["sha256", 64],
+  ["sha384", 96],
+  ["sha512", 128],
+]);
+
 /** A digest as an archive records it: `sha1:` and base32, `md5:` and hexadecimal, and the like. */
 export interface Digest {
   readonly label: string;
+  /** One spelling for all of the same digest: `sha1:` and hexadecimal. */
+  readonly normal: string;
   hash(): Hash;
   /** Whether `hash`, which this was made by, came to this digest. Ends the hash. */
   matches(hash: Hash): boolean;
@@ -23,16 +33,27 @@ export interface Digest {
 
 /** `undefined` for no digest, and for an algorithm that is not known. */
 export function parseDigest(label: string | undefined): Digest | undefined {
-  const colon = label?.indexOf(":") ?? -1;
-  if (label === undefined || colon < 0) return undefined;
-  const algorithm = algorithms.get(label.slice(0, colon).trim().toLowerCase());
-  if (!algorithm) return undefined;
-  const value = label.slice(colon + 1).trim();
+  const { name, value } = split(label);
+  const algorithm = algorithms.get(name);
+  if (label === undefined || !algorithm) return undefined;
+  const hex = hexOf(value, hexLengths.get(algorithm)!);
   return {
     label,
+    normal: `${algorithm}:${hex ?? value}`,
     hash: () => createHash(algorithm),
-    matches: (hash) => spellings(hash.digest()).some((spelling) => spelling(value)),
+    matches: (hash) => hash.digest("hex") === hex,
   };
+}
+
+/** One spelling of a digest, also of one by an algorithm that is not known; `undefined` for none. */
+export function normalDigest(label: string | undefined): string | undefined {
+  const { name, value } = split(label);
+  return name === "" || value === "" ? undefined : (parseDigest(label)?.normal ?? `${name}:${value}`);
+}
+
+/** The algorithm of a {@link normalDigest}, with its colon. */
+export function algorithmOf(normal: string): string {
+  return normal.slice(0, normal.indexOf(":") + 1);
 }
 
 /** Whether `bytes` have this digest. */
@@ -40,12 +61,19 @@ export function hasDigest(digest: Digest, bytes: Uint8Array): boolean {
   return digest.matches(digest.hash().update(bytes));
 }
 
-function spellings(digest: Buffer): ((value: string) => boolean)[] {
-  return [
-    (value) => value.replace(/=+$/, "").toUpperCase() === base32(digest),
-    (value) => value.toLowerCase() === digest.toString("hex"),
-    (value) => value.replace(/=+$/, "") === digest.toString("base64").replace(/=+$/, ""),
-  ];
+function split(label: string | undefined): { readonly name: string; readonly value: string } {
+  const colon = label?.indexOf(":") ?? -1;
+  if (label === undefined || colon < 0) return { name: "", value: "" };
+  return { name: label.slice(0, colon).trim().toLowerCase(), value: label.slice(colon + 1).trim() };
+}
+
+/** What is written in hexadecimal, base32 or base64, in hexadecimal: no two of them are of one length. */
+function hexOf(value: string, length: number): string | undefined {
+  const bare = value.replace(/=+$/, "");
+  if (bare.length === length) return /^[0-9a-f]+$/i.test(bare) ? bare.toLowerCase() : undefined;
+  const decoded =
+    bare.length === Math.ceil((length * 4) / 5) ? fromBase32(bare) : Buffer.from(bare, "base64");
+  return decoded?.length === length / 2 ? decoded.toString("hex") : undefined;
 }
 
 /** RFC 4648, without padding. */
@@ -59,6 +87,22 @@ export function base32(bytes: Uint8Array): string {
     value &= 0xff;
   }
   return bits > 0 ? text + letters[(value << (5 - bits)) & 31] : text;
+}
+
+function fromBase32(text: string): Buffer | undefined {
+  const bytes: number[] = [];
+  let bits = 0;
+  let value = 0;
+  for (const letter of text.toUpperCase()) {
+    const digit = letters.indexOf(letter);
+    if (digit < 0) return undefined;
+    value = ((value << 5) | digit) & 0xfff;
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((value >>> bits) & 0xff);
+  }
+  return Buffer.from(bytes);
 }
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -1,5 +1,5 @@
 import { normalizeUrl } from "../../text/url.js";
-import type { Progress, SourceItem } from "../page.js";
+import type { ProblemKind, Progress, SourceItem } from "../page.js";
 import { ArchiveFile } from "./file.js";
 import { itemOf } from "./items.js";
 import { readRecords } from "./records.js";
@@ -15,16 +15,16 @@ export async function* readArchive(path: string, signal?: AbortSignal): AsyncGen
     position = Math.max(position, file?.position ?? 0);
     return { file: path, offset, position, total: file?.size ?? 0 };
   };
-  const problem = (offset: number, message: string, url?: string): SourceItem => {
-    return { kind: "problem", ...progress(offset), url, message };
+  const problem = (what: ProblemKind, offset: number, message: string, url?: string): SourceItem => {
+    return { kind: "problem", what, ...progress(offset), url, message };
   };
   try {
     file = await ArchiveFile.open(path, signal);
-    if (file.size === 0) yield problem(0, "The file is empty");
+    if (file.size === 0) yield problem("damage", 0, "The file is empty");
     for await (const entry of readRecords(file)) {
       signal?.throwIfAborted();
       if (entry.kind === "fault") {
-        yield problem(entry.offset, entry.message, entry.url && normalizeUrl(entry.url));
+        yield problem(entry.what, entry.offset, entry.message, entry.url && normalizeUrl(entry.url));
         continue;
       }
       const item = await itemOf(entry.record, progress(entry.record.offset));
@@ -33,7 +33,7 @@ export async function* readArchive(path: string, signal?: AbortSignal): AsyncGen
   } catch (error) {
     signal?.throwIfAborted();
     if (!isSystemError(error)) throw error;
-    yield problem(file?.position ?? 0, `The file cannot be read (${error.message})`);
+    yield problem("unreadable", file?.position ?? 0, `The file cannot be read (${error.message})`);
   } finally {
     await file?.close();
   }

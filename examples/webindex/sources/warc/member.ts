@@ -62,6 +62,23 @@ export function looksLikeMember(view: Buffer): boolean {
   return view.readUInt32LE(head + whole.consumed) === crc32(whole.bytes);
 }
 
+/** Whether a member begins at the file's position that is longer than can be seen at once, and has its check sum. Stays there. */
+export async function isWholeMember(file: ArchiveFile): Promise<boolean> {
+  const { position } = file;
+  const view = await file.peek(atOnceIn);
+  const head = memberHeadLength(view);
+  if (head === undefined || !inflateBeginning(view.subarray(head))?.length) return false;
+  try {
+    for await (const _ of inflateMember(file));
+    return true;
+  } catch (error) {
+    if (error instanceof Damage) return false;
+    throw error;
+  } finally {
+    file.seek(position);
+  }
+}
+
 /** The length of the member's header, or `undefined` where there is none. */
 function memberHeadLength(view: Buffer): number | undefined {
   if (view.length < 10 || view.compare(memberMagic, 0, 3, 0, 3) !== 0) return undefined;

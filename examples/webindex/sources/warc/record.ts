@@ -2,6 +2,7 @@ import type { Hash } from "node:crypto";
 import type { ByteReader } from "./bytes.js";
 import { type Digest, hasDigest, parseDigest } from "./digest.js";
 import { excerpt, type Fields, headLength, parseHead } from "./head.js";
+import { payloadVouches } from "./payload.js";
 
 /** A longer block is streamed past: the record is known, and only the beginning of its block. */
 export const longestBlockBytes = 16 * 1024 * 1024;
@@ -21,7 +22,13 @@ export interface WarcRecord {
  * behind the record's first line and nobody knows where the next begins; after one of its digest it is there.
  */
 export type Found =
-  | { readonly kind: "record"; readonly record: WarcRecord; readonly warning?: string }
+  | {
+      readonly kind: "record";
+      readonly record: WarcRecord;
+      readonly warning?: string;
+      /** No record follows it, and the check sum of its gzip member is still to come: good unless that is wrong. */
+      readonly unchecked?: boolean;
+    }
   | {
       readonly kind: "fault";
       readonly at: "head" | "length" | "digest";
@@ -52,10 +59,11 @@ export async function readRecord(reader: ByteReader, strictly: boolean): Promise
   }
   const member = reader.offset;
   const closing = await readClosing(reader);
-  // A digest that is right says that the length is, and that it is what follows that is no record. In a gzip member
-  // its check sum is still to come, and vouches for the header too; unless the next member has begun.
+  // What vouches for the length says that it is what follows that is no record. So does a member that ends with the record,
+  // and whose check sum was right, as the next one has begun; before that, nothing has vouched for the header.
   const isChecked = reader.plain || reader.offset !== member;
-  if (closing === "neither" && !(block.vouched && isChecked)) {
+  const isWhole = () => (isChecked && reader.startsMember) || block.vouched || isVouched(fields, block);
+  if (closing === "neither" && !(isWhole() && (isChecked || !strictly))) {
     reader.restore(offset, block.bytes);
     return fault("length", `No record begins where this one ends by its Content-Length of ${length}`, fields);
   }
@@ -63,7 +71,11 @@ export async function readRecord(reader: ByteReader, strictly: boolean): Promise
   const record: WarcRecord = { offset: 0, fields, length, block: block.bytes ?? block.beginning };
   if (closing === "cut")
     return { kind: "record", record, warning: "The file ends inside the blank lines after a record" };
-  return { kind: "record", record };
+  return { kind: "record", record, unchecked: closing === "neither" && !isChecked };
+}
+
+function isVouched(fields: Fields, { bytes }: Block): boolean {
+  return bytes !== undefined && payloadVouches(fields, bytes);
 }
 
 async function readFields(reader: ByteReader, strictly: boolean): Promise<Fields | Fault> {

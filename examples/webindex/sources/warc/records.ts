@@ -1,13 +1,19 @@
 import { ByteReader } from "./bytes.js";
 import type { ArchiveFile } from "./file.js";
-import { Damage, memberMagic } from "./member.js";
+import { Damage, looksLikeMember, memberMagic } from "./member.js";
 import { findRecord, readRecord, skipLineEnds, type WarcRecord } from "./record.js";
 import { GzipStretches, PlainStretches, type Stretches } from "./stretches.js";
 
 /** A record, or what kept one from being read. */
 export type Entry =
   | { readonly kind: "record"; readonly record: WarcRecord }
-  | { readonly kind: "fault"; readonly offset: number; readonly message: string; readonly url?: string };
+  | {
+      readonly kind: "fault";
+      readonly what: "damage" | "digest";
+      readonly offset: number;
+      readonly message: string;
+      readonly url?: string;
+    };
 
 type Fault = Extract<Entry, { kind: "fault" }>;
 
@@ -34,24 +40,39 @@ export async function* readRecords(file: ArchiveFile): AsyncGenerator<Entry, voi
       const more = await stretches.recover(error);
       const after = more ? `reading goes on at byte ${file.position}` : "no record follows";
       const message = `${error.message}; ${after}`;
-      waiting = { kind: "fault", offset, message, ...(url === undefined ? {} : { url }) };
+      waiting = { kind: "fault", what: "damage", offset, message, ...(url === undefined ? {} : { url }) };
       lost = true;
     }
   }
   if (waiting) yield waiting;
 }
 
+/** How far into a file is looked that begins like neither form: its beginning is damaged. */
+const longestDamagedBeginning = 1024 * 1024;
+
 async function stretchesOf(file: ArchiveFile): Promise<Stretches> {
-  const beginning = (await file.peek(8)).subarray(0, 8);
-  const plain = beginning.subarray(0, 5).toString("latin1") === "WARC/";
-  const gzip = beginning.subarray(0, 2).equals(memberMagic.subarray(0, 2)) || file.path.endsWith(".gz");
-  return !plain && gzip ? new GzipStretches(file) : new PlainStretches(file);
+  return (await isGzip(file)) ? new GzipStretches(file) : new PlainStretches(file);
+}
+
+async function isGzip(file: ArchiveFile): Promise<boolean> {
+  const beginning = (await file.peek(8)).subarray(0, 5);
+  if (beginning.toString("latin1") === "WARC/") return false;
+  if (beginning.subarray(0, 2).equals(memberMagic.subarray(0, 2))) return true;
+  const view = (await file.peek(longestDamagedBeginning)).subarray(0, longestDamagedBeginning);
+  const record = view.indexOf("\nWARC/1.");
+  for (let at = view.indexOf(memberMagic); at >= 0; at = view.indexOf(memberMagic, at + 1)) {
+    if (record >= 0 && at > record) break;
+    if (looksLikeMember(view.subarray(at, at + 64 * 1024))) return true;
+  }
+  return record < 0 && file.path.endsWith(".gz");
 }
 
 /** `lost`: this may begin in the middle of something, so that what precedes the first record is no surprise. */
 async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<Entry, void> {
   const reader = new ByteReader(stretches);
   if (lost && (await reader.peek(5)).toString("latin1") === "WARC/") lost = false;
+  // A record that waits for its member's check sum, and what was found behind it.
+  const unchecked: Entry[] = [];
   for (;;) {
     await skipLineEnds(reader);
     if (reader.held.length === 0) break;
@@ -61,15 +82,28 @@ async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<E
     if (reader.damage && (await reader.peek(1)).length === 0) break;
     if (found.kind === "record") {
       lost = false;
-      yield { kind: "record", record: { ...found.record, offset } };
-      if (found.warning) yield { kind: "fault", offset, message: found.warning };
+      const entry: Entry = { kind: "record", record: { ...found.record, offset } };
+      if (found.unchecked) {
+        unchecked.push(entry);
+        continue;
+      }
+      yield entry;
+      if (found.warning) yield { kind: "fault", what: "damage", offset, message: found.warning };
       continue;
     }
     const { at, message, url } = found;
     const explained = at === "digest" ? false : reader.damage !== undefined || (lost && at === "head");
-    if (!explained) yield { kind: "fault", offset, message, ...(url === undefined ? {} : { url }) };
+    const what = at === "digest" ? "digest" : "damage";
+    if (!explained) {
+      const fault: Entry = { kind: "fault", what, offset, message, ...(url === undefined ? {} : { url }) };
+      if (unchecked.length > 0) unchecked.push(fault);
+      else yield fault;
+    }
     lost = at !== "digest";
     if (lost && !(await findRecord(reader))) break;
+    // That a record follows is as good as a check sum, as it is everywhere.
+    yield* unchecked.splice(0);
   }
   if (reader.damage) throw reader.damage;
+  yield* unchecked;
 }

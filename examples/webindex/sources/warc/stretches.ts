@@ -1,5 +1,5 @@
 import type { ArchiveFile } from "./file.js";
-import { Damage, inflateMember, looksLikeMember, memberMagic } from "./member.js";
+import { Damage, inflateMember, isWholeMember, looksLikeMember, memberMagic } from "./member.js";
 
 /** Bytes of records, and where in the file they come from. */
 export interface Chunk {
@@ -117,7 +117,7 @@ export class GzipStretches implements Stretches {
       const at = view.indexOf(memberMagic);
       file.skip(at < 0 ? view.length - memberMagic.length + 1 : at);
       if (at < 0) continue;
-      if (looksLikeMember(await file.peek(64 * 1024))) return true;
+      if (looksLikeMember(await file.peek(64 * 1024)) || (await isWholeMember(file))) return true;
       file.skip(1);
     }
     file.seek(file.size);

@@ -1,0 +1,260 @@
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSource } from "../sources/index.js";
+import { gzipEach, http, page, type RecordParts, sha1, warcRecord } from "../sources/testing/archive.js";
+import { Scratch } from "../sources/testing/files.js";
+import { documents } from "../tables.js";
+import { WebIndex } from "../webindex.js";
+
+const a = "https://example.org/a";
+const b = "https://example.org/b";
+const old = "<title>A</title>walrus";
+const later = "<title>A</title>otter";
+const hex = (algorithm: string, text: string | Buffer) => createHash(algorithm).update(text).digest("hex");
+
+/** A revisit as crawlers write them for a body that they recognise by its digest. */
+function revisit(url: string, digest: string | undefined, more: Partial<RecordParts> = {}): Buffer {
+  return warcRecord({
+    type: "revisit",
+    url,
+    block: http(""),
+    ...more,
+    fields: {
+      "WARC-Profile": "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+      "WARC-Payload-Digest": digest,
+      "WARC-Refers-To-Target-URI": url,
+      "WARC-Refers-To-Date": "2023-01-01T00:00:00Z",
+      ...more.fields,
+    },
+  });
+}
+
+/** As crawlers write a 304. */
+function notModified(url: string, fields: { readonly [name: string]: string | undefined } = {}): Buffer {
+  return warcRecord({
+    type: "revisit",
+    url,
+    block: "HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n",
+    fields: { "WARC-Profile": "http://netpreserve.org/warc/1.1/revisit/server-not-modified", ...fields },
+  });
+}
+
+describe("revisits, loaded over what another crawl left", () => {
+  let index: WebIndex;
+  let scratch: Scratch;
+  let crawls = 0;
+
+  beforeEach(async () => {
+    index = await WebIndex.open("memory:");
+    scratch = await Scratch.make();
+  });
+
+  afterEach(async () => {
+    await index.close();
+    await scratch[Symbol.asyncDispose]();
+  });
+
+  async function load(...records: Buffer[]) {
+    const path = await scratch.write(`${++crawls}.warc.gz`, gzipEach(records));
+    return await index.load(await openSource(path));
+  }
+
+  async function bodyOf(url: string): Promise<string | undefined> {
+    await using view = await index.db.snapshot();
+    const contents = await view.get(documents.contents, url);
+    return (
+      contents &&
+      Buffer.from(contents)
+        .toString()
+        .replace(/^[^<]*/s, "")
+    );
+  }
+
+  test("a crawl was skipped: the page is stale, is reported with its place, and stays", async () => {
+    await load(page(a, old), page(b, old));
+    const report = await load(revisit(b, sha1(old)), revisit(a, sha1(later)));
+    expect(report).toMatchObject({ pages: 2, unchanged: 1, stale: 1, problemCount: 1, changed: 0 });
+    expect(report.problems).toHaveLength(1);
+    expect(report.problems[0]).toMatchObject({ kind: "stale", count: 1 });
+    const place = gzipEach([revisit(b, sha1(old))]).length;
+    expect(report.problems[0]!.examples[0]).toMatch(
+      new RegExp(`2\\.warc\\.gz, byte ${place}: .*${sha1(later)}.*${a}`),
+    );
+    expect(await bodyOf(a)).toBe(old);
+  });
+
+  test.each(["md5", "sha1", "sha256", "sha512"])(
+    "a digest by %s, whatever the first crawl recorded",
+    async (algorithm) => {
+      await load(page(a, old));
+      const same = await load(revisit(a, `${algorithm}:${hex(algorithm, old)}`));
+      expect(same).toMatchObject({ unchanged: 1, unchecked: 0, stale: 0 });
+      const other = await load(revisit(a, `${algorithm}:${hex(algorithm, later)}`));
+      expect(other).toMatchObject({ unchanged: 0, stale: 1 });
+    },
+  );
+
+  test("a body that came encoded: the digest is of what was transferred, or of what it says", async () => {
+    const gzip = gzipSync(old);
+    const block = http(gzip, { "Content-Encoding": "gzip" });
+    await load(page(a, old, { block, fields: { "WARC-Payload-Digest": sha1(gzip) } }));
+    for (const same of [sha1(gzip), `sha256:${hex("sha256", gzip)}`, sha1(old)]) {
+      expect(await load(revisit(a, same))).toMatchObject({ unchanged: 1, unchecked: 0, stale: 0 });
+    }
+    expect(await load(revisit(a, sha1(later)))).toMatchObject({ stale: 1 });
+    // The same page compressed otherwise: both names of it are good.
+    const better = gzipSync(old, { level: 1, memLevel: 1 });
+    const other = page(a, old, {
+      block: http(better, { "Content-Encoding": "gzip" }),
+      fields: { "WARC-Payload-Digest": `sha1:${hex("sha1", Buffer.concat([better]))}` },
+    });
+    expect(await load(other)).toMatchObject({ unchanged: 1 });
+    expect(await load(revisit(a, sha1(better)), revisit(a, sha1(gzip)))).toMatchObject({
+      unchanged: 2,
+      stale: 0,
+    });
+    // A page with new contents is not known by the former names.
+    await load(page(a, later));
+    expect(await load(revisit(a, sha1(gzip)))).toMatchObject({ stale: 1 });
+  });
+
+  test("a body that came in chunks", async () => {
+    const chunked = `${old.length.toString(16)}\r\n${old}\r\n0\r\n\r\n`;
+    const block = http(chunked, { "Transfer-Encoding": "chunked" });
+    for (const of of [chunked, old]) {
+      await load(page(a, old, { block, fields: { "WARC-Payload-Digest": sha1(of) } }));
+      expect(await load(revisit(a, sha1(of)))).toMatchObject({ unchanged: 1, stale: 0 });
+    }
+  });
+
+  test("a digest by an algorithm that is not known is compared by its name, or counted as not checked", async () => {
+    await load(page(a, old, { fields: { "WARC-Payload-Digest": "blake9:abc" } }), page(b, old));
+    expect(await load(revisit(a, "BLAKE9:abc"))).toMatchObject({ unchanged: 1, unchecked: 0 });
+    expect(await load(revisit(a, "blake9:xyz"))).toMatchObject({ stale: 1 });
+    expect(await load(revisit(a, "snefru:abc"))).toMatchObject({ unchanged: 1, unchecked: 1 });
+  });
+
+  test("the server's word, without a digest or with that of nothing, is counted as such", async () => {
+    await load(page(a, old));
+    const report = await load(notModified(a), notModified(a, { "WARC-Payload-Digest": sha1("") }));
+    expect(report).toMatchObject({ unchanged: 2, unchecked: 2, stale: 0, problemCount: 0 });
+    // An empty page is recognised by the same digest.
+    expect(await load(revisit(a, sha1("")))).toMatchObject({ stale: 1 });
+    await load(page(a, ""));
+    expect(await load(revisit(a, sha1("")))).toMatchObject({ unchanged: 1, unchecked: 0 });
+  });
+
+  test("a revisit of another page's body: that one is taken if it has the digest", async () => {
+    const refersTo = (url: string, digest: string | undefined) =>
+      revisit(url, digest, { fields: { "WARC-Refers-To-Target-URI": b } });
+    await load(page(b, old));
+    expect(await load(refersTo(a, sha1(old)))).toMatchObject({ added: 1, stale: 0 });
+    expect(await bodyOf(a)).toBe(old);
+    // The other one has changed since: what is stored here is still what is meant.
+    await load(page(b, later));
+    expect(await load(refersTo(a, sha1(old)))).toMatchObject({ unchanged: 1, stale: 0 });
+    expect(await load(refersTo(a, sha1(later)))).toMatchObject({ changed: 1 });
+    expect(await load(refersTo(a, sha1("neither")))).toMatchObject({ stale: 1, changed: 0 });
+    expect(await load(refersTo("https://example.org/new", sha1("neither")))).toMatchObject({
+      stale: 1,
+      added: 0,
+    });
+    expect(await load(refersTo("https://example.org/new", undefined))).toMatchObject({ added: 1 });
+  });
+
+  test("images, styles and scripts are no problems, by their type or by their name; a page that is missing is", async () => {
+    const typed = (type: string) =>
+      revisit("https://example.org/x", sha1("x"), { block: http("", { "Content-Type": type }) });
+    const identified = { "WARC-Identified-Payload-Type": "font/woff2" };
+    const report = await load(
+      ...["image/png", "text/css", "application/javascript; charset=utf-8"].map(typed),
+      notModified("https://example.org/y", identified),
+      ...["logo.png", "s.css?v=3", "a.b.js", "x.WOFF2"].map((name) =>
+        notModified(`https://example.org/${name}`),
+      ),
+      notModified("https://example.org/page.html"),
+      notModified("https://example.org/a.png/page"),
+    );
+    expect(report).toMatchObject({ skipped: 8, problemCount: 2 });
+    expect(report.problems).toMatchObject([{ kind: "unseen", count: 2 }]);
+    // A page may be named like an image, as those of a wiki are.
+    const wiki = "https://example.org/wiki/File:A.png";
+    await load(page(wiki, old));
+    expect(await load(notModified(wiki), revisit(wiki, sha1(later)))).toMatchObject({
+      unchanged: 1,
+      stale: 1,
+      skipped: 0,
+    });
+  });
+
+  test("problems are counted by kind, and no kind hides another behind its examples", async () => {
+    const missing = Array.from({ length: 150 }, (_, at) => notModified(`https://example.org/${at}`));
+    const wrong = page(b, old, { fields: { "WARC-Payload-Digest": sha1(later) } });
+    await load(page(a, old));
+    const report = await load(...missing, wrong, revisit(a, sha1(later)));
+    expect(report.problemCount).toBe(152);
+    expect(report.problems.map(({ kind, count, examples }) => [kind, count, examples.length])).toEqual([
+      ["unseen", 150, 10],
+      ["digest", 1, 1],
+      ["stale", 1, 1],
+    ]);
+  });
+
+  test("what is of no use is counted by reason, with examples", async () => {
+    const records = [301, 302, 302, 302, 302, 404, 503].map((status, at) =>
+      warcRecord({ url: `https://example.org/${at}`, block: http("", { Location: "/z" }, status) }),
+    );
+    const report = await load(
+      ...records,
+      ...["a", "b"].map((name) => warcRecord({ type: "resource", url: `urn:x:${name}` })),
+    );
+    expect(report.skips.map(({ kind, count, examples }) => [kind, count, examples.length])).toEqual([
+      ["HTTP status 302", 4, 3],
+      ["HTTP status 503", 1, 1],
+      ["not of the web, but urn:", 2, 2],
+      ["HTTP status 301", 1, 1],
+      ["HTTP status 404", 1, 1],
+    ]);
+    expect(report.skips[0]!.examples[0]).toMatch(/1?.warc.gz, byte \d+ \(https:\/\/example\.org\/1\)/);
+    const many = Array.from({ length: 60 }, (_, at) =>
+      warcRecord({ url: `https://example.org/t${at}`, block: http("", { "Content-Type": `x/${at}` }) }),
+    );
+    const odd = await load(...many);
+    expect(odd.skips.length).toBeLessThan(30);
+    expect(odd.skips.reduce((sum, { count }) => sum + count, 0)).toBe(60);
+  });
+
+  test.each([301, 308, 404, 410])("a page that now answers %i is withdrawn", async (status) => {
+    await load(page(a, old), page(b, old));
+    const answer = warcRecord({ url: a, block: http("", { Location: b }, status) });
+    const again = warcRecord({ type: "revisit", url: b, block: http("", { Location: "/c" }, status) });
+    expect(await load(answer, again)).toMatchObject({ deleted: 2, problemCount: 0, skipped: 0 });
+    expect(await bodyOf(a)).toBeUndefined();
+  });
+
+  test.each([302, 303, 307, 500, 503])("a page that answers %i once stays", async (status) => {
+    await load(page(a, old));
+    const answer = warcRecord({ url: a, block: http("", { Location: b }, status) });
+    expect(await load(answer)).toMatchObject({ deleted: 0, skipped: 1 });
+    expect(await bodyOf(a)).toBe(old);
+  });
+
+  test("a redirect to the same URL withdraws nothing", async () => {
+    await load(page(a, old));
+    for (const location of [a, "/a", "#top", "https://user:word@example.org/a"]) {
+      const answer = warcRecord({ url: a, block: http("", { Location: location }, 301) });
+      expect(await load(answer)).toMatchObject({ deleted: 0, skipped: 1 });
+    }
+  });
+
+  test("user names and passwords are in no URL that is stored", async () => {
+    await load(page("https://user:secret@example.org/a", `<a href="https://me:word@example.org/b">b</a>`));
+    await index.settle();
+    await using view = await index.db.snapshot();
+    expect(await view.get(documents.links, a)).toEqual([[b, "b"]]);
+    const urls: string[] = [];
+    for await (const { row } of view.scan(documents.contents)) urls.push(row);
+    expect(urls).toEqual([a]);
+  });
+});
