@@ -1,7 +1,13 @@
+import { createHash } from "node:crypto";
 import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "./stored-json.js";
 
-/** A backfill as the registry records it, so that it goes on where it was after whatever happened. */
+/**
+ * A backfill of one range as the registry records it, so that it goes on where it was after whatever happened. Each range of an
+ * observer has a record of its own.
+ */
 export interface BackfillState {
+  /** Tells it from the other backfills of its observer: made of its range and version. */
+  readonly id: string;
   /** First row, inclusive; undefined for the table's first. */
   readonly start: Buffer | undefined;
   /** Row after the last; undefined for none. */
@@ -52,11 +58,18 @@ export function encodeBackfill(state: BackfillState): Buffer {
   return encodeJson(stored);
 }
 
-export function decodeBackfill(bytes: Uint8Array): BackfillState {
+/** The id of a backfill: two of the same range and version are one. */
+export function backfillId({ start, end, version }: Omit<BackfillState, "id">): string {
+  const range = JSON.stringify([start?.toString("hex") ?? null, end?.toString("hex") ?? null, version]);
+  return createHash("sha256").update(range).digest("hex").slice(0, 32);
+}
+
+export function decodeBackfill(bytes: Uint8Array, id: string): BackfillState {
   const read = decodeJson(bytes, "The record of a backfill in the store", isStoredState);
   const buffer = (hex: string | null) => (hex === null ? undefined : Buffer.from(hex, "hex"));
   const { version, marked } = read;
   return {
+    id,
     start: buffer(read.start),
     end: buffer(read.end),
     cursor: buffer(read.cursor),

@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { AbortedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
 import { counterOracle, type Oracle } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";
+import type { CommitHooks } from "../transaction/index.js";
+import { readHints } from "./hint.js";
 import { type BackfillProgress, backfill, listParked, type Observer, observer, unregister } from "./index.js";
 import { countHints, openTest, type TestDatabase, type TestOptions } from "./test-context.js";
 import { documents, length, words } from "./test-documents.js";
@@ -40,6 +42,31 @@ async function countLengths(db: TestDatabase): Promise<number> {
   });
 }
 
+async function hintedRows(db: TestDatabase): Promise<readonly string[]> {
+  const { hints } = await readHints(db.store, { start: undefined, end: undefined }, 10_000);
+  return hints.map(({ row }) => Buffer.from(row).toString());
+}
+
+/** Hooks under which the first commit of a backfill's batch waits until it is let go on. */
+function heldBackfill() {
+  let isHeld = false;
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const hooks: CommitHooks = {
+    async step(step, { label }, run) {
+      const isCommit = step === "one-phase-commit" || step === "prewrite";
+      if (label === "backfill length" && isCommit && !isHeld) {
+        isHeld = true;
+        await held;
+      }
+      return run();
+    },
+  };
+  return { hooks, isHeld: () => isHeld, goOn: () => goOn() };
+}
+
 function versioned(version: number, seen: string[]): Observer {
   return observer("versioned", documents.contents, (_tx, { row }) => seen.push(`${row} v${version}`), {
     version,
@@ -60,7 +87,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(progress.length).toBeGreaterThan(2);
     await db.pool.drain();
     expect(await countLengths(db)).toBe(700);
-    expect((await db.registry.fresh()).observers.get("length")!.record.backfill).toBeUndefined();
+    expect((await db.registry.fresh()).observers.get("length")!.record.backfills).toEqual([]);
   });
 
   test("a range narrows it", async () => {
@@ -148,7 +175,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     });
     await expect(stopped).rejects.toMatchObject({ code: "ABORTED" });
     const other = await start({ commit, store: writer.store, observers: [length] });
-    const state = (await other.registry.fresh()).observers.get("length")!.record.backfill!;
+    const state = (await other.registry.fresh()).observers.get("length")!.record.backfills[0]!;
     expect(state.marked).toBeGreaterThanOrEqual(256);
     expect(state.marked).toBeLessThan(1_000);
     const column = Buffer.from("contents");
@@ -174,6 +201,54 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     await Promise.all([backfill(one.registry, length), backfill(other.registry, length)]);
     await one.pool.drain();
     expect(await countLengths(one)).toBe(900);
+  });
+
+  test("two of different ranges have each marked all of theirs when they resolve", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 900);
+    const one = await start({ commit, store: writer.store, observers: [length] });
+    // The other one is slow at its last commit: the first begins, and ends, meanwhile.
+    const { hooks, isHeld, goOn } = heldBackfill();
+    const other = await start({ commit, store: writer.store, observers: [length], hooks });
+    const slow = backfill(other.registry, length, { range: { start: name(600) } });
+    await vi.waitUntil(isHeld);
+    await backfill(one.registry, length, { range: { end: name(300) } });
+    goOn();
+    await slow;
+    expect(await countHints(writer.store)).toEqual({ length: 600 });
+    expect((await one.registry.reload()).observers.get("length")!.record.backfills).toEqual([]);
+    await one.pool.drain();
+    expect(await countLengths(one)).toBe(600);
+  });
+
+  test("many of different ranges at once have each marked all of theirs", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 1_000);
+    const one = await start({ commit, store: writer.store, observers: [length] });
+    const other = await start({ commit, store: writer.store, observers: [length] });
+    const run = async (db: TestDatabase, first: number) => {
+      for (let from = first; from < first + 250; from += 50) {
+        await backfill(db.registry, length, { range: { start: name(from), end: name(from + 50) } });
+        const marked = new Set(await hintedRows(db));
+        const rows = Array.from({ length: 50 }, (_, index) => name(from + index));
+        expect(rows.filter((row) => !marked.has(row))).toEqual([]);
+      }
+    };
+    await Promise.all([run(one, 0), run(other, 250), run(one, 500), run(other, 750)]);
+  });
+
+  test("one whose observer was unregistered, and came back, says that it has not marked its range", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 600);
+    const { hooks, isHeld, goOn } = heldBackfill();
+    const db = await start({ commit, store: writer.store, observers: [length], hooks });
+    const walking = backfill(db.registry, length).catch((error: unknown) => error);
+    await vi.waitUntil(isHeld);
+    const other = await start({ commit, store: writer.store });
+    await unregister(other.registry, "length");
+    await other.registry.register([], [length]);
+    goOn();
+    expect(await walking).toMatchObject({ code: "OBSERVER" });
   });
 
   test("cells of a family in one wide row are all marked", async () => {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
+import { InvalidArgumentError, ObserverError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
 import {
   definition,
   describeValue,
@@ -9,12 +9,12 @@ import {
 } from "../schema/index.js";
 import type { ColumnRange, Position } from "../store/index.js";
 import type { CoreTransaction } from "../transaction/index.js";
-import { type BackfillState, decodeBackfill, encodeBackfill } from "./backfill-state.js";
+import { type BackfillState, backfillId, decodeBackfill, encodeBackfill } from "./backfill-state.js";
 import { registeredObserver } from "./cell-of.js";
 import { isObserver, type Observer } from "./observer.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
-import { backfillCell } from "./registry-cells.js";
+import { backfillCell, generationCell } from "./registry-cells.js";
 import type { RegistryView } from "./registry-view.js";
 
 /** Which rows. All together narrow it. */
@@ -51,12 +51,14 @@ export interface BackfillReport {
 }
 
 const cellsAtOnce = 256;
+const noBytes = new Uint8Array(0);
 const mostSplitPoints = 256;
 
 /**
  * Makes the existing cells of an observer's column due, deleted ones that are still known included: of those, the worker
- * runs what this version of the observer has not handled. The place is stored with each batch: a call
- * goes on with what an earlier one left unfinished, and then does its own.
+ * runs what this version of the observer has not handled. The place is stored with each batch, for each range: a call
+ * goes on with what an earlier one left unfinished, and then does its own. When it resolves, all of its range was marked,
+ * whatever other backfills of the observer run at the same time.
  */
 export async function backfill(
   registry: Registry,
@@ -93,6 +95,8 @@ class Backfill {
   readonly #name: string;
   readonly #options: BackfillOptions;
   #splitPoints: readonly Uint8Array[] = [];
+  /** When the observer was registered: one of the same name that comes after it is another. */
+  #since = 0;
 
   constructor(registry: Registry, name: string, options: BackfillOptions) {
     this.#registry = registry;
@@ -104,29 +108,25 @@ class Backfill {
     const { record } = registeredObserver(await this.#registry.fresh(), this.#name);
     this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, mostSplitPoints);
     let marked = 0;
-    for (;;) {
-      const { state, isOwn } = await this.#begin();
-      marked += await this.#walk(state);
-      if (isOwn) return { marked };
-    }
+    for (const state of await this.#begin()) marked += await this.#walk(state);
+    return { marked };
   }
 
-  /** Records that a backfill stands, or takes up the one that does. */
-  async #begin(): Promise<{ readonly state: BackfillState; readonly isOwn: boolean }> {
-    let begun: { state: BackfillState; isOwn: boolean } | undefined;
+  /** Records that this backfill stands, or takes up the one of the same range. Answers it last, after all others that stand. */
+  async #begin(): Promise<readonly BackfillState[]> {
+    let begun: readonly BackfillState[] = [];
     await this.#registry.change(async (tx, view) => {
       const wanted = this.#wanted(view);
-      const stored = await this.#registry.read(tx, backfillCell(this.#name));
-      if (stored !== undefined) {
-        const state = decodeBackfill(stored);
-        begun = { state, isOwn: isSame(state, wanted) };
-        return false;
-      }
-      begun = { state: wanted, isOwn: true };
-      tx.write({ ...backfillCell(this.#name), value: encodeBackfill(wanted) });
+      const { record } = registeredObserver(view, this.#name);
+      this.#since = record.since;
+      const others = record.backfills.filter((state) => !isSame(state, wanted));
+      const same = record.backfills.find((state) => isSame(state, wanted));
+      begun = [...others, same ?? wanted];
+      if (same !== undefined) return false;
+      tx.write({ ...backfillCell(this.#name, wanted.id), value: encodeBackfill(wanted) });
       return true;
     }, this.#options.signal);
-    return begun!;
+    return begun;
   }
 
   #wanted(view: RegistryView): BackfillState {
@@ -146,7 +146,9 @@ class Backfill {
         `The range of a backfill must begin before it ends, not be ${describeValue(start)} to ${describeValue(end)}.`,
       );
     }
-    return { start: from, end: to, cursor: undefined, column: undefined, version: record.version, marked: 0 };
+    const { version } = record;
+    const wanted = { start: from, end: to, cursor: undefined, column: undefined, version, marked: 0 };
+    return { id: backfillId(wanted), ...wanted };
   }
 
   /** Marks batch after batch, from where the state is; another process may be doing the same, and that helps. */
@@ -157,27 +159,32 @@ class Backfill {
     while (state !== undefined) {
       throwIfAborted(this.#options.signal, backfillOf(this.#name));
       const before = state.marked;
-      const step = await this.#registry.retrying(() => this.#step(), this.#options.signal);
+      const step = await this.#registry.retrying(() => this.#step(begun.id), this.#options.signal);
       if (step === undefined) return marked;
       marked += Math.max(0, step.state.marked - before);
       this.#report(step.state);
       state = step.isLast ? undefined : step.state;
     }
-    await this.#end();
+    await this.#registry.reload();
     return marked;
   }
 
-  /** One batch: hints and the new place, in one transaction. Undefined where another has ended the backfill. */
-  async #step(): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
+  /**
+   * One batch: hints and the new place, in one transaction; the last one takes the state away. So a state that is gone was walked
+   * to its end, by whoever ended it, and undefined is answered.
+   */
+  async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
     const { signal } = this.#options;
     const tx = await this.#registry.systemTransaction(`backfill ${this.#name}`, signal);
     try {
-      const stored = await this.#registry.read(tx, backfillCell(this.#name));
-      if (stored === undefined) return undefined;
       const registered = registeredObserver(await this.#registry.fresh(), this.#name);
-      const state = decodeBackfill(stored);
-      const next = await this.#mark(tx, registered, state);
-      tx.write({ ...backfillCell(this.#name), value: encodeBackfill(next.state) });
+      if (registered.record.since !== this.#since) throw unregisteredError(this.#name);
+      const cell = backfillCell(this.#name, id);
+      const stored = await this.#registry.read(tx, cell);
+      if (stored === undefined) return undefined;
+      const next = await this.#mark(tx, registered, decodeBackfill(stored, id));
+      tx.write({ ...cell, value: next.isLast ? undefined : encodeBackfill(next.state) });
+      if (next.isLast) tx.write({ ...generationCell, value: noBytes });
       await tx.commit();
       return next;
     } finally {
@@ -216,15 +223,6 @@ class Backfill {
     return { state: { ...state, ...place, marked }, isLast: next === undefined };
   }
 
-  #end(): Promise<void> {
-    return this.#registry.change(async (tx) => {
-      const stored = await this.#registry.read(tx, backfillCell(this.#name));
-      if (stored === undefined) return false;
-      tx.write({ ...backfillCell(this.#name), value: undefined });
-      return true;
-    });
-  }
-
   #report({ cursor, marked }: BackfillState): void {
     const { onProgress } = this.#options;
     if (onProgress === undefined) return;
@@ -237,6 +235,12 @@ class Backfill {
 
 function backfillOf(name: string): string {
   return `The backfill of observer "${name}"`;
+}
+
+function unregisteredError(name: string): ObserverError {
+  return new ObserverError(
+    `Observer "${name}" was unregistered while its backfill ran, and registered again since: run \`backfill\` again.`,
+  );
 }
 
 function startOf({ cursor, column, start }: BackfillState): Position | undefined {

@@ -13,8 +13,8 @@ export interface ObserverRecord {
   readonly version: number;
   /** Commit timestamp of its registration: every commit above it leaves a hint. */
   readonly since: number;
-  /** A backfill that has begun and not ended. */
-  readonly backfill: BackfillState | undefined;
+  /** The backfills that have begun and not ended, one for each range. */
+  readonly backfills: readonly BackfillState[];
 }
 
 /** A registered observer, ready to say which cells it watches and where its records of them stand. */
@@ -71,7 +71,7 @@ export class RegisteredObserver {
       parked: this.parkedColumn(path),
       since: record.since,
       acknowledged: (value) => decodeAcknowledgment(value).start,
-      passed: (row) => record.backfill === undefined || hasPassed(record.backfill, row),
+      passed: (row) => record.backfills.every((backfill) => hasPassed(backfill, row)),
     };
   }
 }

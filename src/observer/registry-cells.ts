@@ -31,7 +31,18 @@ export const tableCell = (table: string): CellAddress => systemCell(`${tableRow}
 /** What an observer watches; never changed while it is registered. */
 export const observerCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "definition");
 export const versionCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "version");
-export const backfillCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "backfill");
+
+const backfillColumn = "backfill";
+
+/** A backfill of one range. One of no id is of an earlier version of the package, which had one record for all ranges. */
+export const backfillCell = (name: string, id: string): CellAddress =>
+  systemCell(`${observerRow}${name}`, id === "" ? backfillColumn : `${backfillColumn}/${id}`);
+
+/** The id of the backfill in a column of an observer's row; undefined for the other columns. */
+export function parseBackfillColumn(column: string): string | undefined {
+  if (column === backfillColumn) return "";
+  return column.startsWith(`${backfillColumn}/`) ? column.slice(backfillColumn.length + 1) : undefined;
+}
 
 /** An observer that was unregistered, and whose records are not all removed yet. */
 export const forgottenCell = (name: string): CellAddress => systemCell(`${forgottenRow}${name}`, "state");

@@ -9,7 +9,7 @@ import type {
   ObservedColumns,
   SnapshotReader,
 } from "../transaction/index.js";
-import { decodeBackfill } from "./backfill-state.js";
+import { type BackfillState, decodeBackfill } from "./backfill-state.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 import {
   decodeForgotten,
@@ -17,6 +17,7 @@ import {
   decodeStoredVersion,
   decodeTable,
   generationCell,
+  parseBackfillColumn,
   parseRegistryRow,
   registryRows,
   type StoredForgotten,
@@ -120,7 +121,7 @@ export interface RegistryCell {
 interface ObserverCells {
   definition?: RegistryCell;
   version?: RegistryCell;
-  backfill?: RegistryCell;
+  readonly backfills: BackfillState[];
 }
 
 /** Reads the registry whole, as of a snapshot. */
@@ -147,8 +148,12 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
     if (kind === "table") tables.set(name, decodeTable(cell.value, name));
     else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
     else {
-      const column = Buffer.from(cell.column).toString("utf8") as keyof ObserverCells;
-      cells.set(name, { ...cells.get(name), [column]: cell });
+      const column = Buffer.from(cell.column).toString("utf8");
+      const found: ObserverCells = cells.get(name) ?? { backfills: [] };
+      cells.set(name, found);
+      const backfill = parseBackfillColumn(column);
+      if (backfill !== undefined) found.backfills.push(decodeBackfill(cell.value, backfill));
+      else if (column === "definition" || column === "version") found[column] = cell;
     }
   }
   const observers = new Map<string, RegisteredObserver>();
@@ -174,7 +179,7 @@ async function* registryCells(
 }
 
 function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
-  const { definition, version, backfill } = cells;
+  const { definition, version, backfills } = cells;
   if (definition?.value === undefined || version?.value === undefined) {
     throw new StoreDamagedError(`The registry's record of observer ${name} is incomplete; run \`check\`.`);
   }
@@ -187,6 +192,6 @@ function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
     kind: stored.kind,
     version: storedVersion.version,
     since: definition.commit,
-    backfill: backfill?.value === undefined ? undefined : decodeBackfill(backfill.value),
+    backfills,
   };
 }

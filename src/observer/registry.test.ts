@@ -34,7 +34,7 @@ describe("the registry", () => {
       column: "contents",
       kind: "column",
       version: 1,
-      backfill: undefined,
+      backfills: [],
     });
     expect(view.observers.get("length")!.record.since).toBeGreaterThan(0);
   });

@@ -72,10 +72,11 @@ async function takeOut(
           `${[...view.observers.keys()].join(", ") || "none"}.`,
       );
     }
-    const { table, column, kind } = registered.record;
+    const { table, column, kind, backfills } = registered.record;
     forgotten = { table, column, kind, upTo: tx.startTimestamp };
     tx.write({ ...forgottenCell(name), value: encodeJson(forgotten) });
-    for (const cell of [observerCell(name), versionCell(name), backfillCell(name)]) {
+    const begun = backfills.map(({ id }) => backfillCell(name, id));
+    for (const cell of [observerCell(name), versionCell(name), ...begun]) {
       tx.write({ ...cell, value: undefined });
     }
     return true;

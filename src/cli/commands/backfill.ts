@@ -69,9 +69,9 @@ async function run(
 ): Promise<void> {
   const record = (await opened.db.observers()).get(name)!;
   const range = rangeOf(opened, record.table, options);
-  const continued = record.backfill !== undefined;
-  if (continued)
-    await cli.note(`going on with a backfill that has marked ${counted(record.backfill!.marked, "cell")}`);
+  const continued = record.backfills.length > 0;
+  for (const { marked } of record.backfills)
+    await cli.note(`going on with a backfill that has marked ${counted(marked, "cell")}`);
   const progress = new Progress(cli);
   let before: number | undefined;
   const report = await opened.db

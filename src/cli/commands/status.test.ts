@@ -39,7 +39,7 @@ describe("status", () => {
           pending: { count: 1, more: false },
           parked: { count: 0, more: false },
           sessions: 0,
-          backfill: null,
+          backfills: [],
         },
       ],
       sessions: [],

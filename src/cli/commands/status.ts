@@ -22,7 +22,7 @@ export function addStatus(program: Command, cli: Cli): void {
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
       '"observers","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
-      '"kind","version","since","pending","oldestPending","parked","sessions","backfill"}, where a count is',
+      '"kind","version","since","pending","oldestPending","parked","sessions","backfills"}, where a count is',
       '{"count","more"}: at most 100,000 are counted. A session is {"session","observers","expires","process"}. The',
       'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
       "null where it was not asked.",
@@ -112,7 +112,7 @@ function coordinatorText(coordinator: CoordinatorStatus | undefined): string {
 }
 
 function observerToJson({ record, pending, parked, sessions }: ObserverStatus): object {
-  const { name, table, column, kind, version, since, backfill } = record;
+  const { name, table, column, kind, version, since, backfills } = record;
   return {
     name,
     table,
@@ -124,7 +124,7 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
     oldestPending: pending.oldest?.toISOString() ?? null,
     parked: { count: parked.count, more: parked.more },
     sessions,
-    backfill: backfill === undefined ? null : { version: backfill.version, marked: backfill.marked },
+    backfills: backfills.map((backfill) => ({ version: backfill.version, marked: backfill.marked })),
   };
 }
 
@@ -207,6 +207,6 @@ function observerRow(
     showCount(pending),
     oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
     showCount(parked),
-    record.backfill === undefined ? running : `${running}, backfill under way`,
+    record.backfills.length === 0 ? running : `${running}, backfill under way`,
   ];
 }

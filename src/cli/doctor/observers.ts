@@ -48,7 +48,7 @@ async function tableFindings({ db, app }: ObserverFacts): Promise<readonly Findi
 
 async function observerFindings(
   { db, status, nowMs, signal }: ObserverFacts,
-  { name, version, backfill }: ObserverRecord,
+  { name, version, backfills }: ObserverRecord,
 ): Promise<readonly Finding[]> {
   const check = `observer ${name}`;
   const pending = await countPending(db, name, signal);
@@ -80,9 +80,9 @@ async function observerFindings(
     const advice = `See \`percolator parked LOCATION --observer ${name}\`; mend the cause, then --retry or --discard.`;
     findings.push(problem(check, `${showCount(parked)} parked`, advice));
   }
-  if (backfill !== undefined) {
+  for (const { marked } of backfills) {
     const advice = `Unless one is under way: percolator backfill LOCATION APP ${name} goes on with it.`;
-    findings.push(warning(check, `a backfill has not ended, ${backfill.marked} marked`, advice));
+    findings.push(warning(check, `a backfill has not ended, ${marked} marked`, advice));
   }
   return findings;
 }

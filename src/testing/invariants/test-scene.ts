@@ -122,7 +122,7 @@ export class Scene {
     const state = Buffer.from(
       JSON.stringify({ start: null, end: null, cursor: null, column: null, version: 1, marked: 0 }),
     );
-    const cell = systemCell(`registry/observer/${name}`, "backfill");
+    const cell = systemCell(`registry/observer/${name}`, "backfill/one");
     return this.mutate(cell, write(cell, commit - 1, commit, state, true));
   }
 
