@@ -1,4 +1,4 @@
-import type { Environment, Timer } from "../environment/index.js";
+import type { Timer } from "../environment/index.js";
 import { decodeJson, isTime, isWhole, record } from "../observer/index.js";
 import type { Position, RangePage, RowStore, RowView } from "../store/index.js";
 import {
@@ -19,6 +19,10 @@ interface Published {
   readonly expires: number;
 }
 
+/** The longest pause between two records of a process, in milliseconds, and how many of them a record outlives. */
+const longestPauseMs = 30_000;
+const pausesOutlived = 4;
+
 const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
 /**
@@ -37,7 +41,7 @@ export class ActivePublisher {
   constructor(context: TransactionContext, process: string) {
     this.#context = context;
     this.#cell = systemCell(`${rowPrefix}${process}`, column.toString());
-    this.#everyMs = Math.min(30_000, Math.max(250, context.settings.retentionMs / 8));
+    this.#everyMs = Math.min(longestPauseMs, Math.max(250, context.settings.retentionMs / 8));
     this.#schedule();
   }
 
@@ -59,7 +63,7 @@ export class ActivePublisher {
       if (this.#published) await this.#withdraw();
       return;
     }
-    await this.#put({ oldest, expires: environment.now() + 4 * this.#everyMs });
+    await this.#put({ oldest, expires: environment.now() + pausesOutlived * this.#everyMs });
     this.#published = true;
   }
 
@@ -96,17 +100,33 @@ export class ActivePublisher {
   }
 }
 
-/** The oldest timestamp that any process has published and that still counts; removes what has expired. */
-export async function oldestPublished(store: RowStore, environment: Environment): Promise<number> {
+/**
+ * The oldest timestamp that any process has published and that still counts; removes what has expired. A record that cannot be read
+ * is reported and holds nothing back: its process writes it again while it lives, and is refused reads below the safepoint at worst.
+ */
+export async function oldestPublished(context: TransactionContext): Promise<number> {
+  const { store, environment, events } = context;
   let oldest = Number.POSITIVE_INFINITY;
   for await (const { row, cells } of publishedRows(store)) {
-    const value = cells[0]?.write === undefined ? undefined : decodeWrite(cells[0].write.value).value;
-    if (value === undefined) continue;
-    const published = decodeJson(value, "The record of a process's oldest snapshot", isPublished);
-    if (published.expires < environment.now()) await removeEntry(store, row);
-    else oldest = Math.min(oldest, published.oldest);
+    const write = cells[0]?.write;
+    if (write === undefined) continue;
+    let published: Published | undefined;
+    try {
+      published = decodePublished(write.value);
+    } catch (error) {
+      const process = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
+      events.emit("backgroundFailure", { doing: `reading the oldest snapshot of process ${process}`, error });
+    }
+    const expires = published?.expires ?? write.timestamp / 1_000 + pausesOutlived * longestPauseMs;
+    if (expires < environment.now()) await removeEntry(store, row);
+    else if (published !== undefined) oldest = Math.min(oldest, published.oldest);
   }
   return oldest;
+}
+
+function decodePublished(stored: Uint8Array): Published {
+  const bytes = decodeWrite(stored).value ?? new Uint8Array(0);
+  return decodeJson(bytes, "The record of a process's oldest snapshot", isPublished);
 }
 
 async function* publishedRows(store: RowStore): AsyncGenerator<RowView> {

@@ -76,7 +76,7 @@ export class Collector {
   }
 
   async #collect(options: CollectOptions): Promise<CollectReport> {
-    const oldest = await oldestPublished(this.#context.store, this.#context.environment);
+    const oldest = await oldestPublished(this.#context);
     const tables = (await this.#tables()).filter((table) => table !== hintTable);
     return collect(this.#context, tables, oldest, options);
   }

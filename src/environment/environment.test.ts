@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { backoffDelay, type Environment, sleep, systemEnvironment, type Timer } from "./index.js";
+import { machineName, thisMachine } from "./machine.js";
 
 /** Time that stands still until the test moves it. */
 class StillEnvironment implements Environment {
@@ -120,6 +121,22 @@ describe("the system's environment", () => {
     expect(systemEnvironment.isRunning(name)).toBe(false);
     expect(systemEnvironment.isRunning("elsewhere.example/1")).toBeUndefined();
     expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, "x"))).toBeUndefined();
+  });
+
+  test("machines and containers that share a host name are told apart", () => {
+    const facts = { hostname: "db", bootId: "one", processNamespace: "pid:[1]", addresses: ["aa", "bb"] };
+    const name = machineName(facts);
+    expect(name).toMatch(/^db\/[0-9a-f]{16}$/);
+    expect(machineName({ ...facts, addresses: [] })).toBe(name);
+    expect(machineName({ ...facts, bootId: "two" })).not.toBe(name);
+    expect(machineName({ ...facts, processNamespace: "pid:[2]" })).not.toBe(name);
+    // Without one of both, by the network.
+    for (const missing of [{ bootId: undefined }, { processNamespace: undefined }]) {
+      const fallback = machineName({ ...facts, ...missing });
+      expect(machineName({ ...facts, ...missing, addresses: ["bb", "aa", "aa"] })).toBe(fallback);
+      expect(machineName({ ...facts, ...missing, addresses: ["cc"] })).not.toBe(fallback);
+    }
+    expect(systemEnvironment.processName).toBe(`${machineName(thisMachine())}/${process.pid}`);
   });
 
   test("draws names that differ", () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import type { Environment, Timer } from "./environment.js";
+import { machineName, thisMachine } from "./machine.js";
 
 // A longer delay makes Node fire at once.
 const longestTimerMs = 2 ** 31 - 1;
 
-const machine = `${hostname()}/`;
+const machine = `${machineName(thisMachine())}/`;
 
 /** Signal 0 asks whether a process is there, and does nothing to it. */
 function isRunning(processName: string): boolean | undefined {

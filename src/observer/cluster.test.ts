@@ -88,6 +88,43 @@ describe("sessions of a cluster", () => {
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
+  test("its word comes before the machine's, where two machines are taken for one", async () => {
+    const world = new World();
+    // By its process id each of them looks as if it had ended to the other one.
+    class Confused extends TestEnvironment {
+      override readonly processName: string;
+
+      constructor(id: number) {
+        super();
+        this.processName = `machine/${id}`;
+      }
+
+      override isRunning(name: string): boolean | undefined {
+        return name === this.processName;
+      }
+    }
+    const environments = [new Confused(1), new Confused(2)] as const;
+    const members: Member[] = [];
+    for (const environment of environments) members.push(await world.join([length], { environment }));
+    const [one, other] = members as [Member, Member];
+    for (const { db } of members) db.pool.work();
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 250)
+        for (const each of environments) await each.advance(250);
+    };
+    await pass(10_000);
+    const sessions = [one, other].map(({ db }) => db.sessions.session).sort();
+    for (const { db } of members) {
+      expect([...(await db.sessions.list()).keys()].sort()).toEqual(sessions);
+      expect(db.sessions.suspectUpTo("length")).toBe(0);
+    }
+    // If the cluster does not answer, the machine's word counts.
+    other.member.isAway = true;
+    await pass(1_000);
+    expect(other.db.sessions.isLive(one.db.sessions.session)).not.toBe(true);
+    for (const { db } of members) await Promise.race([db.close(), pass(60_000)]);
+  });
+
   test("one that it knows to be over is cleared away before its record has expired", async () => {
     const world = new World();
     const dead = new TestEnvironment();

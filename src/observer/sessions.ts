@@ -298,6 +298,8 @@ export class Sessions implements Liveness {
   }
 
   #isStill(session: string, record: SessionRecord, now: number): boolean {
+    // If its process is not on this machine, although it says so, only the cluster knows better.
+    if (this.#environment.isRunning(record.process) === false) return true;
     const isFirst = this.#sightings.unchangedMs(session, now) === 0 && !this.#sightings.hasChanged(session);
     return isFirst || this.#sightings.unchangedMs(session, now) >= stillMs || !this.#counts(session, record);
   }
@@ -325,13 +327,13 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session counts as alive: by whether its process is known to run, by the cluster, or by signs of life seen here.
-   * Its own clock is believed only until a second sign could be seen.
+   * Whether a session counts as alive: by the word of the cluster, which hears from it; or else by whether its process is known to run;
+   * or by signs of life seen here. Its own clock is believed only until a second sign could be seen.
    */
   #counts(session: string, record: SessionRecord): boolean {
-    if (this.#environment.isRunning(record.process) === false) return false;
     const said = this.#said.get(session);
     if (said !== undefined) return said;
+    if (this.#environment.isRunning(record.process) === false) return false;
     const isFresh = this.#sightings.unchangedMs(session, this.#readAt) < timeToLiveMs;
     return isFresh && (this.#sightings.hasChanged(session) || record.expires > this.#environment.now());
   }

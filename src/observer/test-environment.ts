@@ -38,9 +38,9 @@ export class TestEnvironment implements Environment {
     return `id-${++ids}`;
   }
 
-  readonly processName = "test";
+  readonly processName: string = "test";
 
-  isRunning(): undefined {
+  isRunning(_processName: string): boolean | undefined {
     return undefined;
   }
 

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname, networkInterfaces } from "node:os";
+
+/** What tells a machine, or a container on it, from all others. */
+export interface MachineFacts {
+  readonly hostname: string;
+  /** Drawn by the kernel at each start; undefined on systems without one. */
+  readonly bootId: string | undefined;
+  /** The namespace of the process ids, of which each container has one; undefined on systems without them. */
+  readonly processNamespace: string | undefined;
+  /** The hardware addresses of the network interfaces. */
+  readonly addresses: readonly string[];
+}
+
+/**
+ * The name of the place in which a process id means one process. A host name is not enough: two machines or containers may share one,
+ * and would take each other's processes for dead. Without a boot id and a namespace the network addresses stand in for
+ * them: if those change while processes run, these do not know each other, and wait for signs of life instead.
+ */
+export function machineName({ hostname: host, bootId, processNamespace, addresses }: MachineFacts): string {
+  const isKnown = bootId !== undefined && processNamespace !== undefined;
+  const facts = isKnown ? [bootId, processNamespace] : [...new Set(addresses)].sort();
+  return `${host}/${createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16)}`;
+}
+
+/** Of the machine on which this process runs. */
+export function thisMachine(): MachineFacts {
+  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return {
+    hostname: hostname(),
+    bootId: unlessMissing(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    processNamespace: unlessMissing(() => readlinkSync("/proc/self/ns/pid")),
+    addresses: interfaces.filter(({ internal }) => !internal).map(({ mac }) => mac),
+  };
+}
+
+/** Undefined if the system has no such file, or does not let it be read. */
+function unlessMissing(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
