@@ -31,6 +31,7 @@ const acknowledgments: fc.Arbitrary<Acknowledgment> = fc.record({
 });
 
 const backfills: fc.Arbitrary<BackfillState> = fc.record({
+  id: fc.constant("an id"),
   start: place,
   end: place,
   cursor: place,
@@ -78,7 +79,12 @@ const forms: readonly Form[] = [
     encode: encodeAcknowledgment,
     decode: decodeAcknowledgment,
   },
-  { name: "a backfill", records: backfills, encode: encodeBackfill, decode: decodeBackfill },
+  {
+    name: "a backfill",
+    records: backfills,
+    encode: encodeBackfill,
+    decode: (bytes) => decodeBackfill(bytes, "an id"),
+  },
   { name: "a parked entry", records: parkedEntries, encode: encodeParkedEntry, decode: decodeParkedEntry },
   {
     name: "an observer",
