@@ -42,6 +42,7 @@ export {
   StoreDamagedError,
   StoreError,
   StoreFullError,
+  StoreMovedError,
   StoreVersionError,
   TimeoutError,
   UnawaitedCallError,

@@ -33,7 +33,12 @@ describe("errors", () => {
   });
 
   test("stores' errors are StoreErrors", () => {
-    for (const Class of [errors.StoreFullError, errors.StoreDamagedError, errors.StoreVersionError]) {
+    for (const Class of [
+      errors.StoreFullError,
+      errors.StoreMovedError,
+      errors.StoreDamagedError,
+      errors.StoreVersionError,
+    ]) {
       expect(new Class("x")).toBeInstanceOf(errors.StoreError);
     }
   });

@@ -18,6 +18,7 @@ export type ErrorCode =
   | "OBSERVER"
   | "STORE"
   | "STORE_FULL"
+  | "STORE_MOVED"
   | "STORE_DAMAGED"
   | "STORE_VERSION"
   | "EXPORT_DAMAGED"
@@ -144,6 +145,15 @@ export class StoreFullError extends StoreError {
 /** What the store holds cannot be read: not a database of this package, or a damaged one. */
 export class StoreDamagedError extends StoreError {
   override readonly code = "STORE_DAMAGED";
+}
+
+/**
+ * A file of an embedded database was deleted, renamed or replaced while this process had it open. What this error rejects was not
+ * written. A commit whose files vanished before it was acknowledged rejects with a `CommitOutcomeUnknownError`; the calls after it reject
+ * with this error. End all processes of the database, put the file back, and start them again.
+ */
+export class StoreMovedError extends StoreError {
+  override readonly code = "STORE_MOVED";
 }
 
 /** Written by a newer version of this package. Upgrade the package. */

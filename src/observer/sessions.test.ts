@@ -53,6 +53,29 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
+  test("what a dead session's process held of the store is freed when it is cleared away", async () => {
+    const store = memoryStore();
+    const stopped = new TestEnvironment();
+    const one = await openTest({ store, environment: stopped, observers: [length] });
+    one.pool.work();
+    await stopped.settle();
+    const environment = new TestEnvironment(6_000);
+    let freed = 0;
+    const freeing = new Proxy(store, {
+      get: (target, name) => {
+        if (name === "clearDead") return () => void freed++;
+        const value = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const other = await openTest({ store: freeing, environment, observers: [length] });
+    const worker = other.pool.work();
+    await environment.advance(2_000);
+    expect(other.sessions.suspectUpTo("length")).toBeGreaterThan(0);
+    expect(freed).toBe(1);
+    await environment.until(worker.stop());
+  });
+
   test("processes that stood still together count each other as alive when they go on", async () => {
     const store = memoryStore();
     const environments = [new TestEnvironment(), new TestEnvironment()] as const;

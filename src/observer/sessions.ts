@@ -324,6 +324,7 @@ export class Sessions implements Liveness {
     if (upTo === undefined) return;
     await suspect(this.#store, Object.keys(observers), upTo);
     await this.#records.remove(session);
+    await this.#store.clearDead?.();
   }
 
   /**

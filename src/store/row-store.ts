@@ -156,6 +156,11 @@ export interface RowStore {
   splitPoints(table: string, most: number): Promise<readonly Uint8Array[]>;
   /** Figures for people: bytes on disk, entries, and the like. */
   statistics(): MaybePromise<Readonly<Record<string, number>>>;
+  /**
+   * Frees what processes that have ended still hold of the store, such as old versions that they were reading. Called when the end of a process is
+   * noticed, so that it may be asked for often. Optional: a store on which the dead hold nothing leaves it out.
+   */
+  clearDead?(): MaybePromise<void>;
   /** Waits for what is under way, then frees everything. Harmless to repeat. */
   close(): Promise<void>;
 }

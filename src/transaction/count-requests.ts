@@ -96,6 +96,10 @@ class CountedStore implements RowStore {
     return this.#store.statistics();
   }
 
+  clearDead(): MaybePromise<void> {
+    return this.#store.clearDead?.();
+  }
+
   close(): Promise<void> {
     return this.#store.close();
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../test/support/garbage.js";
 import { systemEnvironment } from "../../environment/index.js";
-import { StoreError, StoreFullError } from "../../errors/index.js";
+import { StoreError, StoreFullError, StoreMovedError } from "../../errors/index.js";
 import { commitTimestamp } from "../index.js";
 import type { Databases, Handle } from "./databases.js";
 import { type CellAddress, type Key, writeKey } from "./key.js";
@@ -173,6 +173,31 @@ describe("the write queue", () => {
     const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", { through: () => 0, flush });
     expect(await ask(queue, put("a"))).toBe("unknown");
     await expect(ask(queue, put("b"))).rejects.toThrow(StoreError);
+  });
+
+  it("tells nothing to be committed if its files were moved meanwhile, and writes nothing more", async () => {
+    const { lmdb } = start();
+    const moved = new StoreMovedError("moved");
+    let looks = 0;
+    // The first look is before the group is written, the second one before it is answered.
+    const look = () => {
+      if (++looks === 2) throw moved;
+    };
+    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, look);
+    expect(await ask(queue, put("a"))).toBe("unknown");
+    await expect(ask(queue, put("b"))).rejects.toBe(moved);
+    expect(lmdb.size).toBe(1);
+  });
+
+  it("writes nothing if its files were moved before", async () => {
+    const { lmdb } = start();
+    const moved = new StoreMovedError("moved");
+    const look = () => {
+      throw moved;
+    };
+    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, look);
+    await expect(ask(queue, put("a"))).rejects.toBe(moved);
+    expect(lmdb.size).toBe(0);
   });
 
   it("fails a group that LMDB could not commit, and does the next one", async () => {

@@ -6,7 +6,7 @@ import type { Flushes } from "./flushes.js";
 import { Group, type Transaction } from "./group.js";
 import { GuardMemo } from "./memo.js";
 import { Plan } from "./plan.js";
-import type { Request, Task } from "./request.js";
+import { nameTask, type Request } from "./request.js";
 import { leaveFreePages, readState, type StoreState, writeState } from "./state.js";
 
 /**
@@ -39,6 +39,7 @@ export class WriteQueue {
   /** Tells this queue's groups from those of other processes. */
   readonly #writer: number;
   readonly #mend: (error: unknown) => Promise<boolean>;
+  readonly #checkPlace: () => void;
   #waiting: Request[] = [];
   #taken = 0;
   #scheduled = false;
@@ -56,7 +57,7 @@ export class WriteQueue {
 
   /**
    * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB anew where that has to be after a
-   * failure, and says whether it had to.
+   * failure, and says whether it had to. `checkPlace` throws unless LMDB's files stand where others find them.
    */
   constructor(
     databases: Databases,
@@ -64,7 +65,9 @@ export class WriteQueue {
     path: string,
     flushes?: Pick<Flushes, "through" | "flush">,
     mend: (error: unknown) => Promise<boolean> = async () => false,
+    checkPlace: () => void = () => undefined,
   ) {
+    this.#checkPlace = checkPlace;
     this.#mend = mend;
     this.#flushes = flushes;
     this.#databases = databases;
@@ -114,6 +117,7 @@ export class WriteQueue {
     group.begun = true;
     this.#notBegun = 0;
     try {
+      this.#checkPlace();
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
       this.#noteFates(group.transaction, state);
@@ -197,7 +201,7 @@ export class WriteQueue {
     try {
       after = this.#plan(request, plan, counter);
     } catch (error) {
-      request.failure = storeError(error, this.#path, doing(request.task));
+      request.failure = storeError(error, this.#path, nameTask(request.task));
       return counter;
     }
     try {
@@ -294,6 +298,12 @@ export class WriteQueue {
   }
 
   #answer(requests: readonly Request[]): void {
+    try {
+      this.#checkPlace();
+    } catch (error) {
+      this.#break({ requests }, storeError(error, this.#path, "write"));
+      return;
+    }
     // So that whoever is told of it sees it in the very next read.
     this.#databases.root.resetReadTxn();
     for (const request of requests) if (!request.settled) request.settle();
@@ -374,9 +384,9 @@ export class WriteQueue {
   }
 
   /** After a failed flush, what the system still holds of the file is not known: writing on could tear it. */
-  #break(group: Group, error: PercolatorError): void {
-    this.#broken = error;
-    for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
+  #break({ requests }: { readonly requests: readonly Request[] }, error: PercolatorError): void {
+    this.#broken ??= error;
+    for (const request of requests) if (!request.settled) request.settleUnknown(error);
     this.#rejectWaiting(error);
   }
 
@@ -385,11 +395,4 @@ export class WriteQueue {
     this.#waiting = [];
     this.#taken = 0;
   }
-}
-
-function doing(task: Task): string {
-  if (task.type === "next") return "take a timestamp";
-  return task.type === "commit"
-    ? "commit a batch"
-    : `mutate a row of table ${JSON.stringify(task.mutation.table)}`;
 }

@@ -102,3 +102,11 @@ export class Request {
     else this.reject(error);
   }
 }
+
+/** What a task does, for messages. */
+export function nameTask(task: Task): string {
+  if (task.type === "next") return "take a timestamp";
+  return task.type === "commit"
+    ? "commit a batch"
+    : `mutate a row of table ${JSON.stringify(task.mutation.table)}`;
+}

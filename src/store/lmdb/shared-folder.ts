@@ -1,17 +1,22 @@
 import { join } from "node:path";
-import { type Environment, sleep } from "../../environment/index.js";
+import { type Environment, sleep, type Timer } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { isFreePagesLost, isPanic } from "./errors.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
+import { FolderPlace } from "./place.js";
 import { WriteQueue } from "./queue.js";
 import { readCounter } from "./state.js";
 
 /** While other threads of this process have not parted with a broken environment: attempts to open it anew, so far apart. */
 const mendAttempts = 150;
 const mendPauseMs = 20;
+/** Between two looks whether the files stand where they stood, for those who only read: a look costs as much as a few reads. */
+const placeCheckMs = 1_000;
+/** Between two looks for readers that have ended: what they read is kept, and the file grows, until they are cleared away. */
+const readerCheckMs = 60_000;
 
 /** One open folder, shared by all stores of this process that are open on it. */
 export class SharedFolder {
@@ -31,6 +36,9 @@ export class SharedFolder {
   /** Undefined while it could not be opened anew. */
   #opened: Opened | undefined;
   #mending: Promise<void> | undefined;
+  #place: FolderPlace;
+  #placeCheckedAt: number;
+  #readerCheck: Timer | undefined;
 
   constructor(path: string, options: EnvironmentOptions, environment: Environment) {
     this.path = path;
@@ -38,9 +46,48 @@ export class SharedFolder {
     this.#options = options;
     this.#environment = environment;
     this.#opened = openDatabases(path, options);
+    this.#place = new FolderPlace(path);
+    this.#placeCheckedAt = environment.monotonic();
     this.databases = { ...this.#opened.databases };
     this.flushes = options.readOnly ? undefined : fileFlushes(this.databases, join(path, dataFileName));
-    this.queue = new WriteQueue(this.databases, environment, path, this.flushes, (error) => this.mend(error));
+    this.queue = new WriteQueue(
+      this.databases,
+      environment,
+      path,
+      this.flushes,
+      (error) => this.mend(error),
+      () => this.#place.check(),
+    );
+    this.#scheduleReaderCheck();
+  }
+
+  /**
+   * Lets the next read see what any process has committed.
+   *
+   * @throws StoreMovedError if a file was seen to be elsewhere; that is looked for once a second.
+   */
+  refresh(): void {
+    const now = this.#environment.monotonic();
+    if (now - this.#placeCheckedAt >= placeCheckMs) {
+      this.#place.check();
+      this.#placeCheckedAt = now;
+    }
+    this.databases.root.resetReadTxn();
+  }
+
+  /** Frees what processes that have ended still hold of the file. */
+  clearDeadReaders(): void {
+    // While LMDB is opened again nothing is to be cleared, or what is wrong is told to those who read.
+    if (this.#opened === undefined || this.#opened.writing.broken) return;
+    this.databases.root.readerCheck();
+  }
+
+  #scheduleReaderCheck(): void {
+    const check = () => {
+      this.clearDeadReaders();
+      this.#scheduleReaderCheck();
+    };
+    this.#readerCheck = this.#environment.setTimer(check, readerCheckMs, { background: true });
   }
 
   /**
@@ -65,6 +112,7 @@ export class SharedFolder {
   }
 
   async close(): Promise<void> {
+    this.#readerCheck?.cancel();
     await this.queue.idle();
     await this.#mending?.catch(() => undefined);
     this.flushes?.close();
@@ -99,6 +147,7 @@ export class SharedFolder {
     for (let attempt = 1; ; attempt++) {
       try {
         probeFolder(this.path, this.#options);
+        this.#place.check();
         this.#opened = openDatabases(this.path, this.#options);
         Object.assign(this.databases, this.#opened.databases);
         this.mended++;

@@ -190,6 +190,10 @@ class LmdbStore implements RowStore {
     }
   }
 
+  clearDead(): void {
+    if (this.#closing === undefined) this.#shared.clearDeadReaders();
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -287,7 +291,7 @@ class LmdbStore implements RowStore {
    * read at a timestamp needs none of it: the snapshot is as new as the counter that the timestamp came from, or newer.
    */
   #refresh(at = Number.POSITIVE_INFINITY): void {
-    if (at === Number.POSITIVE_INFINITY) this.#shared.databases.root.resetReadTxn();
+    if (at === Number.POSITIVE_INFINITY) this.#shared.refresh();
   }
 
   /** Reads once more where LMDB has to be opened anew; throws where `error` has another reason. */
