@@ -24,10 +24,13 @@ export interface WorkerReport {
 }
 
 const progressMs = 250;
+/** Enough to name the line of the observer that threw. */
+const maxFrames = 8;
 
 /** What a worker tells of itself: its beginning and end, and what fails between. Each line, or document, has its time. */
 export class WorkerLog {
   readonly #cli: Cli;
+  readonly #db: Database;
   readonly #progress: Progress;
   readonly #runs: RunCounts = { ...noRuns };
   readonly #unlisten: readonly (() => void)[];
@@ -35,6 +38,7 @@ export class WorkerLog {
 
   constructor(cli: Cli, db: Database) {
     this.#cli = cli;
+    this.#db = db;
     this.#progress = new Progress(cli);
     this.#unlisten = [
       db.on("run", (run) => this.#run(run)),
@@ -105,7 +109,7 @@ export class WorkerLog {
     this.#timer = environment.setTimer(again, progressMs, { background: true });
   }
 
-  #run({ observer, outcome, attempts, error }: EventMap["run"]): void {
+  #run({ observer, outcome, attempts, error, cause }: EventMap["run"]): void {
     this.#runs[outcome]++;
     if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
     const what =
@@ -113,18 +117,29 @@ export class WorkerLog {
         ? `parked after ${counted(attempts, "attempt")}`
         : `${outcome === "timeout" ? "timed out" : "failed"}, attempt ${attempts}`;
     const text = textOf(error);
-    this.#tell(outcome, { observer, attempts, error: text }, `${observer} ${what}: ${text}`);
+    const stack = stackOf(error);
+    const { table, column, row } = this.#db.describeCell(cause.cell);
+    const place = `${table}.${column}, row ${row}`;
+    this.#tell(
+      outcome,
+      { observer, table, column, row, attempts, error: text, stack },
+      `${observer} ${what}, on ${place}: ${text}`,
+      stack,
+    );
   }
 
   /** Tells of what nobody waits for. Where it cannot be printed, the end of the output has been noticed already. */
-  #tell(event: string, details: object, text: string): void {
-    this.#print(event, details, text).catch(() => undefined);
+  #tell(event: string, details: object, text: string, stack: readonly string[] = []): void {
+    this.#print(event, details, text, stack).catch(() => undefined);
   }
 
-  async #print(event: string, details: object, text: string): Promise<void> {
+  async #print(event: string, details: object, text: string, stack: readonly string[] = []): Promise<void> {
     const time = new Date(this.#cli.environment.now()).toISOString();
     this.#progress.end();
-    await this.#cli.print({ event, time, ...details }, () => [`${time} ${oneLine(text)}`]);
+    await this.#cli.print({ event, time, ...details }, () => [
+      `${time} ${oneLine(text)}`,
+      ...stack.map((frame) => `    ${oneLine(frame)}`),
+    ]);
   }
 
   #showProgress(): void {
@@ -133,6 +148,13 @@ export class WorkerLog {
     const { environment } = this.#cli;
     this.#timer = environment.setTimer(() => this.#showProgress(), progressMs, { background: true });
   }
+}
+
+/** Where an error was thrown: its innermost frames, as Node writes them. */
+function stackOf(error: unknown): readonly string[] {
+  if (!(error instanceof Error) || error.stack === undefined) return [];
+  const frames = error.stack.split("\n").filter((line) => line.startsWith("    at "));
+  return frames.slice(0, maxFrames).map((line) => line.trim());
 }
 
 function textOf(error: unknown): string {

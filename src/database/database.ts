@@ -30,6 +30,7 @@ import {
 } from "../observer/index.js";
 import { type AnyTable, type Column, definition, encodeRow, isTable, type KeyOf } from "../schema/index.js";
 import {
+  type CellAddress,
   type CheckOptions,
   type CollectOptions,
   type CollectReport,
@@ -46,6 +47,7 @@ import {
   type Problem,
   resolveLock,
   type Snapshot,
+  showColumn,
   systemTable,
   Transaction,
   type TransactionContext,
@@ -296,6 +298,15 @@ export class Database {
   /** Listens to an event until the returned function is called. */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
     return this.#context.events.on(name, listener);
+  }
+
+  /**
+   * A cell as messages and commands name it.
+   *
+   * @internal
+   */
+  describeCell({ table, row, column }: CellAddress): { table: string; row: string; column: string } {
+    return { table, row: this.#context.schemas.showRow(table, row), column: showColumn(column) };
   }
 
   /** The tables that the database has recorded, usable without a module that declares them, by name. */

@@ -170,7 +170,7 @@ class Attempt {
     const { task } = this.#options;
     const chain = this.#registered.isWeak ? task.chain : chainOf(state);
     if (chain < longestChain) return;
-    const watched = showCell(task.cell);
+    const watched = showCell(task.cell, this.#tx.context.schemas);
     throw new EndlessObserverError(
       `Observer "${task.observer.name}" has written ${watched}, which it watches, ${chain} times in a row, each time because ` +
         "of its own write before. Let it write only when the value differs, or write another column.",
@@ -196,7 +196,7 @@ class Attempt {
     this.#isWhole = true;
     if (!this.#tx.isOpen) {
       throw new ObserverError(
-        `Observer "${observer.name}" ended the transaction that it was given, on ${showCell(task.cell)}: it is committed by ` +
+        `Observer "${observer.name}" ended the transaction that it was given, on ${showCell(task.cell, this.#tx.context.schemas)}: it is committed by ` +
           "the worker, together with the fact that the change was handled.",
       );
     }
@@ -214,7 +214,7 @@ class Attempt {
           timer = environment.setTimer(timeOut, timeoutMs - longRunMs, { background: true });
         }
       };
-      const timeOut = () => giveUp.giveUp(timeoutError(task));
+      const timeOut = () => giveUp.giveUp(timeoutError(task, this.#options.registry));
       let timer =
         timeoutMs <= longRunMs
           ? environment.setTimer(timeOut, timeoutMs, { background: true })
@@ -290,9 +290,9 @@ function chainOf(state: CellState): number {
   return state.isOwnWrite ? (state.acknowledgment?.chain ?? 0) + 1 : 0;
 }
 
-function timeoutError({ observer, cell }: Task): ObserverError {
+function timeoutError({ observer, cell }: Task, registry: Registry): ObserverError {
   return new ObserverError(
-    `Observer "${observer.name}" did not finish its run on ${showCell(cell)} within ${observer.timeoutMs} ms, and is fenced: ` +
+    `Observer "${observer.name}" did not finish its run on ${showCell(cell, registry)} within ${observer.timeoutMs} ms, and is fenced: ` +
       "whatever it still does with its transaction throws. Make it quicker, or raise its `timeoutMs`.",
   );
 }

@@ -34,6 +34,13 @@ async function start(observers: readonly Observer[]): Promise<void> {
 
 afterEach(() => environment.until(db.close()));
 
+test("draining with a signal that was aborted before rejects, also when nothing is due", async () => {
+  environment = new TestEnvironment();
+  db = await openTest({ environment, observers: [] });
+  const signal = AbortSignal.abort(new Error("enough"));
+  await expect(environment.until(db.pool.drain({ signal }))).rejects.toMatchObject({ code: "ABORTED" });
+});
+
 describe("draining while workers stop", () => {
   test("one that needed no worker of its own, and ends first, leaves the worker of another", async () => {
     const { gated: slow, letAllOn } = gated("slow");

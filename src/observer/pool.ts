@@ -1,4 +1,4 @@
-import { ClosedError, InvalidArgumentError, ObserverError } from "../errors/index.js";
+import { ClosedError, InvalidArgumentError, ObserverError, throwIfAborted } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
 import type { Hint } from "../transaction/index.js";
 import { BusyReport } from "./busy-report.js";
@@ -254,6 +254,7 @@ export class WorkerPool {
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#assertOpen();
+    throwIfAborted(options.signal, "Waiting until nothing is due");
     const survey = await surveyHints(this);
     const isNeeded = survey.busy || survey.orphans.size > 0 || !this.board.isQuiet;
     if (!isNeeded && survey.isSnapshot) return;

@@ -16,6 +16,7 @@ import {
   presentMoment,
   type Schemas,
   SnapshotReader,
+  showRow,
   type TransactionContext,
 } from "../transaction/index.js";
 import type { Observer } from "./observer.js";
@@ -103,6 +104,18 @@ export class Registry implements Schemas, Notifications {
 
   async record(tables: readonly TableDefinition[]): Promise<void> {
     await this.#register(tables, [], undefined);
+  }
+
+  showRow(table: string, row: Uint8Array): string {
+    const bound = this.#view?.table(table);
+    if (bound === undefined) return showRow(row);
+    const { key } = bound[definition];
+    try {
+      return key.format(key.decode(row));
+    } catch {
+      // Damaged: the message in which it is shown says so.
+      return showRow(row);
+    }
   }
 
   current(): MaybePromise<RegistryView> {

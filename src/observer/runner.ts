@@ -88,7 +88,7 @@ export class Runner {
   async #parkUnrun(task: Task, attempts: number): Promise<void> {
     const last = task.state?.error === undefined ? "" : ` Last: ${task.state.error}`;
     const error = new ObserverError(
-      `Observer "${task.observer.name}" was begun on ${showCell(task.cell)} ${attempts} times and never finished: its process ` +
+      `Observer "${task.observer.name}" was begun on ${showCell(task.cell, this.#registry)} ${attempts} times and never finished: its process ` +
         `ended, or it failed.${last}`,
     );
     await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);

@@ -23,6 +23,8 @@ export interface KeyCursor {
 export interface KeyPartForm {
   /** What it must be, for messages. */
   readonly expected: string;
+  /** One such value as it is written in code. */
+  readonly example: string;
   accepts(value: unknown): boolean;
   /** Writes an accepted value at `at`, at most {@link partBytes} bytes; returns the position after it. */
   write(value: never, out: Buffer, at: number): number;
@@ -49,6 +51,7 @@ export const keyRoom = limits.keyBytes + partBytes;
 
 const text: KeyPartForm = {
   expected: "a string without lone surrogates",
+  example: '"a"',
   accepts: (value) => typeof value === "string" && isWellFormed(value),
   write: (value: string, out, at) =>
     writeAscii(value, out, at) || writeEscaped(Buffer.from(value, "utf8"), out, at),
@@ -62,6 +65,7 @@ const text: KeyPartForm = {
 
 const bytes: KeyPartForm = {
   expected: "a Uint8Array (base64 as text)",
+  example: "Uint8Array.of(1)",
   accepts: (value) => types.isUint8Array(value),
   write: (value: Uint8Array, out, at) => writeEscaped(value, out, at),
   read(cursor) {
@@ -74,6 +78,7 @@ const bytes: KeyPartForm = {
 
 const int: KeyPartForm = {
   expected: "a safe integer",
+  example: "1",
   accepts: (value) => Number.isSafeInteger(value),
   write: (value: number, out, at) => writeInt(value, out, at),
   read(cursor) {
@@ -87,6 +92,7 @@ const int: KeyPartForm = {
 };
 
 const float: KeyPartForm = {
+  example: "1.5",
   expected: 'a number other than NaN (the infinities as text: "Infinity", "-Infinity")',
   accepts: (value) => typeof value === "number" && !Number.isNaN(value),
   write: (value: number, out, at) => writeSortableFloat(value, out, at),
@@ -103,6 +109,7 @@ const float: KeyPartForm = {
 // 1 and 2, not 0 and 1: a NUL byte counts twice.
 const boolean: KeyPartForm = {
   expected: "a boolean",
+  example: "true",
   accepts: (value) => typeof value === "boolean",
   write(value: boolean, out, at) {
     out[at] = value ? 2 : 1;

@@ -46,12 +46,17 @@ export interface KeyCodec<K> {
   parse(text: string): K;
 }
 
-/** What a scan may be narrowed to: for strings the start of one, for tuples the leading parts. */
+/**
+ * What a scan may be narrowed to: for strings the start of one, for tuples the leading parts. For a tuple of one string also
+ * the start of that string.
+ */
 export type KeyPrefix<K> = unknown extends K
   ? unknown
-  : K extends readonly unknown[]
-    ? LeadingParts<K>
-    : string;
+  : K extends readonly [string]
+    ? LeadingParts<K> | string
+    : K extends readonly unknown[]
+      ? LeadingParts<K>
+      : string;
 
 type LeadingParts<K extends readonly unknown[]> = K extends readonly [...infer Leading, unknown]
   ? Readonly<K> | LeadingParts<Leading>

@@ -38,6 +38,10 @@ describe("rows", () => {
       /^Table visits, row \["a", "b"\]: part 2/,
     );
     expect(() => encodePrefix(visits[definition], [1])).toThrow(/^Table visits, row prefix \[1\]: part 1/);
+    expect(() => encodePrefix(visits[definition], "a")).toThrow(
+      /^Table visits, row prefix "a": a prefix of this key is an array of its leading parts, such as \["a"\] or \["a", 1\], at most 2 of them; not "a"/,
+    );
+    expect(() => encodePrefix(visits[definition], ["a", 1, 2])).toThrow(/at most 2 of them; not 3 parts/);
     expect(() => decodeRow(visits[definition], new Uint8Array([1, 2]))).toThrow(/^Table visits, row 0x0102/);
     expect(() => encodeRow(documents[definition], {})).toThrow(InvalidKeyError);
   });

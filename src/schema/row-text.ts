@@ -5,7 +5,7 @@ import type { TableDefinition } from "./definition.js";
 import type { KeyCodec } from "./key.js";
 import { qualifierBytes } from "./path.js";
 import { checkCellKey, describeRow, encodePrefix, encodeRow } from "./position.js";
-import { tuple } from "./tuple.js";
+import { isOneText, tuple } from "./tuple.js";
 
 /** The row key of a person's text. Throws an InvalidKeyError where it is none of this table. */
 export function parseRowText(table: TableDefinition, text: string): unknown {
@@ -24,17 +24,22 @@ export function parseCellRowText(column: Column<unknown, unknown>, text: string)
 
 /** The start of row keys that a person's text names: of a string, or the leading parts of a composite key. */
 export function parsePrefixText(table: TableDefinition, text: string): unknown {
-  const prefix = leadingParts(table.key, text)?.parse(text) ?? text;
+  const isPlain = isOneText(partTags(table.key) ?? []) && countParts(text) === 0;
+  const prefix = isPlain ? text : (leadingParts(table.key, text)?.parse(text) ?? text);
   encodePrefix(table, prefix);
   return prefix;
 }
 
 /** The codec of as many leading parts of a composite key as the text has; `undefined` where it tells nothing. */
 function leadingParts(key: KeyCodec<unknown>, text: string): KeyCodec<unknown> | undefined {
-  const tags = /^tuple\((.+)\)$/.exec(key.tag)?.[1]?.split(",");
+  const tags = partTags(key);
   if (tags === undefined) return undefined;
   const [first, ...rest] = tags.slice(0, Math.max(1, countParts(text))).map((tag) => codecFromTag(tag));
   return tuple(first as KeyPart<unknown>, ...(rest as KeyPart<unknown>[])) as KeyCodec<unknown>;
+}
+
+function partTags(key: KeyCodec<unknown>): string[] | undefined {
+  return /^tuple\((.+)\)$/.exec(key.tag)?.[1]?.split(",");
 }
 
 function countParts(text: string): number {

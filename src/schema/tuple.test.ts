@@ -122,6 +122,29 @@ describe("composite keys", () => {
     );
   });
 
+  it("of one string have the start of that string for a prefix", () => {
+    const key = tuple(text());
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (prefix, value) => {
+        const start = key.prefix(prefix);
+        const end = prefixEnd(start);
+        const encoded = key.encode([value]);
+        const inside = Buffer.compare(encoded, start) >= 0 && (!end || Buffer.compare(encoded, end) < 0);
+        expect(inside).toBe(value.startsWith(prefix));
+      }),
+      {
+        numRuns: 1000,
+        examples: [
+          ["a\0", "a\0b"],
+          ["a", "a\x01"],
+          ["", "x"],
+        ],
+      },
+    );
+    expect(key.prefix(["a"])).toStrictEqual(key.encode(["a"]));
+    expect(() => tuple(int()).prefix("a" as never)).toThrow(/such as \[1\]/);
+  });
+
   it("are written the same for ever", () => {
     const key = tuple(text(), bytes(), int(), float(), boolean());
     expect(key.tag).toBe("tuple(text,bytes,int,float,boolean)");

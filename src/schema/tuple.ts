@@ -59,7 +59,8 @@ function tupleOfTags(tags: readonly string[]): KeyCodec<readonly unknown[]> {
     },
     decodeRange: (buffer, start, end) => decodeParts(forms, buffer, start, end),
     prefix(partial) {
-      checkArity(forms, partial, 0);
+      if (typeof partial === "string" && isOneText(tags)) return startOfText(forms, partial);
+      checkPrefix(forms, partial);
       return encodeParts(forms, partial);
     },
     format(key) {
@@ -149,6 +150,27 @@ function checkArity(
     const wanted = least === 0 ? `at most ${forms.length}` : `${forms.length}`;
     throw new InvalidKeyError(`an array of ${wanted} parts is needed, not of ${key.length}`);
   }
+}
+
+/** The error says what a correct prefix looks like: most that are wrong are of one part, written without brackets. */
+function checkPrefix(forms: readonly KeyPartForm[], partial: unknown): asserts partial is readonly unknown[] {
+  if (Array.isArray(partial) && partial.length <= forms.length) return;
+  const one = `[${forms[0]!.example}]`;
+  const examples = forms.length === 1 ? one : `${one} or [${forms[0]!.example}, ${forms[1]!.example}]`;
+  throw new InvalidKeyError(
+    `a prefix of this key is an array of its leading parts, such as ${examples}, at most ${forms.length} of them; not ` +
+      (Array.isArray(partial) ? `${partial.length} parts` : describeValue(partial)),
+  );
+}
+
+/** Whether keys are of one string, so that a plain string can be meant as the start of it. */
+export function isOneText(tags: readonly string[]): boolean {
+  return tags.length === 1 && tags[0] === "text";
+}
+
+/** The bytes with which all keys begin whose one part begins so: the part without the mark of its end. */
+function startOfText(forms: readonly KeyPartForm[], start: string): Buffer {
+  return encodeParts(forms, [start]).subarray(0, -1);
 }
 
 function formatPart(form: KeyPartForm, index: number, part: unknown): string {

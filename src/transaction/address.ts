@@ -51,7 +51,10 @@ export function showColumn(path: Uint8Array): string {
   return qualifier === undefined ? name : `${name}:${qualifier}`;
 }
 
-/** A cell for messages. */
-export function showCell(address: CellAddress): string {
-  return `${address.table}/${showRow(address.row)}/${showColumn(address.column)}`;
+/** A cell for messages. `schemas` knows the kinds of keys; without it a composite key is shown in hexadecimal. */
+export function showCell(
+  { table, row, column }: CellAddress,
+  schemas?: { showRow(table: string, row: Uint8Array): string },
+): string {
+  return `${table}/${schemas?.showRow(table, row) ?? showRow(row)}/${showColumn(column)}`;
 }

@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../errors/index.js";
 import { isSystemPath } from "../schema/index.js";
 import { type PartVersion, parts } from "../store/index.js";
-import { type CellAddress, showCell } from "./address.js";
+import { type CellAddress, isSameCell, showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { readPrimary } from "./primary.js";
 import { newestValue, readCells } from "./raw.js";
@@ -96,14 +96,14 @@ class Checker {
   }
 
   async #problemsOf(cell: CellAddress, versions: readonly PartVersion[]): Promise<readonly Problem[]> {
-    const where = showCell(cell);
+    const where = showCell(cell, this.#context.schemas);
     try {
       return [
         ...lockProblems(where, versions),
         ...intervalProblems(where, versions),
         ...this.#statusProblems(where, versions),
         ...dataProblems(where, versions),
-        ...(await this.#lockedProblems(where, versions)),
+        ...(await this.#lockedProblems(cell, where, versions)),
         ...(await this.#hintProblems(cell, where, versions)),
       ];
     } catch (error) {
@@ -147,13 +147,17 @@ class Checker {
   }
 
   /** A lock whose transaction was decided long ago is no problem: whoever meets it resolves it. One without a primary is. */
-  async #lockedProblems(where: string, versions: readonly PartVersion[]): Promise<readonly Problem[]> {
+  async #lockedProblems(
+    cell: CellAddress,
+    where: string,
+    versions: readonly PartVersion[],
+  ): Promise<readonly Problem[]> {
     const problems: Problem[] = [];
     for (const version of ofPart(versions, "lock")) {
       const lock = decodeLock(version.value);
       const primary = await readPrimary(this.#context.store, lock.primary, version.timestamp);
       if (primary.state !== "decided" || primary.status.outcome !== "committed") continue;
-      if (primary.status.commit < lock.minCommit && showCell(lock.primary) === where) {
+      if (primary.status.commit < lock.minCommit && isSameCell(lock.primary, cell)) {
         const message = `the transaction at ${version.timestamp} committed at ${primary.status.commit}, below its min_commit_ts`;
         problems.push({ invariant: "start-before-commit", where, message });
       }

@@ -149,7 +149,8 @@ class Collection {
       if (left.length === 0) break;
       if (attempt === mostResolutions) {
         throw new StoreError(
-          `Garbage collection could not take the lock of the transaction at ${timestamp} from ${showCell(cell)}: the store did ` +
+          `Garbage collection could not take the lock of the transaction at ${timestamp} from ` +
+            `${showCell(cell, context.schemas)}: the store did ` +
             `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
         );
       }

@@ -1,5 +1,5 @@
 import { ConflictError } from "../errors/index.js";
-import { type CellAddress, showCell, showColumn, showRow } from "./address.js";
+import { type CellAddress, showCell, showColumn } from "./address.js";
 import type { TransactionContext } from "./context.js";
 import type { CommitRequest } from "./request.js";
 import { type MetLock, metLock, pushesPerTransaction } from "./resolve.js";
@@ -28,14 +28,19 @@ export async function explainConflict(
     if (outcome === "gone") ({ lock, write } = await newestOf(context, cell, start));
   }
   if (lock !== undefined)
-    return conflict(request, cell, lock.start, `holds a lock on it since ${lock.start}`);
-  if (write !== undefined && write > start) return conflict(request, cell, write, `committed at ${write}`);
+    return conflict(context, request, cell, lock.start, `holds a lock on it since ${lock.start}`);
+  if (write !== undefined && write > start)
+    return conflict(context, request, cell, write, `committed at ${write}`);
   return undefined;
 }
 
 /** The error of a transaction in whose way somebody stood who cannot be found any more. */
-export function unexplainedConflict(request: CommitRequest, cell: CellAddress): ConflictError {
-  return conflict(request, cell, undefined, "stood in its way");
+export function unexplainedConflict(
+  context: TransactionContext,
+  request: CommitRequest,
+  cell: CellAddress,
+): ConflictError {
+  return conflict(context, request, cell, undefined, "stood in its way");
 }
 
 /** Another's lock on a cell, and when it was last committed: what is older is not looked at, there may be much of it. */
@@ -63,6 +68,7 @@ export function conflictCell(error: ConflictError): CellAddress | undefined {
 }
 
 export function conflict(
+  { schemas }: TransactionContext,
   request: CommitRequest,
   cell: CellAddress,
   winner: number | undefined,
@@ -70,11 +76,11 @@ export function conflict(
 ): ConflictError {
   const name = request.label === undefined ? "The transaction" : `The transaction "${request.label}"`;
   const error = new ConflictError(
-    `${name} that started at ${request.start} conflicts on ${showCell(cell)}: another transaction ${how}. Nothing was ` +
+    `${name} that started at ${request.start} conflicts on ${showCell(cell, schemas)}: another transaction ${how}. Nothing was ` +
       "written; run it again from the start (`db.transact` does so by itself).",
     {
       table: cell.table,
-      row: showRow(cell.row),
+      row: schemas.showRow(cell.table, cell.row),
       column: showColumn(cell.column),
       startTimestamp: request.start,
       ...(winner === undefined ? {} : { winnerTimestamp: winner }),

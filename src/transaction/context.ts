@@ -17,6 +17,8 @@ export interface Schemas {
   known(table: TableDefinition): boolean;
   /** Records tables at their first use; rejects with a `SchemaError` where they clash with what is recorded. */
   record(tables: readonly TableDefinition[]): Promise<void>;
+  /** A row's key as messages and commands show it: text as it is, a composite key as a JSON array of its parts. */
+  showRow(table: string, row: Uint8Array): string;
 }
 
 /** Who watches what, as of one generation of the registry. */

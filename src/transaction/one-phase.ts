@@ -67,7 +67,7 @@ async function offer(
     const refused = await refusal(context, request, built, answer);
     if (refused instanceof Error) throw refused;
     // So many locks can be in its way; where there are more, others set them as fast as they are taken away.
-    if (cleared === guardsIn(built.batch)) throw unexplainedConflict(request, refused);
+    if (cleared === guardsIn(built.batch)) throw unexplainedConflict(context, request, refused);
     return offer(context, atomic, request, view, attempt, cleared + 1);
   }
   if (attempt === mostRegistryChanges) throw registryNeverStill(request);
@@ -123,7 +123,13 @@ async function refusal(
     } catch (error) {
       if (error instanceof Error) return error;
     }
-    return conflict(request, { table: "", row: noValue, column: noValue }, undefined, "moved the safepoint");
+    return conflict(
+      context,
+      request,
+      { table: "", row: noValue, column: noValue },
+      undefined,
+      "moved the safepoint",
+    );
   }
   const mutation = built.batch.rows[answer.row];
   const guard = mutation?.guards[answer.guard];

@@ -42,7 +42,7 @@ export async function prewrite(
       if (await ownLockStands(context, request, first)) return "applied";
       const error = await explainRefusal(context, request, chunk);
       if (error !== undefined) return error;
-      if (wasCleared) return unexplainedConflict(request, first);
+      if (wasCleared) return unexplainedConflict(context, request, first);
       wasCleared = true;
     } else {
       if (repeat >= mostRepeats) return answer;

@@ -377,7 +377,7 @@ export class SnapshotReader {
     // Either collection took it, which the safepoint then says, or the store is damaged.
     await this.#checkSafepoint();
     throw new StoreDamagedError(
-      `The value of ${showCell(cell)} written at ${start} is missing from the store; run \`check\`.`,
+      `The value of ${showCell(cell, this.#context.schemas)} written at ${start} is missing from the store; run \`check\`.`,
     );
   }
 

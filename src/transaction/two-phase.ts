@@ -120,7 +120,13 @@ class TwoPhaseCommit {
       if (answer === "rejected" && (await this.#wasPushed(commit))) continue;
       const outcome = await this.#decide();
       if (outcome !== undefined) return this.#committed(outcome, hints);
-      throw conflict(this.#request, this.#primary, undefined, "rolled it back while it was committing");
+      throw conflict(
+        this.#context,
+        this.#request,
+        this.#primary,
+        undefined,
+        "rolled it back while it was committing",
+      );
     }
     return this.#abandon(
       new StoreError(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),

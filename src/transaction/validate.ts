@@ -36,7 +36,8 @@ async function validateRow(
   let columns = read.columns;
   for (;;) {
     const page = await context.store.readRow({ table, row, columns, at: commit });
-    for (const cell of page.cells) validateCell(request, { table, row, column: cell.column }, cell, commit);
+    for (const cell of page.cells)
+      validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     if (page.next === undefined) return;
     columns = columnsFrom(columns, page.next);
   }
@@ -55,15 +56,23 @@ async function validateRange(
   do {
     const page = await context.store.readRange({ table, columns, start, end, at: commit });
     for (const { row, cells } of page.rows) {
-      for (const cell of cells) validateCell(request, { table, row, column: cell.column }, cell, commit);
+      for (const cell of cells)
+        validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     }
     start = page.next;
   } while (start !== undefined);
 }
 
-function validateCell(request: CommitRequest, address: CellAddress, cell: CellView, commit: number): void {
+function validateCell(
+  context: TransactionContext,
+  request: CommitRequest,
+  address: CellAddress,
+  cell: CellView,
+  commit: number,
+): void {
   if (cell.lock !== undefined && cell.lock.timestamp !== request.start) {
     throw conflict(
+      context,
       request,
       address,
       cell.lock.timestamp,
@@ -72,7 +81,7 @@ function validateCell(request: CommitRequest, address: CellAddress, cell: CellVi
   }
   const write = cell.write;
   if (write !== undefined && write.timestamp > request.start && write.timestamp <= commit) {
-    throw conflict(request, address, write.timestamp, `changed what it read at ${write.timestamp}`);
+    throw conflict(context, request, address, write.timestamp, `changed what it read at ${write.timestamp}`);
   }
 }
 

@@ -483,6 +483,16 @@ describe("a folder", () => {
     expect((error as ConflictError).retryable).toBe(true);
     expect((error as ConflictError).winnerTimestamp).toBe(one.commitTimestamp);
   });
+
+  test.each(["auto", "two-phase"] as const)("and show a composite key as JSON, commit %s", async (commit) => {
+    await using db = await open("memory:", { commit });
+    const [one, two] = [await db.begin(), await db.begin()];
+    for (const tx of [one, two]) tx.set(events.note, ["a", 1], "x");
+    await one.commit();
+    const error = (await two.commit().catch((thrown: unknown) => thrown)) as ConflictError;
+    expect(error).toMatchObject({ code: "CONFLICT", table: "events", row: '["a",1]', column: "note" });
+    expect(error.message).toContain('events/["a",1]/note');
+  });
 });
 
 describe("the retention", () => {

@@ -140,6 +140,10 @@ describe("worker", () => {
       ["failed", 2, "Error: no\nthumbnail"],
       ["parked", 2, "Error: no\nthumbnail"],
     ]);
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ table: "documents", column: "thumbnail", row: "new" });
+      expect((failure as unknown as { stack: string[] }).stack[0]).toMatch(/^at .+\.ts:\d+:\d+/);
+    }
   });
 
   it("prints lines with their time for people", async () => {
@@ -149,11 +153,14 @@ describe("worker", () => {
     await eventually(() => expect((command.stdout as Printed).text).toContain("parked after"));
     command.signal("SIGINT");
     const { lines } = await command.outcome;
-    expect(lines.map((line) => line.replace(/^\S+Z /, "").replace(/for \d+ runs?/, "for runs"))).toEqual([
+    const isFrame = (line: string) => line.startsWith("    at ");
+    expect(lines.filter(isFrame).length).toBeGreaterThanOrEqual(3);
+    const events = lines.filter((line) => !isFrame(line));
+    expect(events.map((line) => line.replace(/^\S+Z /, "").replace(/for \d+ runs?/, "for runs"))).toEqual([
       "running sizes, slow, failing",
-      "failing failed, attempt 1: Error: no\\nthumbnail",
-      "failing failed, attempt 2: Error: no\\nthumbnail",
-      "failing parked after 2 attempts: Error: no\\nthumbnail",
+      "failing failed, attempt 1, on documents.thumbnail, row new: Error: no\\nthumbnail",
+      "failing failed, attempt 2, on documents.thumbnail, row new: Error: no\\nthumbnail",
+      "failing parked after 2 attempts, on documents.thumbnail, row new: Error: no\\nthumbnail",
       "SIGINT: waiting for runs to end",
       "stopped after 0 runs",
     ]);
