@@ -80,6 +80,7 @@ async function openDatabase(
   sessions.attach(context);
   if (logger !== undefined) logEvents(context.events, logger);
   await registry.register(tables, observers);
+  await registry.untilAllKnown(observers);
   // Last, as it counts for everybody.
   await recordRetention(store, environment, options.retentionMs, recorded);
   return new Database({ context, registry, sessions, settings, observers, coordination });

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, ObserverError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
+import { InvalidArgumentError, ObserverError, throwIfAborted } from "../errors/index.js";
 import {
   definition,
   describeValue,
@@ -72,22 +72,8 @@ export async function backfill(
       `Observer "${name}" watches a signal, of which nothing is stored: there is nothing to mark as due.`,
     );
   }
-  await waitUntilKnown(registry, registered, options.signal);
+  await registry.untilKnown(name, options.signal, backfillOf(name));
   return new Backfill(registry, name, options).run();
-}
-
-/**
- * On a store without atomic batches, others know of the observer only when their copy of the registry is old. It counts from
- * when this process saw it registered, since wall clocks differ and are set; twice the time, since clocks run at different rates.
- */
-async function waitUntilKnown(
-  registry: Registry,
-  { name }: RegisteredObserver,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const waitMs = 2 * registry.cacheMs - registry.knownForMs(name);
-  if (registry.cacheMs === 0 || waitMs <= 0) return;
-  await sleepUnlessAborted(registry.context.environment, waitMs, signal, backfillOf(name));
 }
 
 class Backfill {

@@ -48,6 +48,11 @@ export interface RegistryOptions {
 type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
 const mostAttempts = 100;
+/**
+ * An observer that was registered so long ago, in microseconds of the oracle, is known to all: a minute. It exceeds by far what
+ * the oracle runs ahead of the clock by, or jumps ahead when its leader changes.
+ */
+const longKnownUs = 60_000_000;
 const retrying = { initialMs: 2, maximumMs: 200 };
 const readGeneration = {
   table: generationCell.table,
@@ -151,10 +156,28 @@ export class Registry implements Schemas, Notifications {
     return this.#load();
   }
 
-  /** For how long this process has known an observer as it is registered now, in milliseconds of its own clock. */
-  knownForMs(name: string): number {
+  /**
+   * Resolves when every process knows of a registered observer: a commit that begins after that leaves hints for it. At once on a
+   * store with atomic batches, where each commit checks the registry. Elsewhere a process keeps a copy for `cacheMs`. The
+   * wait counts from when this process saw the observer registered, since wall clocks differ and are set; it is twice the time,
+   * since clocks run at different rates.
+   */
+  async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
+    if (this.cacheMs === 0) return;
     const noticedAt = this.#noticed.get(name)?.noticedAt;
-    return noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
+    const knownForMs = noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
+    const waitMs = 2 * this.cacheMs - knownForMs;
+    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal, doing);
+  }
+
+  /** As {@link untilKnown}, for those of the observers that were registered a short while ago, by this process or another. */
+  async untilAllKnown(observers: readonly Observer[]): Promise<void> {
+    const view = await this.current();
+    for (const { name } of observers) {
+      const { since } = view.observers.get(name)?.record ?? { since: view.at };
+      if (view.at - since > longKnownUs) continue;
+      await this.untilKnown(name, undefined, `Registering observer "${name}"`);
+    }
   }
 
   #unlessChanged(page: RowPage): MaybePromise<RegistryView> {

@@ -1,0 +1,79 @@
+import { type Database, int, type OpenOptions, observer, open, table, text } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import { StepHooks, TestClock } from "percolatordb/testing";
+import { expect, test } from "vitest";
+
+const documents = table("documents", { contents: text(), length: int() });
+const length = observer("length", documents.contents, (tx, { row, value }) =>
+  tx.set(documents.length, row, value?.length ?? 0),
+);
+
+/** A writer that has its copy of the registry, on a store on which each process keeps one for a while. */
+async function start() {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process(), atomicBatches: false });
+  const counting = memoryStore({ environment: clock.process() }).atomic!;
+  const oracle = {
+    next: () => counting.next(),
+    latest: () => counting.counter(),
+  };
+  const hooks = new StepHooks();
+  const openOne = (options: OpenOptions = {}) =>
+    clock.until(open(store, { environment: clock.process(), oracle, collectEveryMs: 0, ...options }));
+  const writer = await openOne({ tables: [documents], hooks });
+  const write = (row: string) => writer.transact(async (tx) => tx.set(documents.contents, row, "abc"));
+  await clock.until(write("before"));
+  return { clock, hooks, openOne, writer, write };
+}
+
+async function pendingRows(db: Database): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for await (const { row } of db.pending()) rows.push(row);
+  return rows;
+}
+
+test("every commit that begins after `open` has registered an observer leaves it a hint", async () => {
+  const { clock, openOne, writer, write } = await start();
+  const later = await openOne({ observers: [length] });
+  await clock.until(write("after"));
+  expect(await clock.until(pendingRows(later))).toEqual(["after"]);
+  for (const db of [later, writer]) await clock.until(db.close());
+});
+
+test("that holds for a process that opens with an observer that another registered a moment ago", async () => {
+  const { clock, openOne, writer, write } = await start();
+  const first = openOne({ observers: [length] });
+  const second = openOne({ observers: [length] });
+  const later = await Promise.race([first, second]);
+  await clock.until(write("after"));
+  expect(await clock.until(pendingRows(later))).toEqual(["after"]);
+  for (const db of [await first, await second, writer]) await clock.until(db.close());
+});
+
+test("a commit that was under way may leave no hint, and a backfill after `open` makes its cells due", async () => {
+  const { clock, hooks, openOne, writer, write } = await start();
+  const pause = hooks.pauseBefore("commit-primary");
+  const underWay = write("under way");
+  await clock.until(pause.reached);
+  const later = await openOne({ observers: [length] });
+  const backfilling = later.backfill("length");
+  pause.resume();
+  await clock.until(underWay);
+  await clock.until(backfilling);
+  await clock.until(later.drain());
+  const rows = await clock.until(
+    later.transact((tx) => tx.getMany(documents.length, ["before", "under way"])),
+  );
+  expect(rows).toEqual([3, 3]);
+  for (const db of [later, writer]) await clock.until(db.close());
+});
+
+test("an observer that has been registered for long is not waited for", async () => {
+  const { clock, openOne, writer } = await start();
+  const first = await openOne({ observers: [length] });
+  await clock.advance(120_000);
+  const before = clock.process().monotonic();
+  const again = await openOne({ observers: [length] });
+  expect(clock.process().monotonic() - before).toBeLessThan(1_000);
+  for (const db of [again, first, writer]) await clock.until(db.close());
+});
