@@ -7,6 +7,7 @@ export {
   type CoordinatorOption,
   type CoordinatorStatus,
   Database,
+  type DatabaseReach,
   type DatabaseStatus,
   type Location,
   type Logger,

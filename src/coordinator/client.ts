@@ -5,6 +5,7 @@ import { leasedAddress, listedAddresses } from "./discovery.js";
 import { Link } from "./link.js";
 import { RemoteCluster } from "./remote-cluster.js";
 import { remoteOracle } from "./remote-oracle.js";
+import { coordinatorService } from "./service.js";
 
 /** A process's connection to the coordinator of its cluster. */
 export interface CoordinatorClient {
@@ -15,6 +16,8 @@ export interface CoordinatorClient {
   readonly oracle: GatheredOracle;
   /** Who lives, who works on what, and whether anybody does. */
   readonly cluster: Cluster;
+  /** Resolves if the coordinator that leads answers and admits this process; rejects with why not. Does not repeat. */
+  check(signal: AbortSignal): Promise<void>;
   /** Leaves the cluster and closes the connection. Whoever waits for timestamps gets a `ClosedError`. Harmless to repeat. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -39,6 +42,10 @@ export function connectCoordinator(options: ConnectOptions): CoordinatorClient {
   const oracle = remoteOracle(link, attemptMs, options);
   const onFailure = (doing: string, error: unknown) => options.onFailure?.({ doing, error });
   const cluster = new RemoteCluster({ link, environment, attemptMs, onFailure });
+  const check = async (signal: AbortSignal) => {
+    const doing = "Asking the coordinator for a sign of life";
+    await link.ask(doing, signal, (channel, bounded) => channel.ask(coordinatorService.alive, [], bounded));
+  };
   let closing: Promise<void> | undefined;
   const close = async () => {
     await cluster.leave();
@@ -49,5 +56,5 @@ export function connectCoordinator(options: ConnectOptions): CoordinatorClient {
     closing ??= close();
     return closing;
   };
-  return { oracle, cluster, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+  return { oracle, cluster, check, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
 }

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { sleep } from "../environment/index.js";
 import { InvalidArgumentError, LimitExceededError } from "../errors/index.js";
-import type { LeaderStatus } from "../oracle/index.js";
+import type { LeaderFailure, LeaderStatus } from "../oracle/index.js";
 import { type Address, formatAddress } from "./address.js";
 import { Admission } from "./admission.js";
 import { answering, type ServerStream, serveStream } from "./calls.js";
@@ -31,6 +31,19 @@ const serverOptions: ServerOptions = {
   "grpc.enable_channelz": 0,
 };
 
+/** What a coordinator counts. */
+export interface CoordinatorFigures {
+  /** Sessions that report to it, and those of them that have a run in flight; 0 unless it leads. */
+  readonly sessions: number;
+  readonly busySessions: number;
+  /** Streams of clients. */
+  readonly streams: number;
+  /** Timestamps that it was asked for. */
+  readonly timestamps: number;
+  /** Failures in the background. */
+  readonly failures: number;
+}
+
 /** The service of a cluster, in this process: leader, or standby. */
 export interface Coordinator {
   /** `HOST:PORT` by which clients reach it. */
@@ -39,6 +52,8 @@ export interface Coordinator {
   readonly status: LeaderStatus;
   /** Whether it leads and its lease holds at this moment, so that it answers clients. */
   readonly holdsLease: boolean;
+  /** What it counts, for metrics. */
+  readonly figures: CoordinatorFigures;
   /**
    * Gives the lease back, so that a standby takes over at once, tells its clients to go there, and closes. Never rejects.
    * Harmless to repeat.
@@ -81,6 +96,8 @@ class CoordinatorServer implements Coordinator {
   readonly #health: Health;
   readonly #leadership: Leadership;
   #streams = 0;
+  #timestamps = 0;
+  #failures = 0;
   #stopping: Promise<void> | undefined;
 
   constructor(options: CoordinatorOptions, address: string, server: Server, admission: Admission) {
@@ -89,7 +106,11 @@ class CoordinatorServer implements Coordinator {
     this.#server = server;
     this.#admission = admission;
     this.#health = new Health(() => this.holdsLease);
-    const { store, environment, leaseMs, windowMs, onFailure } = options;
+    const { store, environment, leaseMs, windowMs } = options;
+    const onFailure = (failure: LeaderFailure) => {
+      this.#failures++;
+      options.onFailure?.(failure);
+    };
     const onChange = (status: LeaderStatus) => {
       this.#health.look();
       options.onChange?.(status);
@@ -115,6 +136,12 @@ class CoordinatorServer implements Coordinator {
 
   get holdsLease(): boolean {
     return this.#leadership.leader.holds;
+  }
+
+  get figures(): CoordinatorFigures {
+    const { sessions, busy } = this.#leadership.standing?.board.activity() ?? { sessions: [], busy: [] };
+    const counts = { streams: this.#streams, timestamps: this.#timestamps, failures: this.#failures };
+    return { sessions: sessions.length, busySessions: busy.length, ...counts };
   }
 
   get status(): LeaderStatus {
@@ -153,7 +180,10 @@ class CoordinatorServer implements Coordinator {
         serveStream(stream, (metadata) => {
           admission.check(metadata);
           this.#checkCounts();
-          return new TimestampServer(this.#leadership, this.#enter());
+          const onAsked = (count: number) => {
+            this.#timestamps += count;
+          };
+          return new TimestampServer(this.#leadership, onAsked, this.#enter());
         });
       },
       latest: answering<Nothing, LatestTimestamp>(admission, () => {

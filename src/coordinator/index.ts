@@ -1,6 +1,6 @@
 export { type CoordinatorClient, connectCoordinator } from "./client.js";
 export type { ClientTls, ConnectOptions } from "./client-options.js";
-export { type Coordinator, startCoordinator } from "./coordinator.js";
+export { type Coordinator, type CoordinatorFigures, startCoordinator } from "./coordinator.js";
 export { leaderServiceName } from "./health.js";
 export { coordinatorLimits } from "./limits.js";
 export type { CoordinatorOptions, CoordinatorTls } from "./options.js";

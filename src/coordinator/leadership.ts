@@ -47,6 +47,11 @@ export class Leadership {
     await this.leader.stop();
   }
 
+  /** The reign of this moment; undefined unless the lease holds. */
+  get standing(): Reign | undefined {
+    return this.leader.holds ? this.#reign : undefined;
+  }
+
   /** The reign of this moment. A `NotLeaderError` where the lease does not hold. */
   reign(): Reign {
     this.#look();

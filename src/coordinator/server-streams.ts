@@ -10,15 +10,18 @@ import type { SessionReply, SessionRequest, Step } from "./messages.js";
 export class TimestampServer implements StreamServer<number, TimestampRange> {
   readonly #leadership: Leadership;
   readonly #ending = new AbortController();
+  readonly #onAsked: (count: number) => void;
   readonly #onEnd: () => void;
 
-  constructor(leadership: Leadership, onEnd: () => void) {
+  constructor(leadership: Leadership, onAsked: (count: number) => void, onEnd: () => void) {
     this.#leadership = leadership;
+    this.#onAsked = onAsked;
     this.#onEnd = onEnd;
   }
 
   /** The oracle looks at its lease after it has taken them; from there to the socket nothing waits. */
   answer(count: number): Promise<TimestampRange> {
+    this.#onAsked(count);
     return this.#leadership.leader.next(count, { signal: this.#ending.signal });
   }
 

@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.js";
+import type { Database, DatabaseReach } from "../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../events/index.js";
 import { type Backlog, countBacklog } from "./backlog.js";
 
@@ -15,11 +15,34 @@ export interface Standing {
   readonly now: number;
 }
 
+/** What is known of everything beyond this process when metrics are asked for. */
+export interface Sampled {
+  /** The newest look at the store that ended well; undefined before the first. */
+  readonly standing: Standing | undefined;
+  /** Whether a newer look has failed, or has not ended in time. */
+  readonly isStale: boolean;
+  readonly reach: DatabaseReach;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
 /** As a metric, but of the store and not of a process. */
 export interface GaugeDescription extends Omit<MetricDescription, "read"> {
   readonly kind: "gauge";
-  readonly read: (standing: Standing) => readonly MetricSample[];
+  readonly read: (sampled: Sampled) => readonly MetricSample[];
 }
+
+/** A gauge of what stands in the store: absent before the first look at it. */
+function standingGauge(
+  gauge: Omit<GaugeDescription, "kind" | "read"> & {
+    readonly read: (standing: Standing) => readonly MetricSample[];
+  },
+): GaugeDescription {
+  const { read } = gauge;
+  return { ...gauge, kind: "gauge", read: ({ standing }) => (standing === undefined ? [] : read(standing)) };
+}
+
+const one = (value: number | boolean): readonly MetricSample[] => [{ labels: {}, value: Number(value) }];
 
 function ofObservers(
   standing: ReadonlyMap<string, Backlog>,
@@ -35,64 +58,79 @@ const ageOf = (oldest: Date | undefined, now: number) =>
 export const gaugeCatalogue: readonly GaugeDescription[] = [
   {
     kind: "gauge",
+    name: "store_answers",
+    about: "1 if the store answered when the metrics were asked for, within 0.7 s; else 0.",
+    labels: [],
+    read: ({ reach }) => one(reach.store.answers),
+  },
+  {
+    kind: "gauge",
+    name: "coordinator_answers",
+    about:
+      "1 if the cluster's coordinator answered this process then, within 0.7 s; else 0, also if it refuses the token. Absent if the process does without one.",
+    labels: [],
+    read: ({ reach: { coordinator } }) => (coordinator === undefined ? [] : one(coordinator.answers)),
+  },
+  {
+    kind: "gauge",
+    name: "standing_stale",
+    about:
+      "1 if the gauges of what stands in the store are of an earlier moment, since no newer look at it has ended well; else 0.",
+    labels: [],
+    read: ({ isStale }) => one(isStale),
+  },
+  {
+    kind: "gauge",
+    name: "standing_age_seconds",
+    about: "Age of the gauges of what stands in the store. Absent, as they are, before the first look at it.",
+    labels: [],
+    read: ({ standing, now }) => (standing === undefined ? [] : one(Math.max(0, now - standing.now) / 1_000)),
+  },
+  standingGauge({
     name: "pending_changes",
     about: "Changes that wait for an observer; at most 10,000 of each are counted.",
     labels: ["observer"],
     read: ({ pending }) => ofObservers(pending, ({ count }) => count),
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "oldest_pending_age_seconds",
     about: "Age of the oldest of those that were counted; 0 for none.",
     labels: ["observer"],
     read: ({ pending, now }) => ofObservers(pending, ({ oldest }) => ageOf(oldest, now)),
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "parked_changes",
     about: "Changes that an observer was given up on; at most 10,000 of each are counted.",
     labels: ["observer"],
     read: ({ parked }) => ofObservers(parked, ({ count }) => count),
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "sessions",
     about: "Processes with workers.",
     labels: [],
     read: ({ status }) => [{ labels: {}, value: status.sessions.size }],
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "latest_timestamp",
     about: "The newest timestamp that was given out.",
     labels: [],
     read: ({ status }) => [{ labels: {}, value: status.latestTimestamp }],
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "safepoint_age_seconds",
     about:
       "Age of the safepoint, below which garbage may have been collected; absent before the first collection.",
     labels: [],
     read: ({ status: { safepointAgeMs } }) =>
       safepointAgeMs === undefined ? [] : [{ labels: {}, value: safepointAgeMs / 1_000 }],
-  },
-  {
-    kind: "gauge",
-    name: "coordinator_answers",
-    about: "1 where the cluster's coordinator answers, else 0; absent where there never was one.",
-    labels: [],
-    read: ({ status: { coordinator } }) =>
-      coordinator === undefined ? [] : [{ labels: {}, value: coordinator.answers ? 1 : 0 }],
-  },
-  {
-    kind: "gauge",
+  }),
+  standingGauge({
     name: "store_statistic",
     about: "What the store counts of itself: bytes, entries and the like.",
     labels: ["statistic"],
     read: ({ status: { statistics } }) =>
       Object.entries(statistics).map(([statistic, value]) => ({ labels: { statistic }, value })),
-  },
+  }),
 ];
 
 /** Looks at the store. Reads at most 10,000 hints and parked records of each observer. */
@@ -108,7 +146,7 @@ export async function readStanding(db: Database, now: number, signal?: AbortSign
   return { status, pending, parked, now };
 }
 
-/** The gauges of what stands there. */
-export function exposedGauges(standing: Standing): readonly ExposedMetric[] {
-  return gaugeCatalogue.map((gauge) => ({ ...gauge, samples: gauge.read(standing) }));
+/** The gauges of everything beyond this process. */
+export function exposedGauges(sampled: Sampled): readonly ExposedMetric[] {
+  return gaugeCatalogue.map((gauge) => ({ ...gauge, samples: gauge.read(sampled) }));
 }

@@ -1,8 +1,10 @@
 export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
+export { type CoordinatorMetric, coordinatorCatalogue } from "./coordinator-metrics.js";
 export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
 export { packageManifest } from "./manifest.js";
-export type { MetricsServer, MetricsServerOptions } from "./metrics-server.js";
+export type { MetricsServerOptions } from "./metrics-server.js";
+export type { MetricsServer, PlainServerOptions } from "./plain-pages.js";
 export type { Report, ReportRequest } from "./recording/report.js";
 export type { DashboardOptions } from "./server/options.js";
 export type { DashboardServer } from "./server/server.js";

@@ -1,29 +1,42 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Database } from "../database/index.js";
-import { type Environment, systemEnvironment } from "../environment/index.js";
+import type { Database, DatabaseReach, SignOfLife } from "../database/index.js";
+import { type Environment, sleep, systemEnvironment } from "../environment/index.js";
+import { ClosedError } from "../errors/index.js";
 import { prometheusText } from "../events/index.js";
 import { exposedGauges, readStanding, type Standing } from "./gauges.js";
+import type { PlainAnswer, PlainPages } from "./plain-pages.js";
 
 export interface MetricsPagesOptions {
   /** Added to every sample. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly environment?: Environment | undefined;
+  /** Why this process cannot do its work though what it needs answers, for `/readyz`; undefined if it can. Default: it can. */
+  readonly unready?: (() => string | undefined) | undefined;
 }
 
 /** What stands in the store is not looked at more often than this, in milliseconds, however often it is asked for. */
 const standingMs = 10_000;
+/** How long an answer waits for a look at the store, in milliseconds: a later one has what this one missed. */
+const patienceMs = 500;
+/** How long the store and the coordinator may take to give a sign of life, in milliseconds. */
+const reachMs = 700;
 
-/** Paths are relative to it; nobody looks at it. */
-const origin = "http://localhost";
-
-/** `/metrics` and `/healthz` of a database in this process. */
+/** `/metrics`, `/healthz` and `/readyz` of a database in this process. None waits for what is away. */
 export class MetricsPages {
+  readonly pages: PlainPages = {
+    "/metrics": () => this.#metrics(),
+    "/healthz": async () => this.#health(),
+    "/readyz": () => this.#readiness(),
+  };
   readonly #db: Database;
   readonly #options: MetricsPagesOptions;
   readonly #environment: Environment;
   readonly #ending = new AbortController();
-  #standing: Promise<Standing> | undefined;
+  #standing: Standing | undefined;
+  /** A look under way. */
+  #looking: Promise<void> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #hasFailed = false;
+  #reaching: Promise<DatabaseReach> | undefined;
 
   constructor(db: Database, options: MetricsPagesOptions) {
     this.#db = db;
@@ -35,58 +48,64 @@ export class MetricsPages {
     this.#ending.abort();
   }
 
-  /** Never rejects. */
-  async answer({ method, url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      if (!URL.canParse(url, origin)) return send(response, 400, "The address is none.\n");
-      await this.answerPath(method, new URL(url, origin).pathname, response);
-    } catch {
-      response.destroy();
-    }
+  async #metrics(): Promise<PlainAnswer> {
+    const [reach] = await Promise.all([this.#reach(), this.#look()]);
+    const isStale = this.#hasFailed || this.#looking !== undefined;
+    const sampled = { reach, standing: this.#standing, isStale, now: this.#environment.now() };
+    const text = prometheusText(this.#db.metrics, exposedGauges(sampled), this.#options.labels);
+    return { status: 200, text };
   }
 
-  /** As {@link answer}, of a path that begins behind what is served besides. */
-  async answerPath(method: string | undefined, pathname: string, response: ServerResponse): Promise<void> {
-    const page = pathname === "/metrics" ? this.#metrics : pathname === "/healthz" ? this.#health : undefined;
-    if (page === undefined) return send(response, 404, "There are /metrics and /healthz.\n");
-    if (method !== "GET" && method !== "HEAD") return send(response, 405, "Only GET is answered.\n");
-    try {
-      send(response, 200, await page.call(this));
-    } catch (error) {
-      send(response, 503, `${error instanceof Error ? error.message : String(error)}\n`);
-    }
+  #health(): PlainAnswer {
+    return this.#db.isClosed
+      ? { status: 503, text: "The database was closed.\n" }
+      : { status: 200, text: "ok\n" };
   }
 
-  async #metrics(): Promise<string> {
-    const standing = await this.#look();
-    return prometheusText(this.#db.metrics, exposedGauges(standing), this.#options.labels);
+  async #readiness(): Promise<PlainAnswer> {
+    const { store, coordinator, isAble } = await this.#reach();
+    const unready = this.#options.unready?.();
+    const away = [...awayText("store", store), ...awayText("coordinator", coordinator)];
+    const lines = unready === undefined ? away : [...away, unready];
+    if (isAble && unready === undefined) return { status: 200, text: ["ok", ...away, ""].join("\n") };
+    return { status: 503, text: [...lines, ""].join("\n") };
   }
 
-  async #health(): Promise<string> {
-    await this.#db.status();
-    return "ok\n";
+  /** One question for all who ask at the same time. */
+  #reach(): Promise<DatabaseReach> {
+    this.#reaching ??= this.#db.reach({ timeoutMs: reachMs }).finally(() => {
+      this.#reaching = undefined;
+    });
+    return this.#reaching;
   }
 
-  /** One look for all who ask within some seconds; one that failed counts for nobody after it. */
-  #look(): Promise<Standing> {
+  /** Begins a look if the last one is old, and waits for it a moment; it goes on in the background. */
+  async #look(): Promise<void> {
     const now = this.#environment.monotonic();
-    if (this.#standing === undefined || now - this.#lookedAt >= standingMs) {
+    if (this.#looking === undefined && (this.#hasFailed || now - this.#lookedAt >= standingMs)) {
       this.#lookedAt = now;
-      const looking = readStanding(this.#db, this.#environment.now(), this.#ending.signal);
-      this.#standing = looking;
-      looking.catch(() => {
-        if (this.#standing === looking) this.#standing = undefined;
+      this.#looking = this.#lookOnce().finally(() => {
+        this.#looking = undefined;
       });
     }
-    return this.#standing;
+    if (this.#looking === undefined) return;
+    const late = new AbortController();
+    const patience = sleep(this.#environment, patienceMs, late.signal).catch(() => undefined);
+    await Promise.race([this.#looking, patience]);
+    late.abort();
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      this.#standing = await readStanding(this.#db, this.#environment.now(), this.#ending.signal);
+      this.#hasFailed = false;
+    } catch (error) {
+      if (error instanceof ClosedError) return;
+      this.#hasFailed = true;
+    }
   }
 }
 
-function send(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
-    "content-type": "text/plain; version=0.0.4; charset=utf-8",
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  });
-  response.end(text);
+function awayText(what: string, sign: SignOfLife | undefined): readonly string[] {
+  return sign === undefined || sign.answers ? [] : [`${what}: ${sign.error?.message ?? "no answer"}`];
 }

@@ -6,7 +6,8 @@ import { metricPrefix } from "../events/index.js";
 import { observer } from "../observer/index.js";
 import { table, text } from "../schema/index.js";
 import { gaugeCatalogue } from "./gauges.js";
-import { type MetricsServer, serveMetrics } from "./metrics-server.js";
+import { serveMetrics } from "./metrics-server.js";
+import type { MetricsServer } from "./plain-pages.js";
 
 const pages = table("pages", { body: text(), title: text() });
 const titles = observer("titles", pages.body, (tx, { row, value }) => tx.set(pages.title, row, value ?? ""));

@@ -119,6 +119,11 @@ export class Coordination {
     );
   }
 
+  /** Resolves if the coordinator that leads answers this process; rejects with why not. */
+  check(signal: AbortSignal): Promise<void> {
+    return this.#client.check(signal);
+  }
+
   async status(): Promise<CoordinatorStatus> {
     const { store, environment } = this.#options;
     const status = await coordinatorStatus(store, environment);

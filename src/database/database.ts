@@ -59,6 +59,7 @@ import { ActivePublisher } from "./active-publisher.js";
 import { Collector } from "./collector.js";
 import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
 import type { Settings } from "./options.js";
+import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
 
 /** What a database is made of. */
@@ -341,6 +342,17 @@ export class Database {
       sessions: await this.#sessions.list(),
       coordinator: await (this.#coordination?.status() ?? coordinatorStatus(store, environment)),
     };
+  }
+
+  /** Whether {@link close} was called. */
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Asks the store and the coordinator for a sign of life, for probes. Rejects only with a `ClosedError`, after {@link close}. */
+  async reach({ timeoutMs = 1_000 }: ReachOptions = {}): Promise<DatabaseReach> {
+    const { store, environment } = this.#open();
+    return await reachOf({ store, environment, timeoutMs, coordination: this.#coordination });
   }
 
   /** All tables with transactional cells. */

@@ -1,8 +1,9 @@
 export { buildContext } from "./context.js";
 export type { CoordinatorStatus } from "./coordination.js";
-export type { CoordinatorChoice, CoordinatorOption } from "./coordinator-choice.js";
+export { type CoordinatorChoice, type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
 export { Database, type DatabaseStatus } from "./database.js";
 export { type Location, openStore } from "./location.js";
 export { open } from "./open.js";
 export type { Logger, OpenOptions } from "./options.js";
+export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";
 export type { SnapshotOptions } from "./snapshots.js";

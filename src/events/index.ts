@@ -17,7 +17,7 @@ export type {
   TransactionSpan,
 } from "./events.js";
 export { Metrics, type MetricsSnapshot, type ObserverMetrics, type RequestMetrics } from "./metrics.js";
-export { type ExposedMetric, metricPrefix, prometheusText } from "./prometheus.js";
+export { type ExposedMetric, exposedText, metricPrefix, prometheusText } from "./prometheus.js";
 export {
   type Span,
   type SpanContext,

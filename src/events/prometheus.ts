@@ -17,7 +17,15 @@ export function prometheusText(
   labels: Readonly<Record<string, string>> = {},
 ): string {
   const own = metricCatalogue.map((description) => ({ ...description, samples: description.read(metrics) }));
-  return [...own, ...more].map((metric) => exposed(metric, labels)).join("");
+  return exposedText([...own, ...more], labels);
+}
+
+/** Metrics of any kind as such text. */
+export function exposedText(
+  metrics: readonly ExposedMetric[],
+  labels: Readonly<Record<string, string>> = {},
+): string {
+  return metrics.map((metric) => exposed(metric, labels)).join("");
 }
 
 function exposed(

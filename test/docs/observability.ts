@@ -1,4 +1,4 @@
-import { gaugeCatalogue } from "../../src/dashboard/index.js";
+import { coordinatorCatalogue, gaugeCatalogue } from "../../src/dashboard/index.js";
 import { eventCatalogue, metricCatalogue, metricPrefix } from "../../src/events/index.js";
 
 interface Row {
@@ -20,6 +20,7 @@ function table(rows: readonly Row[]): string {
 export const tables: Readonly<Record<string, string>> = {
   metrics: table(metricCatalogue),
   gauges: table(gaugeCatalogue),
+  coordinator: table(coordinatorCatalogue),
   events: [
     "| event | when |",
     "| --- | --- |",

@@ -82,6 +82,17 @@ describe("coordinator", () => {
     await command.outcome;
   });
 
+  it("serves its metrics where it is told to", async () => {
+    const { command } = await start("--metrics", "0");
+    const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
+    await eventually(async () =>
+      expect(await (await fetch(metrics)).text()).toContain("percolator_coordinator_leads 1"),
+    );
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0, stderr: "" });
+    await expect(fetch(metrics)).rejects.toThrow();
+  });
+
   it("prints lines with their time for people", async () => {
     const command = cli.start(["coordinator", "data"]);
     await eventually(() => expect((command.stdout as Printed).text).toContain("leading"));
@@ -100,6 +111,7 @@ describe("coordinator", () => {
     [["--listen", "0.0.0.0:0"], "advertise"],
     [["--listen", "0.0.0.0:0", "--advertise", "10.0.0.7:4100"], "without TLS and a token"],
     [["--listen", "nowhere"], "HOST:PORT"],
+    [["--metrics", "0.0.0.0:0"], "--metrics-token-file"],
     [["--token-file", "missing"], "missing"],
     [["--token-file", "empty"], "no token"],
     [["--tls-cert", "cert.pem"], "--tls-key"],

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Coordinator, CoordinatorTls } from "../../coordinator/index.js";
+import { loadServing, type MetricsServer } from "../../dashboard/index.js";
 import { openStore } from "../../database/index.js";
 import type { LeaderStatus } from "../../oracle/index.js";
 import { aborted } from "../aborted.js";
@@ -9,23 +10,23 @@ import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { FailureRate } from "../failure-rate.js";
 import { counted, oneLine } from "../layout.js";
+import { addMetricsFlags, type MetricsFlags, metricsOptions } from "../metrics-flags.js";
 import { placeOf } from "../open-database.js";
 import { parseDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
 
-interface CoordinatorCommandOptions {
+interface CoordinatorCommandOptions extends MetricsFlags {
   readonly listen: string;
   readonly advertise?: string | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   readonly tlsCa?: string | undefined;
   readonly tokenFile?: string | undefined;
-  readonly insecure?: boolean | undefined;
   readonly lease?: number | undefined;
 }
 
 export function addCoordinator(program: Command, cli: Cli): void {
-  databaseCommand(program, "coordinator", {
+  const command = databaseCommand(program, "coordinator", {
     summary: "serve timestamps, sessions and claims to a cluster's workers",
     description:
       "The one small service that the processes of a cluster share. Run two or more for one database: one leads, as a lease in the " +
@@ -36,7 +37,7 @@ export function addCoordinator(program: Command, cli: Cli): void {
       "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
     ],
     json: [
-      'A line for each event, with "event" and "time": listening {"address"}, leading {"epoch"}, standby {"leader"},',
+      'A line for each event, with "event" and "time": listening {"address","metrics"} (of --metrics), leading {"epoch"}, standby {"leader"},',
       'failed {"doing","error","untold"} (one that goes on every 10 s, with the number of those between), stopping {"signal"}, stopped.',
     ],
     exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
@@ -47,13 +48,15 @@ export function addCoordinator(program: Command, cli: Cli): void {
     .option("--tls-key <file>", "the certificate's private key, PEM")
     .option("--tls-ca <file>", "authority of clients' certificates, PEM: others may not connect")
     .option("--token-file <file>", "tokens that clients must show one of, a line each")
-    .option("--insecure", "listen beyond this machine without TLS or a token")
+    .option("--insecure", "listen beyond this machine, with --metrics too, without TLS or a token")
     .option(
       "--lease <duration>",
       "about as long nobody leads after a leader died (default: 10s)",
       parsedBy(parseDuration),
-    )
-    .action((location: string, options: CoordinatorCommandOptions) => coordinate(cli, location, options));
+    );
+  addMetricsFlags(command).action((location: string, options: CoordinatorCommandOptions) =>
+    coordinate(cli, location, options),
+  );
 }
 
 async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
@@ -76,19 +79,29 @@ async function coordinate(cli: Cli, location: string, options: CoordinatorComman
       onChange: (status) => log.changed(status),
       onFailure: ({ doing, error }) => log.failed(doing, error),
     });
-    await serve(cli, coordinator, log);
+    await serve(cli, coordinator, options, log);
   } finally {
     await store.close();
   }
 }
 
-async function serve(cli: Cli, coordinator: Coordinator, log: CoordinatorLog): Promise<void> {
+async function serve(
+  cli: Cli,
+  coordinator: Coordinator,
+  options: CoordinatorCommandOptions,
+  log: CoordinatorLog,
+): Promise<void> {
+  let metrics: MetricsServer | undefined;
   try {
-    await log.listening(coordinator);
+    const asked = await metricsOptions(cli, options);
+    const serving = asked && (await loadServing());
+    metrics = await serving?.serveCoordinatorMetrics(coordinator, asked);
+    await log.listening(coordinator, metrics?.url);
     await aborted(cli.signal);
     await log.stopping();
   } finally {
     await coordinator.stop();
+    await metrics?.close();
   }
   await log.stopped();
 }
@@ -137,10 +150,13 @@ class CoordinatorLog {
     this.#failures = new FailureRate(cli.environment);
   }
 
-  async listening({ address, status }: Coordinator): Promise<void> {
-    await this.#print("listening", { address }, `listening at ${address}`);
+  async listening(coordinator: Coordinator, metrics: string | undefined): Promise<void> {
+    const { address } = coordinator;
+    const served = metrics === undefined ? "" : `; metrics at ${metrics}`;
+    await this.#print("listening", { address, metrics }, `listening at ${address}${served}`);
     this.#isListening = true;
-    this.changed(status);
+    // As it is now: what changed while that was printed was not told.
+    this.changed(coordinator.status);
   }
 
   /** Who leads is told after the address. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../../database/index.js";
-import { PercolatorError } from "../../errors/index.js";
+import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../errors/index.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
@@ -13,6 +13,7 @@ import { examineStore } from "../doctor/store.js";
 import { exitCodes } from "../exit.js";
 import { counted, layOutPairs, oneLine } from "../layout.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../open-database.js";
+import { checkReach } from "../reach.js";
 import { UsageError } from "../usage-error.js";
 
 interface DoctorOptions extends CoordinatorFlags {
@@ -65,6 +66,7 @@ async function examine(
   const findings: Finding[] = [...(await examineMachine(isFolder))];
   if (isFolder) findings.push(...(await examineFolder(place)));
   try {
+    await checkReach(cli, location, options);
     const request = { location, app, coordinator: options };
     await withDatabase(cli, request, async (opened) => {
       for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
@@ -72,7 +74,9 @@ async function examine(
   } catch (error) {
     // A module that cannot be loaded is no finding on the database; neither is a signal.
     if (error instanceof UsageError || cli.signal.aborted || !(error instanceof PercolatorError)) throw error;
-    findings.push(problem("store", `${error.message} (${error.code})`, "Nothing else could be looked at."));
+    const isCoordinator = error instanceof OracleUnavailableError || error instanceof CoordinatorError;
+    const check = isCoordinator ? "coordinator" : "store";
+    findings.push(problem(check, `${error.message} (${error.code})`, "Nothing else could be looked at."));
   }
   return findings;
 }

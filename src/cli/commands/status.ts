@@ -9,6 +9,7 @@ import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { counted, layOut, layOutPairs } from "../layout.js";
 import { withDatabase } from "../open-database.js";
+import { checkReach } from "../reach.js";
 import { formatDuration, showTimestamp } from "../time.js";
 
 export function addStatus(program: Command, cli: Cli): void {
@@ -28,12 +29,13 @@ export function addStatus(program: Command, cli: Cli): void {
       "null where it was not asked.",
     ],
   });
-  addCoordinatorFlags(command).action((location: string, coordinator: CoordinatorFlags) =>
-    withDatabase(cli, { location, coordinator }, async ({ db }) => {
+  addCoordinatorFlags(command).action(async (location: string, coordinator: CoordinatorFlags) => {
+    await checkReach(cli, location, coordinator);
+    await withDatabase(cli, { location, coordinator }, async ({ db }) => {
       const status = await gather(db, cli.signal);
       await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
-    }),
-  );
+    });
+  });
 }
 
 interface ObserverStatus {

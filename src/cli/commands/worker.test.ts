@@ -214,6 +214,7 @@ describe("worker", () => {
     [["app.mjs", "--processes", "2000"], "1 to 1024"],
     [["app.mjs", "--processes", "2"], "starts this program again"],
     [["app.mjs", "--coordinator", "nowhere"], "HOST:PORT"],
+    [["app.mjs", "--metrics", "0.0.0.0:0"], "--metrics-token-file"],
     [["app.mjs", "--metrics", "1.2.3.4"], "PORT or HOST:PORT"],
     [["app.mjs", "--metrics", "70000"], "PORT or HOST:PORT"],
     [["app.mjs", "--coordinator", "auto", "--token-file", "missing"], "--token-file cannot be read"],

@@ -16,7 +16,7 @@ import { addCoordinatorFlags, type CoordinatorFlags, coordinatorArguments } from
 import { addDashboardFlags, type DashboardFlags, dashboardOptions } from "../dashboard-flags.js";
 import { exitCodes } from "../exit.js";
 import { processVariable, recordVariable } from "../io.js";
-import { type ListenAddress, listenText, parseListen } from "../listen.js";
+import { addMetricsFlags, type MetricsFlags, metricsArguments, metricsOptions } from "../metrics-flags.js";
 import type { App } from "../module.js";
 import { type OpenedDatabase, withDatabase } from "../open-database.js";
 import { ProcessesSource } from "../processes-source.js";
@@ -26,14 +26,13 @@ import { UsageError } from "../usage-error.js";
 import { WorkerLog } from "../worker-log.js";
 import { startWorkerProcess } from "../worker-process.js";
 
-interface WorkerOptions extends CoordinatorFlags, DashboardFlags {
+interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
   readonly json?: boolean | undefined;
   readonly processes?: number | undefined;
   readonly concurrency?: number | undefined;
   readonly observer?: readonly string[] | undefined;
   readonly retention?: number | undefined;
   readonly drainDeadline: number;
-  readonly metrics?: ListenAddress | undefined;
 }
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
@@ -88,12 +87,9 @@ export function addWorker(program: Command, cli: Cli): void {
       "how long runs may take to end after a signal, before they are given up",
       parsedBy(parseDuration),
       30_000,
-    )
-    .option(
-      "--metrics <[host:]port>",
-      "serve /metrics to Prometheus there; with --processes each takes the next port (default host: 127.0.0.1)",
-      parsedBy(parseListen("--metrics")),
     );
+  addMetricsFlags(command, "; with --processes each takes the next port");
+  command.option("--insecure", "serve metrics beyond this machine without a token");
   addDashboardFlags(command);
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
     options.processes === undefined
@@ -107,16 +103,17 @@ async function startMetrics(
   cli: Cli,
   db: Database,
   options: WorkerOptions,
+  unready: () => string | undefined,
 ): Promise<MetricsServer | undefined> {
-  if (options.metrics === undefined) return undefined;
-  const { host, port } = options.metrics;
   const number = Number(cli.io.env?.[processVariable] ?? 1);
+  const asked = await metricsOptions(cli, options, number);
+  if (asked === undefined) return undefined;
   const { serveMetrics } = await loadServing();
   return await serveMetrics(db, {
-    host,
-    port: port === 0 ? 0 : port + number - 1,
+    ...asked,
     labels: { process: String(number) },
     environment: cli.environment,
+    unready,
   });
 }
 
@@ -166,12 +163,13 @@ async function work(
   const { db } = opened;
   const log = new WorkerLog(cli, db);
   const unanswer = await answerForDashboard(cli, opened);
-  const metrics = await startMetrics(cli, db, options);
+  let worker: Worker | undefined;
+  const metrics = await startMetrics(cli, db, options, () => unreadiness(cli, worker));
   const dashboard = await startDashboard(cli, location, opened, options).catch(async (error: unknown) => {
     await metrics?.close();
     throw error;
   });
-  const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
+  worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
     await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url });
     await aborted(cli.signal);
@@ -183,6 +181,12 @@ async function work(
     unanswer();
     log.end();
   }
+}
+
+/** Why this process runs nothing though everything it needs answers. */
+function unreadiness(cli: Cli, worker: Worker | undefined): string | undefined {
+  if (cli.signal.aborted) return "The worker is ending.";
+  return worker === undefined ? "The worker has not started yet." : undefined;
 }
 
 async function startDashboard(
@@ -295,14 +299,14 @@ async function superviseSeen(
 
 /** The command line of one of the processes. */
 function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
-  const { json, concurrency, observer = [], retention, drainDeadline, metrics } = options;
+  const { json, concurrency, observer = [], retention, drainDeadline } = options;
   return [
     "worker",
     ...(json ? ["--json"] : []),
     ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
     ...observer.flatMap((name) => ["--observer", name]),
     ...(retention === undefined ? [] : ["--retention", String(retention)]),
-    ...(metrics === undefined ? [] : ["--metrics", listenText(metrics)]),
+    ...metricsArguments(options),
     "--drain-deadline",
     String(drainDeadline),
     ...coordinatorArguments(options),

@@ -15,6 +15,25 @@ export interface AccessOptions {
 
 const leastToken = 16;
 
+/** Refuses a token that cannot be sent, or can be guessed. `what`: whose token it is. */
+export function checkToken(what: string, token: string): void {
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new InvalidArgumentError(
+      `The token of ${what} must be printable ASCII characters, without spaces.`,
+    );
+  }
+  if (token.length >= leastToken) return;
+  throw new InvalidArgumentError(
+    `The token of ${what} must have at least ${leastToken} characters: make one with "openssl rand -hex 32".`,
+  );
+}
+
+/** Whether a request shows the token as `Authorization: Bearer TOKEN`; undefined if it shows none. */
+export function hasBearer({ headers }: IncomingMessage, token: string): boolean | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+  return bearer === undefined ? undefined : isSame(bearer, token);
+}
+
 /** Says who may ask, and for what. */
 export class Access {
   readonly #options: AccessOptions;
@@ -23,16 +42,7 @@ export class Access {
 
   constructor(options: AccessOptions) {
     const { token, hosts } = options;
-    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-      throw new InvalidArgumentError(
-        "The token of a dashboard must be printable ASCII characters, without spaces.",
-      );
-    }
-    if (token !== undefined && token.length < leastToken) {
-      throw new InvalidArgumentError(
-        `The token of a dashboard must have at least ${leastToken} characters: make one with "openssl rand -hex 32".`,
-      );
-    }
+    if (token !== undefined) checkToken("a dashboard", token);
     this.#options = options;
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
     // Whoever sees the cookie does not learn the token.
@@ -70,9 +80,9 @@ export class Access {
   isAllowed(request: IncomingMessage): boolean {
     const { token } = this.#options;
     if (token === undefined) return true;
-    const { authorization, cookie } = request.headers;
-    const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
-    if (bearer !== undefined) return isSame(bearer, token);
+    const bears = hasBearer(request, token);
+    if (bears !== undefined) return bears;
+    const { cookie } = request.headers;
     const name = cookieName(request);
     const given = (cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));
     return given !== undefined && isSame(given.slice(name.length + 1), this.#cookie!);

@@ -5,6 +5,7 @@ import { AbortedError, ClosedError, InvalidArgumentError } from "../../errors/in
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api.js";
 import { MetricsPages } from "../metrics-pages.js";
+import { answerPlain } from "../plain-pages.js";
 import { Recorder } from "../recording/recorder.js";
 import { Gathered } from "../sources/gathered.js";
 import { LocalSource } from "../sources/local.js";
@@ -105,11 +106,13 @@ class Handler implements DashboardHandler {
       this.#access.checkHost(request);
       if (this.#closing.signal.aborted) throw new ClosedError("The dashboard was closed.");
       if (path === undefined) return redirect(response, this.base);
-      if (path === "healthz") return await this.#metrics.answerPath(request.method, "/healthz", response);
+      if (path === "healthz" || path === "readyz")
+        return await answerPlain(request.method, `/${path}`, response, this.#metrics.pages);
       if (this.#takeToken(request, response)) return;
       if (path.startsWith("api/")) return await this.#api(request, response, path.slice("api/".length));
       if (!this.#access.isAllowed(request)) return sendText(request, response, 401, tokenPage);
-      if (path === "metrics") return await this.#metrics.answerPath(request.method, "/metrics", response);
+      if (path === "metrics")
+        return await answerPlain(request.method, "/metrics", response, this.#metrics.pages);
       await answerPage(this.#pages, request, response, path === "" ? "index.html" : path);
     } catch (error) {
       refuse(response, error);

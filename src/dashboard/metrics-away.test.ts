@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Coordinators } from "../coordinator/test-coordinators.js";
+import { type Database, open } from "../database/index.js";
+import { systemEnvironment } from "../environment/index.js";
+import { table, text } from "../schema/index.js";
+import type { RowStore } from "../store/index.js";
+import { coordinatorCatalogue, serveCoordinatorMetrics } from "./coordinator-metrics.js";
+import { serveMetrics } from "./metrics-server.js";
+import type { MetricsServer } from "./plain-pages.js";
+
+/** What is served while the store, or the coordinator, does not answer. */
+
+const pages = table("pages", { body: text() });
+let all: Coordinators;
+let db: Database | undefined;
+let server: MetricsServer | undefined;
+let answerStore: () => void = () => undefined;
+
+beforeEach(() => {
+  all = new Coordinators();
+});
+
+afterEach(async () => {
+  answerStore();
+  await server?.close();
+  await db?.close();
+  await all.close();
+  [db, server] = [undefined, undefined];
+});
+
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
+
+async function ask(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(new URL(path, server!.url));
+  return { status: response.status, text: await response.text() };
+}
+
+const sampleOf = ({ text: shown }: { text: string }, name: string) =>
+  shown
+    .split("\n")
+    .find((line) => line.startsWith(`percolator_${name} `))
+    ?.split(" ")[1];
+
+/** The store of the coordinators, until it is told not to answer any more. */
+function pausable(): { readonly store: RowStore; pause(): void } {
+  let paused: Promise<void> | undefined;
+  const { store: real } = all;
+  const store = new Proxy(real, {
+    get(target, name) {
+      if (name === "close") return async () => undefined;
+      if (name === "readRow")
+        return async (...read: Parameters<RowStore["readRow"]>) => {
+          await paused;
+          return await real.readRow(...read);
+        };
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const pause = () => {
+    paused = new Promise((resolve) => {
+      answerStore = resolve;
+    });
+  };
+  return { store, pause };
+}
+
+async function serve(token?: string) {
+  const { store, pause } = pausable();
+  const coordinator = await all.lead({ token });
+  db = await open(store, {
+    collectEveryMs: 0,
+    tables: [pages],
+    coordinator: { token, addresses: [coordinator.address] },
+  });
+  server = await serveMetrics(db);
+  await db.transact((tx) => tx.set(pages.body, "a", "x"));
+  await eventually(async () => {
+    const metrics = await ask("/metrics");
+    expect([sampleOf(metrics, "store_answers"), sampleOf(metrics, "coordinator_answers")]).toEqual([
+      "1",
+      "1",
+    ]);
+    expect(sampleOf(metrics, "standing_stale")).toBe("0");
+  });
+  await eventually(async () => expect(await ask("/readyz")).toEqual({ status: 200, text: "ok\n" }));
+  return { coordinator, pause };
+}
+
+test("with the coordinator away the metrics of the process are served, and say that it is", async () => {
+  const { coordinator } = await serve();
+  await coordinator.stop();
+  await eventually(async () => expect(sampleOf(await ask("/metrics"), "coordinator_answers")).toBe("0"));
+  const metrics = await ask("/metrics");
+  expect(metrics.status).toBe(200);
+  expect(metrics.text).toContain("percolator_commits_total 1");
+  await eventually(async () => expect(sampleOf(await ask("/metrics"), "store_answers")).toBe("1"));
+  expect(await ask("/healthz")).toEqual({ status: 200, text: "ok\n" });
+  const ready = await ask("/readyz");
+  expect(ready).toMatchObject({ status: 503, text: expect.stringMatching(/coordinator: /) });
+});
+
+test("a coordinator that refuses the token does not answer, and the reason is said", async () => {
+  const { coordinator } = await serve("the-first-token");
+  const listen = coordinator.address;
+  await coordinator.stop();
+  await all.lead({ token: "another-token", listen });
+  await eventually(async () =>
+    expect(await ask("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining("same token") }),
+  );
+  expect(sampleOf(await ask("/metrics"), "coordinator_answers")).toBe("0");
+});
+
+test("with a store that never answers the metrics of the process come, and the rest is marked stale", async () => {
+  const { pause } = await serve();
+  // The clock of the pages goes on by itself: the look is repeated when it is ten seconds old.
+  await server!.close();
+  let passedMs = 0;
+  const environment = { ...systemEnvironment, monotonic: () => systemEnvironment.monotonic() + passedMs };
+  server = await serveMetrics(db!, { environment });
+  await eventually(async () => expect(sampleOf(await ask("/metrics"), "standing_stale")).toBe("0"));
+  pause();
+  passedMs = 20_000;
+  const metrics = await ask("/metrics");
+  expect(metrics.status).toBe(200);
+  expect(sampleOf(metrics, "store_answers")).toBe("0");
+  expect(sampleOf(metrics, "standing_stale")).toBe("1");
+  expect(Number(sampleOf(metrics, "standing_age_seconds"))).toBeGreaterThanOrEqual(0);
+  expect(sampleOf(metrics, "latest_timestamp")).toBeDefined();
+  expect(metrics.text).toContain("percolator_commits_total 1");
+  expect(await ask("/healthz")).toMatchObject({ status: 200 });
+  expect(await ask("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining("store: ") });
+});
+
+test("a worker that cannot work says why, though everything answers", async () => {
+  await serve();
+  await server!.close();
+  let why: string | undefined = "The worker has not started yet.";
+  server = await serveMetrics(db!, { unready: () => why });
+  await eventually(async () => expect(await ask("/readyz")).toEqual({ status: 503, text: `${why}\n` }));
+  why = undefined;
+  await eventually(async () => expect(await ask("/readyz")).toEqual({ status: 200, text: "ok\n" }));
+});
+
+test("a coordinator serves its metrics: whether it leads, and who speaks with it", async () => {
+  const leader = await all.lead();
+  const client = await all.member("s", { addresses: [leader.address] });
+  await client.oracle.next();
+  server = await serveCoordinatorMetrics(leader);
+  const metrics = await ask("/metrics");
+  for (const { name, kind } of coordinatorCatalogue)
+    expect(metrics.text).toContain(`# TYPE percolator_${name} ${kind}`);
+  const figures = ["leads", "epoch", "sessions", "streams", "timestamps_total"].map((name) =>
+    sampleOf(metrics, `coordinator_${name}`),
+  );
+  expect(figures).toEqual(["1", "1", "1", "2", "1"]);
+  expect(await ask("/readyz")).toEqual({ status: 200, text: "ok, leading\n" });
+  await leader.stop();
+  expect(sampleOf(await ask("/metrics"), "coordinator_leads")).toBe("0");
+  expect(await ask("/readyz")).toMatchObject({ status: 503 });
+  expect(await ask("/healthz")).toMatchObject({ status: 200 });
+});
+
+test("beyond this machine metrics need a token, which the pages of probes do not", async () => {
+  db = await open("memory:");
+  await expect(serveMetrics(db, { host: "0.0.0.0" })).rejects.toThrow(/--metrics-token-file.*--insecure/);
+  await expect(serveMetrics(db, { token: "short" })).rejects.toThrow("at least 16 characters");
+  await (await serveMetrics(db, { host: "0.0.0.0", insecure: true })).close();
+  const token = "a-token-of-enough-characters";
+  server = await serveMetrics(db, { host: "0.0.0.0", token });
+  const url = server.url.replace("0.0.0.0", "127.0.0.1");
+  const statuses = [];
+  for (const given of [undefined, "guess-of-enough-characters", token]) {
+    const headers: Record<string, string> = given === undefined ? {} : { authorization: `Bearer ${given}` };
+    statuses.push((await fetch(url, { headers })).status);
+  }
+  expect(statuses).toEqual([401, 401, 200]);
+  expect((await fetch(new URL("/healthz", url))).status).toBe(200);
+  expect((await fetch(new URL("/readyz", url))).status).toBe(200);
+});

@@ -1,0 +1,52 @@
+import type { Environment } from "../environment/index.js";
+import { ClosedError } from "../errors/index.js";
+import { readLease, within } from "../oracle/index.js";
+import type { RowStore } from "../store/index.js";
+import type { Coordination } from "./coordination.js";
+
+/** Whether something gave a sign of life. */
+export interface SignOfLife {
+  readonly answers: boolean;
+  /** Why it did not. */
+  readonly error: Error | undefined;
+}
+
+/** What {@link Database.reach} found. */
+export interface DatabaseReach {
+  readonly store: SignOfLife;
+  /** The cluster's coordinator; undefined if this process does without one. A refused token counts as no answer. */
+  readonly coordinator: SignOfLife | undefined;
+  /** Whether transactions can be done: the store answers, and so does the coordinator if timestamps come from it. */
+  readonly isAble: boolean;
+}
+
+export interface ReachOptions {
+  /** How long each of them may take, in milliseconds. Default: 1,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Asked {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  readonly timeoutMs: number;
+  readonly coordination: Coordination | undefined;
+}
+
+/** Asks the store and the coordinator, both at the same time. Never rejects but with a `ClosedError`. */
+export async function reachOf(asked: Asked): Promise<DatabaseReach> {
+  const { store, environment, timeoutMs, coordination } = asked;
+  const ask = (what: string, question: (signal: AbortSignal) => Promise<unknown>) =>
+    within({ environment, timeoutMs, doing: `Asking ${what} for a sign of life` }, question).then(
+      (): SignOfLife => ({ answers: true, error: undefined }),
+      (error: Error): SignOfLife => {
+        if (error instanceof ClosedError) throw error;
+        return { answers: false, error };
+      },
+    );
+  const [ofStore, ofCoordinator] = await Promise.all([
+    ask(store.description, (signal) => readLease({ store, environment, timeoutMs: 2 * timeoutMs, signal })),
+    coordination && ask("the coordinator", (signal) => coordination.check(signal)),
+  ]);
+  const isAble = ofStore.answers && (coordination?.oracle === undefined || ofCoordinator?.answers === true);
+  return { store: ofStore, coordinator: ofCoordinator, isAble };
+}
