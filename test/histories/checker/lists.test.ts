@@ -102,7 +102,7 @@ test.each([
   },
   {
     name: "a lost update",
-    found: ["lost-update", "lost-write"],
+    found: ["G-single-item", "G-single-item-realtime", "G2-item", "lost-update"],
     text: `0 + [:r 1 nil] [:append 1 1]
              1 + [:r 1 nil] [:append 1 2]
              0 ok [:r 1 nil] [:append 1 1]
@@ -112,7 +112,7 @@ test.each([
   },
   {
     name: "a committed write that is gone",
-    found: ["lost-write"],
+    found: ["G-single-item-realtime"],
     text: `0 + [:append 1 1]
              0 ok
              1 + [:r 1 nil]

@@ -41,7 +41,7 @@ export function orderLists(
     }
   }
   for (const [key, all] of reads) orderList(keys.get(key)!, all, findings);
-  for (const versions of keys.values()) checkLostAppends(versions, reads.get(versions.key) ?? [], findings);
+  for (const versions of keys.values()) orderUnread(versions, reads.get(versions.key) ?? []);
   return keys;
 }
 
@@ -49,7 +49,7 @@ type Reads = readonly { readonly list: readonly Element[]; readonly reader: Judg
 
 function orderList(versions: KeyVersions, reads: Reads, findings: Findings): void {
   const { key } = versions;
-  const longest = reads.reduce((a, b) => (b.list.length > a.list.length ? b : a));
+  const longest = longestOf(reads)!;
   for (const { list, reader } of reads) {
     for (const [at, element] of list.entries()) {
       checkSource(versions, element, at === list.length - 1, reader, findings);
@@ -78,21 +78,18 @@ function orderList(versions: KeyVersions, reads: Reads, findings: Findings): voi
   }
 }
 
-/** What was acknowledged must be in every list that is read afterwards. */
-function checkLostAppends({ key, writers }: KeyVersions, reads: Reads, findings: Findings): void {
+/** Lists only grow: what no read shows comes after all that the longest one shows. */
+function orderUnread(versions: KeyVersions, reads: Reads): void {
   const seen = new Set(reads.flatMap(({ list }) => list));
-  const last = reads.reduce<Reads[number] | undefined>(
-    (a, b) => (a === undefined || b.reader.begin > a.reader.begin ? b : a),
+  const last = longestOf(reads)?.list.at(-1) ?? null;
+  for (const element of versions.writers.keys()) if (!seen.has(element)) versions.follows(last, element);
+}
+
+function longestOf(reads: Reads): Reads[number] | undefined {
+  return reads.reduce<Reads[number] | undefined>(
+    (a, b) => (a === undefined || b.list.length > a.list.length ? b : a),
     undefined,
   );
-  for (const [element, writer] of writers) {
-    if (seen.has(element) || last === undefined || writer.end >= last.reader.begin) continue;
-    findings.add(
-      "lost-write",
-      [writer, last.reader],
-      `${element} was appended to key ${key}, and is not read later.`,
-    );
-  }
 }
 
 /** What a transaction reads of a list after its own reads and appends must follow from them. */

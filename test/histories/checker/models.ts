@@ -21,7 +21,7 @@ const always = [
 
 function prohibits(cycles: readonly string[], strict: keyof typeof strictness): ReadonlySet<string> {
   const found = cycles.flatMap((cycle) => strictness[strict].map((suffix) => `${cycle}${suffix}`));
-  const inRealTime = strict === "strong" ? ["lost-write", "cyclic-versions-realtime"] : [];
+  const inRealTime = strict === "strong" ? ["cyclic-versions-realtime"] : [];
   return new Set([...always, ...found, ...inRealTime]);
 }
 

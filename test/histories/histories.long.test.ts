@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { judge } from "./checker/judge.js";
+import { promised } from "./checker/models.js";
+import { readEdn, writeEdn } from "./edn.js";
+import { playHistory, type RunOptions } from "./run.js";
+
+const seed = process.env.PERCOLATOR_SEED ?? String(Math.floor(Math.random() * 1e9));
+
+const common: Omit<RunOptions, "commit" | "isolation"> = {
+  store: "lmdb",
+  workloads: ["list-append", "rw-register"],
+  processes: 3,
+  clients: 6,
+  seconds: 4,
+  kills: 2,
+  stops: 1,
+  cuts: 0,
+  rate: 600,
+  seed,
+};
+
+// `npm run histories` plays longer ones, and those on Bigtable.
+describe.each([
+  { commit: "auto", isolation: "snapshot" },
+  { commit: "mixed", isolation: "serializable" },
+] as const)("commit $commit, $isolation", ({ commit, isolation }) => {
+  test(`seed ${seed}: what processes on a folder were told is strict, though they are killed and stopped`, async () => {
+    const faults: string[] = [];
+    const onFault: RunOptions["onFault"] = ({ type }) => faults.push(type);
+    const histories = await playHistory({ ...common, commit, isolation, onFault });
+    expect(faults.sort()).toEqual(["kill", "kill", "stop"]);
+    expect([...histories.keys()]).toEqual(["list-append", "rw-register"]);
+    for (const [workload, operations] of histories) {
+      const edn = writeEdn(operations);
+      const { anomalies, committed } = judge(readEdn(edn), promised[isolation]);
+      expect(anomalies, `${workload}, seed ${seed}`).toEqual([]);
+      expect(committed).toBeGreaterThan(50);
+      // A killed process left something behind, whose outcome nobody was told, or was between two transactions.
+      expect(new Set(operations.map(({ process }) => process)).size).toBeGreaterThan(9);
+      expect(edn).toMatch(workload === "list-append" ? /\[:append \d+ \d+\]/ : /\[:w \d+ \d+\]/);
+    }
+  }, 300_000);
+});

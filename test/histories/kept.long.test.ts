@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { root } from "../support/program-process.js";
+import { judge } from "./checker/judge.js";
+import { promised } from "./checker/models.js";
+import { readEdn } from "./edn.js";
+import { workloadOf } from "./operations.js";
+
+const folder = join(root, "docs/histories");
+const proof = readFileSync(join(root, "docs/proof.md"), "utf8");
+
+test.each(readdirSync(folder))("%s is what docs/proof.md says of it", (name) => {
+  const operations = readEdn(gunzipSync(readFileSync(join(folder, name))).toString("utf8"));
+  const isolation = name.includes("-serializable-") ? "serializable" : "snapshot";
+  const { anomalies, allowed, committed, failed, unknown } = judge(operations, promised[isolation]);
+  expect(anomalies).toEqual([]);
+  expect(name).toContain(workloadOf(operations));
+  const numbers = [committed, failed, unknown].map((number) => number.toLocaleString("en-US"));
+  const skews = allowed
+    .filter(({ kind }) => kind.startsWith("G2-item"))
+    .reduce((sum, { count }) => sum + count, 0);
+  expect(proof).toContain(`| \`${name}\` | ${numbers.join(" | ")} | ${skews} |`);
+});
