@@ -1,6 +1,7 @@
 // The raw side has to be the same transport, so it is taken from where it is.
 import { randomUUID } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
+import { systemEnvironment } from "../../src/environment/index.js";
 import { viewFilter } from "../../src/store/bigtable/filter.js";
 import { parseLocation } from "../../src/store/bigtable/location.js";
 import type { RowFilter } from "../../src/store/bigtable/protos/codec.js";
@@ -29,7 +30,8 @@ export class RawBigtable {
       connections: 1,
     });
     const location = parseLocation(place);
-    const tables = new Tables({ location, admin: transport, emulator: true, create: true, deadlineMs });
+    const times = { environment: systemEnvironment, deadlineMs, retryForMs: deadlineMs };
+    const tables = new Tables({ location, admin: transport, emulator: true, create: true, ...times });
     return new RawBigtable(transport, await tables.need(table));
   }
 

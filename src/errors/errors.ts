@@ -132,9 +132,24 @@ export class ObserverError extends PercolatorError {
   readonly code = "OBSERVER";
 }
 
-/** The store failed. The transaction did not happen, unless the message says otherwise. */
+/** What a {@link StoreError} is given besides its message. */
+export interface StoreErrorDetails extends ErrorDetails {
+  /** Whether this is an outage: the store did not answer, and may answer later. Default: false. */
+  readonly retryable?: boolean | undefined;
+}
+
+/**
+ * The store failed. The transaction did not happen, unless the message says otherwise. `retryable` tells an outage, which passes,
+ * from a refusal, which does not: `db.transact` runs the function again after an outage, until its deadline.
+ */
 export class StoreError extends PercolatorError {
   readonly code: ErrorCode = "STORE";
+  override readonly retryable: boolean;
+
+  constructor(message: string, details: StoreErrorDetails = {}) {
+    super(message, details);
+    this.retryable = details.retryable ?? false;
+  }
 }
 
 /** No space is left. The transaction failed, the database stays usable; free space and try again. */

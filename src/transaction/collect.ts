@@ -152,6 +152,7 @@ class Collection {
           `Garbage collection could not take the lock of the transaction at ${timestamp} from ` +
             `${showCell(cell, context.schemas)}: the store did ` +
             `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
+          { retryable: true },
         );
       }
       const waitMs = backoffDelay(context.environment, resolving, attempt);

@@ -1,3 +1,4 @@
+import { backoffDelay, sleep } from "../environment/index.js";
 import { StoreError } from "../errors/index.js";
 import type { MutationAnswer, RowStore } from "../store/index.js";
 import type { CellAddress } from "./address.js";
@@ -15,6 +16,7 @@ export type PrimaryState =
 
 /** The most answers `unknown` in a row that are answered by asking again. */
 const mostRepeats = 100;
+const repeating = { initialMs: 2, maximumMs: 200 };
 
 /** Reads what stands of the transaction that started at `start` at its primary, in one atomic read. */
 export async function readPrimary(
@@ -40,7 +42,7 @@ export async function rollbackPrimary(
   start: number,
 ): Promise<StatusRecord> {
   const info = { startTimestamp: start, cell: showCell(primary) };
-  const { store, hooks } = context;
+  const { store, hooks, environment } = context;
   for (let repeat = 0; repeat < mostRepeats; repeat++) {
     const found = await readPrimary(store, primary, start);
     if (found.state === "decided") return found.status;
@@ -54,10 +56,12 @@ export async function rollbackPrimary(
       answer = await hooks.step("fence-primary", info, () => fence(store, primary, start));
     }
     if (answer === "applied") return { outcome: "rolled-back" };
+    if (answer === "unknown") await sleep(environment, backoffDelay(environment, repeating, repeat + 1));
   }
   throw new StoreError(
     `The store gave no usable answer ${mostRepeats} times while the transaction at ${start} was being decided at ` +
       `${showCell(primary)}. Its locks stand; whoever meets them will decide it.`,
+    { retryable: true },
   );
 }
 

@@ -50,5 +50,6 @@ async function putOneHint(
   throw new StoreError(
     `The store did not acknowledge a hint for the observer "${hint.observer}"; the transaction at ${request.start} is ` +
       "rolled back.",
+    { retryable: true },
   );
 }

@@ -1,7 +1,8 @@
-import { backoffDelay, onAbort, sleep } from "../environment/index.js";
+import { type Backoff, backoffDelay, onAbort, sleep } from "../environment/index.js";
 import {
   abortError,
   CommitOutcomeUnknownError,
+  type ErrorCode,
   InvalidArgumentError,
   PercolatorError,
 } from "../errors/index.js";
@@ -26,7 +27,8 @@ export interface TransactionOptions {
 export interface TransactOptions extends TransactionOptions {
   /**
    * How often it is run again after an error that is `retryable`: a conflict, a start that is too old, no timestamp from the
-   * coordinator. Default: 100.
+   * coordinator, an outage of the store. Default: 100; with `timeoutMs` or `signal`, outages of the store and the coordinator do not
+   * count: it goes on until then.
    */
   readonly retries?: number | undefined;
 }
@@ -34,28 +36,29 @@ export interface TransactOptions extends TransactionOptions {
 const defaultRetries = 100;
 const noOptions: TransactOptions = Object.freeze({});
 const retrying = { initialMs: 1, maximumMs: 200 };
+/** After an outage: all who wait for its end would come at once. */
+const waitingOut = { initialMs: 10, maximumMs: 2_000 };
+const outages: ReadonlySet<string> = new Set<ErrorCode>(["STORE", "ORACLE_UNAVAILABLE", "NOT_LEADER"]);
 
 /**
- * Runs `run` in a transaction and commits it; runs it again with a new start timestamp where it conflicts. What it
- * did to anything but the transaction must bear being done again.
+ * Runs `run` in a transaction and commits it; runs it again with a new start timestamp if it conflicts, or if the store or the
+ * coordinator is away. What it did to anything but the transaction must bear being done again.
  */
 export function transact<T>(
   context: TransactionContext,
   run: (tx: Transaction) => T | Promise<T>,
   options: TransactOptions = noOptions,
 ): Promise<T> {
-  const retries = checkRetries(options.retries);
+  checkRetries(options.retries);
   const timeoutMs = checkTimeout(options.timeoutMs);
   // Most have neither, and do not conflict: nothing is made for what they do not need, thousands may be under way.
   if (options.signal === undefined && timeoutMs === undefined) {
-    return runOnce(context, run, options).catch((error: unknown) =>
-      runAgain(context, run, options, retries, error),
-    );
+    return runOnce(context, run, options).catch((error: unknown) => runAgain(context, run, options, error));
   }
   const limit = deadline(context.environment, options.signal, timeoutMs, nameOf(options));
   const limited = limit.signal === options.signal ? options : { ...options, signal: limit.signal };
   return runOnce(context, run, limited)
-    .catch((error: unknown) => runAgain(context, run, limited, retries, error))
+    .catch((error: unknown) => runAgain(context, run, limited, error))
     .finally(limit.end);
 }
 
@@ -63,17 +66,21 @@ export function transact<T>(
 async function runAgain<T>(
   context: TransactionContext,
   run: (tx: Transaction) => T | Promise<T>,
-  options: TransactionOptions,
-  retries: number,
+  options: TransactOptions,
   failure: unknown,
 ): Promise<T> {
+  const { retries = defaultRetries } = options;
+  const waitsOutages = options.retries === undefined && options.signal !== undefined;
   let error = failure;
+  let counted = 0;
   for (let attempt = 1; ; attempt++) {
     // An abort says that nothing was written; this is the one error after which that is not known.
     if (error instanceof CommitOutcomeUnknownError) throw error;
     if (options.signal?.aborted) throw abortError(options.signal, nameOf(options));
-    if (!(error instanceof PercolatorError && error.retryable) || attempt > retries) throw error;
-    await pause(context, attempt, options);
+    if (!(error instanceof PercolatorError && error.retryable)) throw error;
+    const isOutage = outages.has(error.code);
+    if (!(isOutage && waitsOutages) && ++counted > retries) throw error;
+    await pause(context, isOutage ? waitingOut : retrying, attempt, options);
     try {
       return await runOnce(context, run, options);
     } catch (thrown) {
@@ -127,19 +134,19 @@ function unlessAborted<T>(result: T | Promise<T>, signal: AbortSignal, core: Cor
 
 async function pause(
   { environment }: TransactionContext,
+  backoff: Backoff,
   attempt: number,
   options: TransactionOptions,
 ): Promise<void> {
   try {
-    await sleep(environment, backoffDelay(environment, retrying, attempt), options.signal);
+    await sleep(environment, backoffDelay(environment, backoff, attempt), options.signal);
   } catch {
     throw abortError(options.signal!, nameOf(options));
   }
 }
 
-function checkRetries(retries: number | undefined): number {
-  if (retries === undefined) return defaultRetries;
-  if (Number.isInteger(retries) && retries >= 0) return retries;
+function checkRetries(retries: number | undefined): void {
+  if (retries === undefined || (Number.isInteger(retries) && retries >= 0)) return;
   throw new InvalidArgumentError(`\`retries\` must be a whole number of 0 or more, not ${String(retries)}.`);
 }
 

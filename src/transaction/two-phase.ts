@@ -7,6 +7,7 @@ import { type Chunk, divideIntoChunks } from "./chunks.js";
 import { commitStep } from "./commit-step.js";
 import { conflict } from "./conflict.js";
 import type { Hint, TransactionContext } from "./context.js";
+import { askOutcome, shortlyAfter } from "./decide.js";
 import { commitGuard, lockedGuard } from "./guards.js";
 import type { CommitOutcome } from "./outcome.js";
 import { prewrite } from "./prewrite.js";
@@ -28,6 +29,10 @@ export async function commitTwoPhase(
   request: CommitRequest,
 ): Promise<CommitOutcome> {
   return new TwoPhaseCommit(context, request).run();
+}
+
+function outage(message: string): StoreError {
+  return new StoreError(message, { retryable: true });
 }
 
 class TwoPhaseCommit {
@@ -88,7 +93,7 @@ class TwoPhaseCommit {
     if (refusal !== undefined) return this.#refused(refusal);
     if (!isUnknown) return;
     return this.#abandon(
-      new StoreError(`The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`),
+      outage(`The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`),
     );
   }
 
@@ -120,6 +125,7 @@ class TwoPhaseCommit {
       if (answer === "rejected" && (await this.#wasPushed(commit))) continue;
       const outcome = await this.#decide();
       if (outcome !== undefined) return this.#committed(outcome, hints);
+      if (answer === "unknown") throw this.#unanswered();
       throw conflict(
         this.#context,
         this.#request,
@@ -129,8 +135,17 @@ class TwoPhaseCommit {
       );
     }
     return this.#abandon(
-      new StoreError(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),
+      outage(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),
     ) as Promise<never>;
+  }
+
+  /** No other transaction was in the way, as far as anybody knows: this is no conflict. */
+  #unanswered(): StoreError {
+    const { start } = this.#request;
+    return outage(
+      `The store gave no answer to the commit of the transaction at ${start}, which has been rolled back. Nothing was ` +
+        "written; run it again from the start (`db.transact` does so by itself).",
+    );
   }
 
   /** Step 2. Asked for only after the last prewrite was acknowledged. */
@@ -209,9 +224,9 @@ class TwoPhaseCommit {
    */
   async #decide(): Promise<number | undefined> {
     const { start } = this.#request;
-    const status = await this.#orUnknown(() => rollbackPrimary(this.#context, this.#primary, start));
+    const status = await this.#ask(() => rollbackPrimary(this.#context, this.#primary, start));
     if (status.outcome === "committed") return status.commit;
-    if ((await this.#orUnknown(() => this.#context.safepoint.current())) > start) {
+    if ((await this.#ask(() => this.#context.safepoint.current())) > start) {
       throw new CommitOutcomeUnknownError(
         `Whether the transaction that started at ${start} committed can no longer be found out: collection has passed ` +
           "its start. Read what it would have written before doing it again.",
@@ -221,23 +236,24 @@ class TwoPhaseCommit {
     return undefined;
   }
 
-  /** The commit was sent and may have arrived: while what would tell cannot be read, nothing is known. */
-  async #orUnknown<T>(ask: () => T | Promise<T>): Promise<T> {
-    try {
-      return await ask();
-    } catch (cause) {
-      throw new CommitOutcomeUnknownError(
-        `Whether the transaction that started at ${this.#request.start} committed could not be found out: the store failed. ` +
-          "Read what it would have written before doing it again.",
-        { cause },
-      );
-    }
+  #ask<T>(ask: () => T | Promise<T>): Promise<T> {
+    return askOutcome(this.#context, this.#request, ask);
   }
 
-  /** Rolls everything back after a failure before the commit was sent, so that it cannot have committed; throws the failure. */
+  /**
+   * Rolls everything back after a failure before the commit was sent, so that it cannot have committed; throws the failure. Locks that
+   * the store does not let it take away are taken by those who meet them.
+   */
   async #abandon(failure: unknown): Promise<never> {
-    await rollbackPrimary(this.#context, this.#primary, this.#request.start);
-    await this.#rollbackSecondaries();
+    const { environment, events } = this.#context;
+    try {
+      await shortlyAfter(environment, this.#request.signal, async () => {
+        await rollbackPrimary(this.#context, this.#primary, this.#request.start);
+        await this.#rollbackSecondaries();
+      });
+    } catch (error) {
+      events.emit("backgroundFailure", { doing: "rolling a transaction back", error });
+    }
     throw failure;
   }
 

@@ -1,9 +1,11 @@
 import { getEventListeners } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
+import { NetworkProxy } from "../../../test/support/proxy/index.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
-import { column, endAll, openOn, text } from "./test-faults.js";
-import { answers, Failure, type Handler, never } from "./test-service.js";
+import { openBigtableStore } from "./open.js";
+import { column, endAll, openOn, read, text } from "./test-faults.js";
+import { answers, Failure, type Handler, never, TestService } from "./test-service.js";
 
 afterEach(endAll);
 
@@ -74,6 +76,27 @@ describe("a mutation", () => {
     expect(await store.mutate(mutation("r", true))).toBe("unknown");
     expect(service.count("CheckAndMutateRow")).toBe(1);
     expect(store.statistics()).toMatchObject({ conditionalMutations: 1, unknownAnswers: 1 });
+  });
+
+  it("waits for a connection, and is not of unknown outcome for want of one", async () => {
+    const service = await TestService.start({ CheckAndMutateRow: () => ({}), MutateRow: () => ({}) });
+    await using proxy = await NetworkProxy.start(service.host);
+    const store = await openBigtableStore("bigtable://p/i", { emulatorHost: proxy.address, gather: false });
+    await store.prepare(["t"]);
+    proxy.refuse();
+    proxy.cut();
+    // A read is told at once that there is no connection: only then the mutations are sent.
+    const { accepted } = proxy;
+    const reading = Promise.resolve(store.readRow(read)).catch(() => undefined);
+    while ((await store.statistics()).readsRepeated === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    const answers = [store.mutate(mutation("r", true)), store.mutate(mutation("r", false))];
+    proxy.heal();
+    expect(await Promise.all(answers)).toEqual(["applied", "applied"]);
+    expect(proxy.accepted).toBeGreaterThan(accepted);
+    await store.close();
+    await reading;
+    service[Symbol.dispose]();
   });
 
   it("that is not answered in time is unknown", async () => {

@@ -128,7 +128,7 @@ export class GatheredWrites {
     counts.single++;
     const request = { tableName: table.path, appProfileId: profile, rowKey: encodeRow(row), mutations };
     try {
-      await transport.unary(mutateRow, request, { metadata: table.metadata, deadlineMs, signal });
+      await transport.unary(mutateRow, request, { metadata: table.mutating, deadlineMs, signal });
       return "applied";
     } catch (error) {
       const code = codeOf(error);
@@ -153,7 +153,7 @@ export class GatheredWrites {
     let failure: unknown;
     try {
       const request = { tableName: table.path, appProfileId: profile, entries };
-      await transport.stream(mutateRows, request, { metadata: table.metadata, deadlineMs }, (response) => {
+      await transport.stream(mutateRows, request, { metadata: table.mutating, deadlineMs }, (response) => {
         for (const entry of response.entries ?? []) {
           const index = entry.index === undefined ? 0 : fromInt64(entry.index);
           answered.add(index);

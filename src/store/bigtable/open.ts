@@ -20,8 +20,10 @@ export interface BigtableStoreOptions {
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * How long after its beginning a read is still repeated that was not answered in time, or failed in a way that may pass, in
-   * milliseconds. Each time that one was not answered the next gets twice as long. Default: three times `deadlineMs`.
+   * How long after its beginning a read, or a request about tables, is still made again that was not answered in time, or failed
+   * in a way that may pass, in milliseconds. After each that was not answered the next one gets twice as long. Then it fails with a
+   * `StoreError` that is `retryable`. Default: six times `deadlineMs`, a minute: longer than the service takes to move a tablet or
+   * to restart a server. A mutation is never made again.
    */
   readonly retryForMs?: number | undefined;
   /**
@@ -37,7 +39,7 @@ export interface BigtableStoreOptions {
   readonly auth?: AuthClient | undefined;
 }
 
-/** Tables are looked at once; that may take longer. */
+/** Tables are looked at once; that may take longer than a request to rows. */
 const lookingMs = 10_000;
 
 /**
@@ -56,16 +58,22 @@ export async function openBigtableStore(
   options: BigtableStoreOptions = {},
 ): Promise<RowStore> {
   const place = parseLocation(location);
-  const deadlineMs = positive("deadlineMs", options.deadlineMs ?? 10_000);
-  const retryForMs = positive("retryForMs", options.retryForMs ?? 3 * deadlineMs);
+  const { deadlineMs, retryForMs } = callTimes(options);
+  const environment = options.environment ?? systemEnvironment;
   const endpoint = await findEndpoint(options.emulatorHost, options.auth);
   const connections = positive("connections", options.connections ?? (endpoint.emulator ? 1 : 4));
   const { credentials, emulator } = endpoint;
   const transport = new Transport({ address: endpoint.data, credentials, connections });
   const admin = new Transport({ address: endpoint.admin, credentials, connections: 1 });
-  const looking = { deadlineMs: Math.max(deadlineMs, lookingMs), create: options.create ?? true };
-  const tables = new Tables({ location: place, admin, emulator, ...looking });
-  const environment = options.environment ?? systemEnvironment;
+  const tables = new Tables({
+    location: place,
+    admin,
+    emulator,
+    create: options.create ?? true,
+    environment,
+    deadlineMs: Math.max(deadlineMs, lookingMs),
+    retryForMs: Math.max(retryForMs, lookingMs),
+  });
   const gather = options.gather ?? true;
   const store = new BigtableStore({
     place,
@@ -85,6 +93,15 @@ export async function openBigtableStore(
     throw error;
   }
   return store;
+}
+
+/** How long requests may take, and how long they are made again. */
+export function callTimes(options: BigtableStoreOptions): {
+  readonly deadlineMs: number;
+  readonly retryForMs: number;
+} {
+  const deadlineMs = positive("deadlineMs", options.deadlineMs ?? 10_000);
+  return { deadlineMs, retryForMs: positive("retryForMs", options.retryForMs ?? 6 * deadlineMs) };
 }
 
 function positive(name: string, value: number): number {

@@ -1,7 +1,8 @@
+import { systemEnvironment } from "../../environment/index.js";
 import type { Part } from "../cell.js";
 import { findEndpoint } from "./credentials.js";
 import { parseLocation } from "./location.js";
-import type { BigtableStoreOptions } from "./open.js";
+import { type BigtableStoreOptions, callTimes } from "./open.js";
 import { Tables } from "./tables.js";
 import { Transport } from "./transport.js";
 
@@ -25,6 +26,7 @@ export async function planTables(
   options: BigtableStoreOptions = {},
 ): Promise<readonly TablePlan[]> {
   const place = parseLocation(location);
+  const times = callTimes(options);
   const { admin: address, credentials, emulator } = await findEndpoint(options.emulatorHost, options.auth);
   const admin = new Transport({ address, credentials, connections: 1 });
   try {
@@ -33,7 +35,8 @@ export async function planTables(
       admin,
       emulator,
       create: false,
-      deadlineMs: options.deadlineMs ?? 10_000,
+      environment: options.environment ?? systemEnvironment,
+      ...times,
     });
     await looking.checkProfile();
     return await Promise.all(tables.map((table) => looking.plan(table)));

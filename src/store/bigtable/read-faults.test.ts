@@ -36,7 +36,7 @@ describe("a read", () => {
   });
 
   it("is begun anew after what passes, within a bound", async () => {
-    const passing = [status.UNAVAILABLE, status.ABORTED, status.INTERNAL];
+    const passing = [status.UNAVAILABLE, status.ABORTED, status.INTERNAL, status.CANCELLED];
     const handler: Handler = (_, { index }) => {
       const code = passing[index];
       if (code !== undefined) throw new Failure(code);
@@ -45,7 +45,18 @@ describe("a read", () => {
     const { service, store } = await openOn({ ReadRows: handler });
     const page = await store.readRow(read);
     expect(text(page.cells[0]?.write?.value)).toBe("v");
-    expect(service.count("ReadRows")).toBe(4);
+    expect(service.count("ReadRows")).toBe(5);
+  });
+
+  it("of split points is begun anew after what passes, and shows each once", async () => {
+    const handler: Handler = async function* (_, { index }) {
+      yield { rowKey: Buffer.from("m") };
+      if (index < 2) throw new Failure(status.UNAVAILABLE);
+      yield { rowKey: Buffer.from("t") };
+    };
+    const { service, store } = await openOn({ SampleRowKeys: handler });
+    expect((await store.splitPoints("t", 9)).map(text)).toEqual(["m", "t"]);
+    expect(service.count("SampleRowKeys")).toBe(3);
   });
 
   it.each([status.PERMISSION_DENIED, status.INVALID_ARGUMENT, status.NOT_FOUND, status.FAILED_PRECONDITION])(
@@ -55,7 +66,7 @@ describe("a read", () => {
         throw new Failure(code);
       };
       const { service, store } = await openOn({ ReadRows: fail });
-      await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE" });
+      await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: false });
       expect(service.count("ReadRows")).toBe(1);
     },
   );
@@ -65,7 +76,8 @@ describe("a read", () => {
       throw new Failure(status.UNAVAILABLE);
     };
     const { service, store } = await openOn({ ReadRows: fail }, { retryForMs: 1_500 });
-    await expect(store.readRow(read)).rejects.toThrow("look at the network");
+    const message = expect.stringContaining("look at the network");
+    await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: true, message });
     expect(service.count("ReadRows")).toBeGreaterThan(1);
   });
 

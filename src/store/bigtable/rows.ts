@@ -1,9 +1,8 @@
-import { status } from "@grpc/grpc-js";
-import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
 import { abortError } from "../../errors/index.js";
 import { type ReadCell, type ReadRow, RowAssembler } from "./chunks.js";
 import type { RowSet } from "./protos/codec.js";
 import { int64 } from "./protos/int64.js";
+import { Attempts, type RepeatOptions } from "./repeat.js";
 import { type EncodedFilter, readRows } from "./rpc.js";
 import type { Counts } from "./statistics.js";
 import { codeOf, isRepeatable, storeError } from "./status.js";
@@ -34,21 +33,13 @@ export interface RowsEnd {
   readonly openKey: Uint8Array | undefined;
 }
 
-export interface RowsOptions {
+export interface RowsOptions extends RepeatOptions {
   readonly transport: Transport;
   readonly profile: string;
-  readonly environment: Environment;
-  /** Of the first request; each that repeats one which was not answered in time gets twice as long as that. */
-  readonly deadlineMs: number;
-  /** How long after its beginning a read is still repeated. */
-  readonly retryForMs: number;
-  /** Whether nothing is to be repeated any more, since somebody waits for the end of what is under way. */
-  readonly isClosing: () => boolean;
   readonly counts: Counts;
 }
 
 const noCells: readonly ReadCell[] = [];
-const backoff = { initialMs: 20, maximumMs: 1_000 };
 
 /** Reads of rows: a stream each, begun anew as long as nothing has come of it, within a bound. */
 export class Rows {
@@ -125,22 +116,16 @@ export class Rows {
     if ((rowKeys?.length ?? 0) + (rowRanges?.length ?? 0) === 0) {
       return { how: "complete", lastKey: undefined, openKey: undefined };
     }
-    const { environment, retryForMs, isClosing, counts } = this.#options;
-    const until = began + retryForMs;
-    let { deadlineMs } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      const left = Math.max(1, until - environment.monotonic());
+    const { counts } = this.#options;
+    const attempts = new Attempts(this.#options, began);
+    for (;;) {
       counts.reads++;
-      const end = await this.#attempt(request, take, Math.min(deadlineMs, left));
+      const end = await this.#attempt(request, take, attempts.deadlineMs);
       if ("how" in end) return end;
-      const wait = backoffDelay(environment, backoff, attempt);
-      if (!isRepeatable(end.code) || isClosing() || environment.monotonic() + wait >= until) {
+      if (!(await attempts.again(end.error, request.signal, "A read"))) {
         throw failed(end.error, request.table);
       }
-      // What was too much for the time that it had is as much the next time.
-      if (end.code === status.DEADLINE_EXCEEDED) deadlineMs *= 2;
       counts.repeated++;
-      await this.#pause(wait, request.signal);
     }
   }
 
@@ -148,7 +133,7 @@ export class Rows {
     request: RowsRequest,
     take: (row: ReadRow) => boolean,
     deadlineMs: number,
-  ): Promise<RowsEnd | { readonly error: unknown; readonly code: number }> {
+  ): Promise<RowsEnd | { readonly error: unknown }> {
     let more = true;
     const assembler = new RowAssembler((row) => {
       this.#options.counts.rows++;
@@ -180,20 +165,12 @@ export class Rows {
       const code = codeOf(error);
       if (code === undefined) throw error;
       if (isRepeatable(code) && assembler.lastKey !== undefined) return end("cut");
-      return { error, code };
+      return { error };
     }
     if (!more) return end("enough");
     if (wide()) return end("wide");
     assembler.end();
     return end("complete");
-  }
-
-  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    try {
-      await sleep(this.#options.environment, ms, signal);
-    } catch {
-      throw abortError(signal!, "A read");
-    }
   }
 }
 

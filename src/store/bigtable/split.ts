@@ -1,5 +1,6 @@
 import { compareBytes } from "../bytes.js";
 import { decodeRow } from "./names.js";
+import { type RepeatOptions, repeated } from "./repeat.js";
 import { sampleRowKeys } from "./rpc.js";
 import { storeError } from "./status.js";
 import type { KnownTable } from "./tables.js";
@@ -9,12 +10,12 @@ import type { Transport } from "./transport.js";
 export async function readSplitPoints(
   transport: Transport,
   table: KnownTable,
-  { profile, deadlineMs }: { readonly profile: string; readonly deadlineMs: number },
+  { profile, ...repeating }: RepeatOptions & { readonly profile: string },
   most: number,
 ): Promise<readonly Uint8Array[]> {
-  const points: Uint8Array[] = [];
   const request = { tableName: table.path, appProfileId: profile };
-  try {
+  const ask = async (deadlineMs: number) => {
+    const points: Uint8Array[] = [];
     await transport.stream(sampleRowKeys, request, { metadata: table.metadata, deadlineMs }, ({ rowKey }) => {
       // The last one, empty, is the end of the table.
       if (rowKey === undefined || rowKey.length === 0) return true;
@@ -23,6 +24,11 @@ export async function readSplitPoints(
       if (row.length > 0 && (last === undefined || compareBytes(last, row) < 0)) points.push(row);
       return true;
     });
+    return points;
+  };
+  let points: readonly Uint8Array[];
+  try {
+    points = await repeated(repeating, ask);
   } catch (error) {
     throw storeError(error, `divide table ${JSON.stringify(table.name)}`);
   }

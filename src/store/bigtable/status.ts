@@ -13,8 +13,10 @@ const refusals: ReadonlySet<number> = new Set([
   status.UNIMPLEMENTED,
 ]);
 
-/** Answers after which the same read may succeed. */
+/** Answers of an outage: they say nothing of the request, which may succeed when it is made again. */
 const repeatable: ReadonlySet<number> = new Set([
+  // Not by this client: by the other side, which ended the connection's streams.
+  status.CANCELLED,
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.ABORTED,
@@ -34,7 +36,7 @@ export function isRefusal(code: number): boolean {
   return refusals.has(code);
 }
 
-/** Whether a read that ended so is worth another try. */
+/** Whether a request that ended so may be made again, if it is one that does no harm twice. */
 export function isRepeatable(code: number | undefined): boolean {
   return code !== undefined && repeatable.has(code);
 }
@@ -66,6 +68,6 @@ export function statusError(code: number, details: string, doing: string, cause?
   const said = details === "" ? "" : `: ${details.slice(0, 500)}`;
   return new StoreError(
     `Bigtable could not ${doing} (${status[code] ?? code}${said}).${hint === undefined ? "" : ` ${hint}.`}`,
-    { cause },
+    { cause, retryable: isRepeatable(code) },
   );
 }

@@ -22,6 +22,7 @@ import { encodeMutations } from "./mutations.js";
 import { encodeRow } from "./names.js";
 import { readColumns, readPages, type Source } from "./pages.js";
 import type { Mutation } from "./protos/codec.js";
+import type { RepeatOptions } from "./repeat.js";
 import { readPagesReversed } from "./reverse.js";
 import { Rows } from "./rows.js";
 import { checkAndMutateRow, encodeFilter } from "./rpc.js";
@@ -72,6 +73,7 @@ export class BigtableStore implements RowStore {
   readonly atomic = undefined;
   readonly #setting: Setting;
   readonly #counts = noCounts();
+  readonly #repeating: RepeatOptions;
   readonly #rows: Rows;
   readonly #reads: GatheredReads;
   readonly #writes: GatheredWrites;
@@ -84,10 +86,12 @@ export class BigtableStore implements RowStore {
     const { place, transport, environment, gather, deadlineMs, retryForMs } = setting;
     this.capabilities = Object.freeze({ ...capabilities, bulkMutations: gather });
     this.description = showLocation(place);
-    const shared = { transport, profile: place.profile, environment, deadlineMs, counts: this.#counts };
-    this.#rows = new Rows({ ...shared, retryForMs, isClosing: () => this.#closing !== undefined });
+    const shared = { transport, profile: place.profile, counts: this.#counts };
+    const isClosing = () => this.#closing !== undefined;
+    this.#repeating = { environment, deadlineMs, retryForMs, isClosing };
+    this.#rows = new Rows({ ...shared, ...this.#repeating });
     this.#reads = new GatheredReads(this.#rows, environment, gather);
-    this.#writes = new GatheredWrites({ ...shared, gather });
+    this.#writes = new GatheredWrites({ ...shared, environment, deadlineMs, gather });
   }
 
   async prepare(names: readonly string[]): Promise<void> {
@@ -217,8 +221,8 @@ export class BigtableStore implements RowStore {
       checkTable(name);
       const table = await this.#find(name);
       if (table === undefined || most < 1) return [];
-      const { transport, place, deadlineMs } = this.#setting;
-      return await readSplitPoints(transport, table, { profile: place.profile, deadlineMs }, most);
+      const { transport, place } = this.#setting;
+      return await readSplitPoints(transport, table, { profile: place.profile, ...this.#repeating }, most);
     } finally {
       this.#end();
     }
@@ -235,6 +239,7 @@ export class BigtableStore implements RowStore {
   }
 
   async #close(): Promise<void> {
+    this.#setting.tables.stopRepeating();
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     this.#setting.transport.close();
     this.#setting.admin.close();
@@ -260,7 +265,7 @@ export class BigtableStore implements RowStore {
       transport.ask(
         checkAndMutateRow,
         request,
-        { metadata: table.metadata, deadlineMs, signal },
+        { metadata: table.mutating, deadlineMs, signal },
         (error, answer) => {
           whenEnded?.();
           if (error === null) {

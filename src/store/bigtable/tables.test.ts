@@ -1,5 +1,6 @@
 import { credentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
+import { systemEnvironment } from "../../environment/index.js";
 import { openBigtableStore } from "./index.js";
 import { parseLocation } from "./location.js";
 import { Tables } from "./tables.js";
@@ -12,7 +13,9 @@ afterEach(() => {
   for (const end of ended.splice(0)) end();
 });
 
-async function tablesOf(handlers: Record<string, Handler>, create = true) {
+const patience = { deadlineMs: 5_000, retryForMs: 30_000 };
+
+async function tablesOf(handlers: Record<string, Handler>, create = true, times = patience) {
   const service = await TestService.start(handlers);
   const admin = new Transport({
     address: service.host,
@@ -24,7 +27,8 @@ async function tablesOf(handlers: Record<string, Handler>, create = true) {
     service[Symbol.dispose]();
   });
   const location = parseLocation("bigtable://p/i?profile=mine");
-  return { service, tables: new Tables({ location, admin, emulator: false, create, deadlineMs: 5_000 }) };
+  const options = { location, admin, emulator: false, create, environment: systemEnvironment, ...times };
+  return { service, tables: new Tables(options) };
 }
 
 const fail = (code: status) => () => {
@@ -118,6 +122,74 @@ describe("a table", () => {
   it("that the account may not look at is refused, with the role that it lacks", async () => {
     const { tables } = await tablesOf({ GetTable: fail(status.PERMISSION_DENIED) });
     await expect(tables.need("t")).rejects.toThrow("roles/bigtable.user");
+  });
+});
+
+describe("while the service is away", () => {
+  const codes = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status.CANCELLED];
+  /** Fails once with each code, then does what it is to do. */
+  const afterOutage =
+    (answer: Handler): Handler =>
+    (request, call) => {
+      const code = codes[call.index];
+      if (code !== undefined) throw new Failure(code);
+      return answer(request, call);
+    };
+
+  it("a table is looked at until there is an answer", async () => {
+    const { service, tables } = await tablesOf({ GetTable: afterOutage(() => usableTable) });
+    expect((await tables.need("t")).name).toBe("t");
+    expect(service.count("GetTable")).toBe(codes.length + 1);
+  });
+
+  it("a table is made once, though the first answer was lost", async () => {
+    let made = 0;
+    const { service, tables } = await tablesOf({
+      GetTable: () => (made > 0 ? usableTable : fail(status.NOT_FOUND)()),
+      CreateTable: () => {
+        throw new Failure(made++ === 0 ? status.UNAVAILABLE : status.ALREADY_EXISTS);
+      },
+    });
+    expect((await tables.need("t")).name).toBe("t");
+    expect(service.count("CreateTable")).toBe(2);
+  });
+
+  it("families are added once", async () => {
+    const { service, tables } = await tablesOf({
+      GetTable: () => ({ columnFamilies: { lock: {} }, granularity: 1 }),
+      ModifyColumnFamilies: afterOutage(() => usableTable),
+    });
+    await tables.need("t");
+    expect(service.count("ModifyColumnFamilies")).toBe(codes.length + 1);
+  });
+
+  it("an app profile is read until there is an answer", async () => {
+    const routing = { clusterId: "c", allowTransactionalWrites: true };
+    const { tables } = await tablesOf({
+      GetAppProfile: afterOutage(() => ({ singleClusterRouting: routing })),
+    });
+    await tables.checkProfile();
+  });
+
+  it("that ends in an error that says that it may be tried again; a refusal is told at once and is none", async () => {
+    const times = { deadlineMs: 200, retryForMs: 400 };
+    const away = await tablesOf({ GetTable: fail(status.UNAVAILABLE) }, true, times);
+    await expect(away.tables.need("t")).rejects.toMatchObject({ code: "STORE", retryable: true });
+    expect(away.service.count("GetTable")).toBeGreaterThan(1);
+    const refused = await tablesOf({ GetTable: fail(status.PERMISSION_DENIED) });
+    await expect(refused.tables.need("t")).rejects.toMatchObject({ code: "STORE", retryable: false });
+    expect(refused.service.count("GetTable")).toBe(1);
+  });
+
+  it("and somebody waits for the end, nothing is asked again", async () => {
+    const { service, tables } = await tablesOf({
+      GetTable: () => {
+        tables.stopRepeating();
+        throw new Failure(status.UNAVAILABLE);
+      },
+    });
+    await expect(tables.need("t")).rejects.toMatchObject({ retryable: true });
+    expect(service.count("GetTable")).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import { Metadata, status } from "@grpc/grpc-js";
+import type { Environment } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import { type Part, parts } from "../cell.js";
 import { checkTable } from "../check.js";
@@ -7,6 +8,7 @@ import { tableId } from "./names.js";
 import type { TablePlan } from "./plan.js";
 import type { ColumnFamily, FeatureFlags, Table } from "./protos/codec.js";
 import { encodeFeatureFlags } from "./protos/codec.js";
+import { repeated } from "./repeat.js";
 import { createTable, getAppProfile, getTable, type Method, modifyColumnFamilies } from "./rpc.js";
 import { codeOf, storeError } from "./status.js";
 import type { Transport } from "./transport.js";
@@ -19,6 +21,8 @@ export interface KnownTable {
   readonly path: string;
   /** What goes with each request, so that it finds its way. */
   readonly metadata: Metadata;
+  /** The same for mutations. They wait for a connection until their deadline: one that fails before it was sent would be `unknown`. */
+  readonly mutating: Metadata;
 }
 
 export interface TablesOptions {
@@ -28,12 +32,16 @@ export interface TablesOptions {
   readonly emulator: boolean;
   /** Makes what is missing. */
   readonly create: boolean;
+  readonly environment: Environment;
+  /** Of one request. */
   readonly deadlineMs: number;
+  /** How long after its beginning a request is still made again that failed in a way that may pass. */
+  readonly retryForMs: number;
 }
 
 const schemaView = 2;
 const millis = 1;
-/** Tables are made slowly. */
+/** Tables are made slowly. A request to make one is repeated for as long. */
 const creatingMs = 120_000;
 
 const features: FeatureFlags = { reverseScans: true, lastScannedRowResponses: true };
@@ -44,11 +52,17 @@ export class Tables {
   readonly #instance: string;
   readonly #known = new Map<string, KnownTable>();
   readonly #looking = new Map<string, Promise<KnownTable | undefined>>();
+  #isClosing = false;
 
   constructor(options: TablesOptions) {
     this.#options = options;
     const { project, instance } = options.location;
     this.#instance = `projects/${project}/instances/${instance}`;
+  }
+
+  /** Somebody waits for the end of what is under way: no request is made again from now on. */
+  stopRepeating(): void {
+    this.#isClosing = true;
   }
 
   /** A table that was looked at before. */
@@ -88,7 +102,9 @@ export class Tables {
     const { location, emulator } = this.#options;
     if (emulator) return;
     const name = `${this.#instance}/appProfiles/${location.profile}`;
-    const profile = await this.#ask(getAppProfile, { name }, `read the app profile "${location.profile}"`);
+    const profile = await this.#ask(getAppProfile, { name }, ["name", name]).catch((error: unknown) => {
+      throw storeError(error, `read the app profile "${location.profile}"`);
+    });
     const routing = profile.singleClusterRouting;
     if (routing?.allowTransactionalWrites === true) return;
     const why =
@@ -119,9 +135,8 @@ export class Tables {
   async #get(name: string): Promise<Table | undefined> {
     checkTable(name);
     const path = this.#path(name);
-    const call = this.#call("name", path, this.#options.deadlineMs);
     try {
-      return await this.#options.admin.unary(getTable, { name: path, view: schemaView }, call);
+      return await this.#ask(getTable, { name: path, view: schemaView }, ["name", path]);
     } catch (error) {
       if (codeOf(error) === status.NOT_FOUND) return undefined;
       throw storeError(error, `look at table ${JSON.stringify(name)} (${path})`);
@@ -142,8 +157,8 @@ export class Tables {
     const tableId = path.slice(path.lastIndexOf("/") + 1);
     const request = { parent: this.#instance, tableId, table: { columnFamilies, granularity: millis } };
     try {
-      const call = this.#call("parent", this.#instance, creatingMs);
-      return await this.#use(name, await this.#options.admin.unary(createTable, request, call));
+      const made = await this.#ask(createTable, request, ["parent", this.#instance], creatingMs);
+      return await this.#use(name, made);
     } catch (error) {
       if (codeOf(error) === status.ALREADY_EXISTS) {
         const made = await this.#look(name);
@@ -161,7 +176,10 @@ export class Tables {
     this.#check(path, table);
     const missing = parts.filter((part) => families[part] === undefined);
     if (missing.length > 0) await this.#addFamilies(name, path, missing);
-    const known = { name, path, metadata: this.#metadata("table_name", path) };
+    const metadata = this.#metadata("table_name", path);
+    const mutating = metadata.clone();
+    mutating.setOptions({ waitForReady: true });
+    const known = { name, path, metadata, mutating };
     this.#known.set(name, known);
     return known;
   }
@@ -193,33 +211,33 @@ export class Tables {
     }
     const modifications = missing.map((part) => ({ id: part, create: {} }));
     try {
-      const call = this.#call("name", path, creatingMs);
-      await this.#options.admin.unary(modifyColumnFamilies, { name: path, modifications }, call);
+      await this.#ask(modifyColumnFamilies, { name: path, modifications }, ["name", path], creatingMs);
     } catch (error) {
       if (codeOf(error) === status.ALREADY_EXISTS) return;
       throw storeError(error, `add families to table ${JSON.stringify(name)} (${path})`);
     }
   }
 
-  async #ask<Request extends { name?: string | undefined }, Response>(
+  /** Asks until there is an answer: each of these requests may be made twice, what it makes is there then. */
+  #ask<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
-    doing: string,
+    [parameter, value]: readonly [name: string, value: string],
+    lastingMs?: number,
   ): Promise<Response> {
-    try {
-      const call = this.#call("name", request.name ?? "", this.#options.deadlineMs);
-      return await this.#options.admin.unary(method, request, call);
-    } catch (error) {
-      throw storeError(error, doing);
-    }
+    const { admin, environment, deadlineMs, retryForMs } = this.#options;
+    const metadata = this.#metadata(parameter, value);
+    const options = {
+      environment,
+      deadlineMs: lastingMs ?? deadlineMs,
+      retryForMs: lastingMs ?? retryForMs,
+      isClosing: () => this.#isClosing,
+    };
+    return repeated(options, (deadlineMs) => admin.unary(method, request, { metadata, deadlineMs }));
   }
 
   #path(name: string): string {
     return `${this.#instance}/tables/${tableId(this.#options.location.prefix, name)}`;
-  }
-
-  #call(parameter: string, value: string, deadlineMs: number) {
-    return { metadata: this.#metadata(parameter, value), deadlineMs };
   }
 
   #metadata(parameter: string, value: string): Metadata {

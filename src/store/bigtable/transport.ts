@@ -46,16 +46,34 @@ const deadlinesOfTheDead = 2;
 /** One connection, and what is known of it. */
 class Connection {
   readonly client: Client;
-  deadlines = 0;
+  #deadlines = 0;
+  #calls = 0;
+  #isLeft = false;
 
   constructor({ address, credentials }: TransportOptions) {
     this.client = new Client(address, credentials, channelOptions);
   }
 
+  begin(): void {
+    this.#calls++;
+  }
+
   /** Whether it still seems to be alive after a call that ended so. */
-  note(code: status): boolean {
-    this.deadlines = code === status.DEADLINE_EXCEEDED ? this.deadlines + 1 : 0;
-    return this.deadlines < deadlinesOfTheDead;
+  end(code: status): boolean {
+    this.#calls--;
+    this.#deadlines = code === status.DEADLINE_EXCEEDED ? this.#deadlines + 1 : 0;
+    this.#closeWhenDone();
+    return this.#deadlines < deadlinesOfTheDead;
+  }
+
+  /** Gets no more calls. Closes when the last one has ended: closing fails calls that have not been sent yet. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#closeWhenDone();
+  }
+
+  #closeWhenDone(): void {
+    if (this.#isLeft && this.#calls === 0) this.client.close();
   }
 }
 
@@ -90,6 +108,7 @@ export class Transport {
     };
     const { client } = connection;
     const callOptions = { deadline: deadline(options) };
+    connection.begin();
     const call = withoutStack(() =>
       client.makeUnaryRequest(path, encode, decode, request, metadata, callOptions, answered),
     );
@@ -128,6 +147,7 @@ export class Transport {
     const { signal, metadata } = options;
     const { client } = connection;
     const callOptions = { deadline: deadline(options) };
+    connection.begin();
     const call = withoutStack(() =>
       client.makeServerStreamRequest(path, encode, decode, request, metadata, callOptions),
     );
@@ -188,10 +208,9 @@ export class Transport {
   }
 
   #note(index: number, connection: Connection, code: status): void {
-    if (connection.note(code) || this.#connections[index] !== connection) return;
+    if (connection.end(code) || this.#connections[index] !== connection) return;
     this.#connections[index] = undefined;
-    // Ends it when its last calls have.
-    connection.client.close();
+    connection.leave();
   }
 }
 

@@ -15,7 +15,7 @@ function noAnswer(name: StepName): unknown {
       return { answer: "unknown" };
     case "commit-timestamp":
     case "validate":
-      throw new StoreError(`No answer came to the step "${name}".`);
+      throw new StoreError(`No answer came to the step "${name}".`, { retryable: true });
     default:
       return "unknown";
   }

@@ -97,7 +97,7 @@ export class DistantStore implements RowStore {
       describe,
       apply,
       lost: () => {
-        throw new StoreError("The store gave no answer to a read.");
+        throw new StoreError("The store gave no answer to a read.", { retryable: true });
       },
       show: showPage,
       digest: digestPage,
@@ -175,7 +175,7 @@ export function timestampRequest(
     describe: () => what,
     apply,
     lost: () => {
-      throw new StoreError("No answer came to the request for a timestamp.");
+      throw new StoreError("No answer came to the request for a timestamp.", { retryable: true });
     },
     show: String,
     digest: String,
