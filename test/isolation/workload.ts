@@ -6,6 +6,7 @@ import {
   observer,
   type ScanOptions,
   type Snapshot,
+  StoreError,
   type Transaction,
   table,
 } from "percolatordb";
@@ -88,6 +89,8 @@ export class Workload {
       await this.#one(client, db);
     } catch (error) {
       if (error instanceof ConflictError || error instanceof CommitOutcomeUnknownError) return;
+      // A commit whose request was lost, and that was rolled back for it.
+      if (error instanceof StoreError && error.retryable) return;
       throw error;
     }
   }

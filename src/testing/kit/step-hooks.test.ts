@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Database, open } from "../../database/index.js";
-import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
+import { CommitOutcomeUnknownError, StoreError } from "../../errors/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
@@ -113,7 +113,7 @@ describe("faults of a commit in two phases", () => {
   });
 
   test.each([
-    { interference: requestLost, step: "commit-primary", error: ConflictError },
+    { interference: requestLost, step: "commit-primary", error: StoreError },
     { interference: requestLost, step: "commit-timestamp", error: StoreError },
     { interference: answerLost, step: "commit-timestamp", error: StoreError },
   ] as const)("$step fails", async ({ interference, step, error }) => {

@@ -4,6 +4,7 @@ import {
   type Database,
   type Observer,
   type Snapshot,
+  StoreError,
   type Transaction,
 } from "percolatordb";
 import { demand, demandEqual } from "./expect.js";
@@ -49,7 +50,9 @@ export class Ledger {
       await transferring;
       this.#told.set(name, { from, isCommitted: true });
     } catch (error) {
-      if (error instanceof ConflictError) this.#told.set(name, { from, isCommitted: false });
+      // After an outage, too, an error says that nothing was written.
+      const isNothing = error instanceof ConflictError || (error instanceof StoreError && error.retryable);
+      if (isNothing) this.#told.set(name, { from, isCommitted: false });
       else if (!(error instanceof CommitOutcomeUnknownError)) this.#told.delete(name);
       throw error;
     }
