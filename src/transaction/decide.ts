@@ -1,4 +1,4 @@
-import { backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { backoffDelay, type Environment, onAbort, sleep, type Timer } from "../environment/index.js";
 import { abortError, CommitOutcomeUnknownError, PercolatorError } from "../errors/index.js";
 import type { TransactionContext } from "./context.js";
 import type { CommitRequest } from "./request.js";
@@ -46,13 +46,13 @@ export function shortlyAfter<T>(
   const running = run();
   if (signal === undefined) return running;
   return new Promise((resolve, reject) => {
-    let end = () => signal.removeEventListener("abort", onAbort);
-    const onAbort = () => {
-      const timer = environment.setTimer(() => reject(abortError(signal, "A commit")), graceMs);
-      end = () => timer.cancel();
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    running.then(resolve, reject).finally(() => end());
+    let timer: Timer | undefined;
+    const stopListening = onAbort(signal, () => {
+      timer = environment.setTimer(() => reject(abortError(signal, "A commit")), graceMs);
+    });
+    running.then(resolve, reject).finally(() => {
+      stopListening();
+      timer?.cancel();
+    });
   });
 }
