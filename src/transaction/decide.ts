@@ -47,9 +47,11 @@ export function shortlyAfter<T>(
   if (signal === undefined) return running;
   return new Promise((resolve, reject) => {
     let timer: Timer | undefined;
-    const stopListening = onAbort(signal, () => {
+    const giveUpSoon = () => {
       timer = environment.setTimer(() => reject(abortError(signal, "A commit")), graceMs);
-    });
+    };
+    const stopListening = onAbort(signal, giveUpSoon);
+    if (signal.aborted) giveUpSoon();
     running.then(resolve, reject).finally(() => {
       stopListening();
       timer?.cancel();

@@ -169,6 +169,19 @@ describe("while the store is away", () => {
     expect(hooks.count("commit-primary")).toBe(1);
   });
 
+  test("a commit whose deadline passes while it is sent waits shortly for what would tell, and no longer", async () => {
+    const controller = new AbortController();
+    hooks.once("commit-primary", async () => {
+      controller.abort(new TimeoutError("now"));
+      return "unknown";
+    });
+    hooks.once("rollback-primary", () => new Promise(() => {}));
+    await expect(increment({ signal: controller.signal })).rejects.toMatchObject({
+      code: "COMMIT_OUTCOME_UNKNOWN",
+      cause: { code: "TIMEOUT" },
+    });
+  });
+
   test.each(["prewrite", "hints", "commit-primary"] as const)(
     "a transaction that %s leaves unanswered leaves no lock when the store is back",
     async (step) => {
