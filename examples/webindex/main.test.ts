@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { gzipEach, page, warcRecord } from "./sources/testing/archive.js";
+import { gzipEach, page, sha1, warcRecord } from "./sources/testing/archive.js";
 import { Scratch } from "./sources/testing/files.js";
 
 const main = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -75,7 +75,7 @@ describe("the command", () => {
     expect(ended.out).toContain("one.warc.gz: 2 live pages");
     expect(ended.out).toContain("two.warc.gz: 3 live pages");
     expect(ended.out).toContain("1 added, 1 changed, 1 unchanged, 0 deleted");
-    expect(ended.out.match(/, equal$/gm)).toHaveLength(10);
+    expect(ended.out.match(/, equal$/gm)).toHaveLength(12);
     const again = await run(["--data", data, "--once", two]);
     expect(again).toMatchObject({ code: 0, err: "" });
     expect(again.out).toContain("0 added, 0 changed, 3 unchanged, 0 deleted");
@@ -92,7 +92,46 @@ describe("the command", () => {
     expect(ended.err).toContain("cut.warc.gz, byte ");
   });
 
+  it("exits with 1 if a crawl was skipped: the page is stale, and the comparison with the source finds it, too", async () => {
+    await using scratch = await Scratch.make();
+    const one = await scratch.write("one.warc.gz", gzipEach(first));
+    const fields = { "WARC-Payload-Digest": sha1("<title>A</title>marmot") };
+    const block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    const stale = warcRecord({ type: "revisit", url: `${site}a`, block, fields });
+    const image = warcRecord({ type: "revisit", url: `${site}a.png`, block: "HTTP/1.1 304 Same\r\n\r\n" });
+    const three = await scratch.write("three.warc.gz", gzipEach([image, stale]));
+    const ended = await run(["--data", `${scratch.path}/data`, "--once", "--verify", one, three]);
+    expect(ended.code).toBe(1);
+    expect(ended.err).toMatch(/^1 problem:\n {2}1 stale pages/);
+    expect(ended.err).toContain(`three.warc.gz, byte ${gzipEach([image]).length}: `);
+    expect(ended.out).toContain("0 unchanged, 0 deleted, 1 stale, 1 of no use");
+    expect(ended.out).toMatch(
+      /source: 2 rows, 2 cells, 2 cells different|source: \d rows, \d cells, 1 cell different/,
+    );
+    expect(ended.out.match(/, equal$/gm)).toHaveLength(11);
+  });
+
+  it("serves an index without loading anything", async () => {
+    await using scratch = await Scratch.make();
+    await scratch.write("node_modules/x/README.md", "# Unwanted");
+    const one = await scratch.write("one.warc.gz", gzipEach(first));
+    const data = `${scratch.path}/data`;
+    expect(await run(["--data", data, "--serve", "--port", "0"], scratch.path)).toMatchObject({ code: 1 });
+    expect(await run(["--data", data, "--once", one])).toMatchObject({ code: 0 });
+    const command = new Command(["--data", data, "--serve", "--verify", "--port", "0"], scratch.path);
+    const [, url] = await command.printed(/Search at (\S+)/);
+    await command.printed(/shards: .*, equal/);
+    expect(await (await fetch(`${url}api/search?q=badger`)).json()).toMatchObject({ total: 1 });
+    expect(await (await fetch(`${url}api/search?q=unwanted`)).json()).toMatchObject({ total: 0 });
+    command.interrupt();
+    const ended = await command.ended;
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out).not.toContain("pages in");
+  });
+
   it.each([
+    ["a source that is to be served and not loaded", ["--serve", "x.warc.gz"]],
+    ["what is served and ends", ["--serve", "--once"]],
     ["an option that is not", ["--nonsense"]],
     ["a port that is none", ["--port", "99999"]],
     ["a source that is not there", ["--once", "absent.warc.gz"]],

@@ -55,10 +55,11 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   const interruption = new Interruption();
   const { signal } = interruption;
   const given = options.sources.map((path) => openSource(path, { base: options.base, signal }));
-  const sources =
-    given.length > 0 ? await Promise.all(given) : [await openDefaultSource(process.cwd(), { signal })];
+  const isDefault = given.length === 0 && !options.serve;
+  const sources = isDefault ? [await openDefaultSource(process.cwd(), { signal })] : await Promise.all(given);
   const memory = new MemoryWatch();
-  await using index = await WebIndex.open(options.data, { concurrency: options.concurrency });
+  const { concurrency, serve } = options;
+  await using index = await WebIndex.open(options.data, { concurrency, create: !serve });
   const session = new Session(options, index, signal);
   if (options.once) {
     const code = await session.loadAll(sources);
@@ -88,11 +89,15 @@ class Session {
     this.#signal = signal;
   }
 
-  /** Loads, indexes and reports on one source after the other. Answers the exit code; 0 where it was interrupted. */
+  /** Loads, indexes and reports on one source after the other; without any, finishes what is due. Answers the exit code; 0 where it was interrupted. */
   async loadAll(sources: readonly Source[]): Promise<ExitCode> {
     let code: ExitCode = exitCodes.done;
     try {
       for (const source of sources) if (!(await this.#load(source))) code = exitCodes.data;
+      if (sources.length === 0) {
+        await this.#settle();
+        if (!(await this.#verify(undefined))) code = exitCodes.data;
+      }
       const parked = await this.#index.parked();
       if (parked.length > 0) {
         console.error(["Given up on:", ...parked.map((change) => `  ${change}`)].join("\n"));
@@ -123,7 +128,7 @@ class Session {
     console.log(`${printLoad(report, seconds, live)}\n${printWork(before, this.#index.metrics)}`);
     const problems = printProblems(report);
     if (problems !== undefined) console.error(problems);
-    return (await this.#verify()) && report.problemCount === 0;
+    return (await this.#verify(source)) && report.problemCount === 0;
   }
 
   /** Waits for the observers, and says meanwhile how much they still have to do. */
@@ -139,7 +144,8 @@ class Session {
     });
   }
 
-  async #verify(): Promise<boolean> {
+  /** Compares the index with its twin, and with the source that was loaded last, if one was. */
+  async #verify(source: Source | undefined): Promise<boolean> {
     if (!this.#options.verify) return true;
     this.#progress.set({
       doing: "comparing with an index built from scratch",
@@ -147,7 +153,9 @@ class Session {
       part: undefined,
       waiting: undefined,
     });
-    const verification = await verifyIndex(this.#index.db, this.#options.data, this.#signal);
+    const { base, data } = this.#options;
+    const options = { source, base, signal: this.#signal };
+    const verification = await verifyIndex(this.#index.db, data, options);
     this.#progress.clear();
     console.log(printVerification(verification));
     return isEqual(verification);

@@ -8,6 +8,8 @@ export interface Options {
   readonly base: string | undefined;
   readonly once: boolean;
   readonly verify: boolean;
+  /** Loads nothing. */
+  readonly serve: boolean;
   readonly host: string;
   readonly port: number;
   readonly concurrency: number;
@@ -32,7 +34,14 @@ export function readOptions(args: readonly string[]): Options {
     )
     .option("--base <url>", "for a folder: the URL that it is published at")
     .option("--once", "load, wait until all is indexed, report and exit", false)
-    .option("--verify", "compare every table with an index built from scratch", false)
+    .addOption(
+      new Option("--serve", "serve the index as it is, and load nothing").default(false).conflicts("once"),
+    )
+    .option(
+      "--verify",
+      "compare every page with its source, and every table with an index built from scratch",
+      false,
+    )
     .addOption(new Option("--port <number>", "of the search page").default(8080).argParser(port))
     .option("--host <address>", "to listen on; others than this machine can reach 0.0.0.0", "127.0.0.1")
     .addOption(
@@ -48,6 +57,8 @@ export function readOptions(args: readonly string[]): Options {
     .addHelpText("after", helpText)
     .exitOverride();
   command.parse(args, { from: "user" });
+  if (command.opts<Options>().serve && command.args.length > 0)
+    command.error(`error: --serve loads nothing; leave out ${command.args.join(" ")}, or leave out --serve`);
   return { ...command.opts<Omit<Options, "sources">>(), sources: command.args };
 }
 
@@ -58,8 +69,12 @@ command line cannot be meant.
 Any number of further processes may share the work of an index on a disk or on Bigtable:
   percolator worker bigtable://project/instance examples/webindex/app.ts
 
+--verify keeps what does not fit into memory in temporary files, about twice the size of the pages, in the folder that
+TMPDIR names.
+
 Examples:
   npm run webindex
+  npm run webindex -- --serve --data ./docs-index
   npm run webindex -- --once --verify crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --data ./docs-index --base https://docs.example.org/ ./docs`;
 

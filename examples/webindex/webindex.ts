@@ -15,6 +15,8 @@ export interface WebIndexOptions {
   readonly concurrency?: number | undefined;
   /** As `open` takes it. */
   readonly commit?: "auto" | "two-phase" | undefined;
+  /** Makes the index if there is none. Default: true. */
+  readonly create?: boolean | undefined;
   /** Told of what goes wrong in the background. Default: it is said on stderr. */
   readonly logger?: Logger | undefined;
 }
@@ -46,8 +48,8 @@ export class WebIndex {
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
     // Beyond one machine timestamps come from a coordinator: where none leads, this process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
-    const { concurrency = 64, commit, logger = stderrLogger } = options;
-    const db = await open(location, { tables, observers, commit, coordinator, logger });
+    const { concurrency = 64, commit, create, logger = stderrLogger } = options;
+    const db = await open(location, { tables, observers, commit, coordinator, create, logger });
     const onError = (error: unknown) =>
       logger.warn("A round of work failed; it will be done again", { error });
     return new WebIndex(db, new IndexWork(db, { concurrency, onError }));

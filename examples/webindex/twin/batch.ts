@@ -1,6 +1,7 @@
 /**
- * The batch twin: the whole index built from scratch from the pages as they were loaded, in memory, by plain functions,
- * without observers and without a database. What the observers keep up to date must equal it, cell by cell.
+ * The batch twin in memory: the whole index built from scratch from the pages as they were loaded, by plain functions,
+ * without observers and without a database. It is the least work there is, which benchmarks compare with, and the rule for
+ * `sorted.ts`, which makes the same tables of any number of pages.
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
@@ -170,12 +171,17 @@ function* postingRows(shards: ReadonlyMap<string, Shard>): BatchRows {
 function* shardRows(shards: ReadonlyMap<string, Shard>): BatchRows {
   for (const name of inKeyOrder(shards.keys())) {
     const { urls, lengths } = shards.get(name)!;
-    const sums: [number, number, number] = [0, 0, 0];
-    for (const [text, title, anchors] of lengths.values()) {
-      sums[0] += text;
-      sums[1] += title;
-      sums[2] += anchors;
-    }
-    yield [name, { urls, lengths: encodeBlock(lengths), statistics: { pages: lengths.size, lengths: sums } }];
+    yield [name, shardRow(urls, lengths)];
   }
+}
+
+/** The row of a shard with these pages. */
+export function shardRow(urls: ReadonlyMap<string, string>, lengths: Block): BatchRow {
+  const sums: [number, number, number] = [0, 0, 0];
+  for (const [text, title, anchors] of lengths.values()) {
+    sums[0] += text;
+    sums[1] += title;
+    sums[2] += anchors;
+  }
+  return { urls, lengths: encodeBlock(lengths), statistics: { pages: lengths.size, lengths: sums } };
 }

@@ -1,18 +1,21 @@
-/** The batch twin in a process of its own: `child.ts LOCATION`. Tells its parent what it found. */
+/** The batch twin in a process of its own: `child.ts LOCATION [SOURCE [BASE]]`. Tells its parent what it found. */
 import { open } from "percolatordb";
 import { MemoryWatch } from "../load/memory.js";
+import { openSource } from "../sources/index.js";
 import { compareWithTwin } from "./compare.js";
 import type { VerifyAnswer } from "./verify.js";
 
-async function verify(location: string): Promise<VerifyAnswer> {
+async function verify(location: string, path?: string, base?: string): Promise<VerifyAnswer> {
   const memory = new MemoryWatch();
+  const source = path === undefined ? undefined : await openSource(path, { base });
   await using db = await open(location, { collectEveryMs: 0 });
   await using view = await db.snapshot();
-  const verdicts = await compareWithTwin(view);
+  const verdicts = await compareWithTwin(view, { source });
   return { verdicts, memory: memory.highest };
 }
 
-const answer = await verify(process.argv[2]!).catch((error: unknown): VerifyAnswer => {
+const [location, path, base] = process.argv.slice(2);
+const answer = await verify(location!, path, base).catch((error: unknown): VerifyAnswer => {
   return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 });
 process.send?.(answer, () => process.disconnect());

@@ -1,6 +1,10 @@
 import type { Snapshot } from "percolatordb";
+import type { Source } from "../sources/index.js";
 import { documents, tables } from "../tables.js";
-import { BatchIndex, type BatchRow, type BatchRows } from "./batch.js";
+import type { BatchRow, BatchRows } from "./batch.js";
+import { SourceClaims } from "./claims.js";
+import { compareKeys } from "./order.js";
+import { SortedIndex } from "./sorted.js";
 
 /** How one table compares with the batch twin's. */
 export interface TableVerdict {
@@ -16,18 +20,42 @@ export interface TableVerdict {
 const mostDifferences = 10;
 const longestShown = 80;
 
-/** Builds the batch twin of the pages that a snapshot holds, and compares every cell of every table with it. */
-export async function compareWithTwin(snapshot: Snapshot, signal?: AbortSignal): Promise<TableVerdict[]> {
-  const twin = new BatchIndex();
+export interface CompareOptions {
+  /** What was loaded last: is each of its pages stored as it says? Default: that is not asked. */
+  readonly source?: Source | undefined;
+  /** What each of the twin's sorts holds in memory, in bytes. Default: 32 MB. */
+  readonly heldBytes?: number | undefined;
+  /** Told after each page what the twin holds in memory, in bytes. */
+  readonly onHeld?: ((bytes: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Builds the batch twin of the pages that a snapshot holds, and compares every cell of every table with it. Memory does not
+ * grow with the number of pages, but for the widest row: what does not fit into the sorts is in temporary files.
+ */
+export async function compareWithTwin(
+  snapshot: Snapshot,
+  { source, heldBytes, onHeld, signal }: CompareOptions = {},
+): Promise<TableVerdict[]> {
+  using twin = new SortedIndex(heldBytes);
+  using claims = source && (await SourceClaims.read(source, heldBytes, signal));
+  const pages = new Verdict("source");
   for await (const { row, value } of snapshot.scan(documents.contents)) {
     signal?.throwIfAborted();
     twin.add(row, value);
+    onHeld?.(twin.heldBytes);
+    if (claims === undefined) continue;
+    const wrong = await claims.judge(snapshot, row, value, (_, missing) => pages.judged(missing));
+    if (wrong !== false) pages.judged(wrong);
   }
+  claims?.end((_, missing) => pages.judged(missing));
   const expected = twin.build();
-  const verdicts: TableVerdict[] = [];
+  const verdicts: TableVerdict[] = claims === undefined ? [] : [pages];
   for (const [index, name] of ["documents", "clusters", "links", "postings", "shards"].entries()) {
     const stored = snapshot.scan(tables[index]!) as AsyncIterable<StoredRow>;
     verdicts.push(await compareTable(name, stored, expected[name]!, signal));
+    onHeld?.(twin.heldBytes);
   }
   return verdicts;
 }
@@ -90,10 +118,20 @@ class Verdict implements TableVerdict {
     }
   }
 
+  /** A page of a source, and what is wrong with it. */
+  judged(difference: string | undefined): void {
+    this.rows++;
+    this.cells++;
+    if (difference !== undefined) this.#add(difference);
+  }
+
   #differ(row: string, cell: string, stored: string | undefined, wanted: string | undefined): void {
+    this.#add(`${this.table}/${row}/${cell}: ${show(stored)}, the twin has ${show(wanted)}`);
+  }
+
+  #add(difference: string): void {
     this.different++;
-    if (this.differences.length >= mostDifferences) return;
-    this.differences.push(`${this.table}/${row}/${cell}: ${show(stored)}, the twin has ${show(wanted)}`);
+    if (this.differences.length < mostDifferences) this.differences.push(difference);
   }
 }
 
@@ -116,10 +154,6 @@ function cellsOf(row: BatchRow): Map<string, string> {
 function comparable(value: unknown): string {
   if (!(value instanceof Uint8Array)) return JSON.stringify(value);
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
-}
-
-function compareKeys(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function show(value: string | undefined): string {

@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Database } from "percolatordb";
+import type { Source } from "../sources/index.js";
 import { compareWithTwin, type TableVerdict } from "./compare.js";
 
 /** What a comparison with the twin found. */
@@ -13,30 +14,43 @@ export interface Verification {
 /** What the child process sends. */
 export type VerifyAnswer = Verification | { readonly failure: string };
 
+export interface VerifyOptions {
+  /** What was loaded last, as it was opened. Default: no source is compared. */
+  readonly source?: Source | undefined;
+  /** The base that it was opened with. */
+  readonly base?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Compares a settled index with its twin: in a process of its own, as the twin holds all pages in memory; in this one
- * where the index is itself in this one's memory.
+ * Compares a settled index with its twin, and with what was loaded last: in a process of its own, with a heap of its own; in this one
+ * if the index is itself in this one's memory.
  */
 export async function verifyIndex(
   db: Database,
   location: string,
-  signal?: AbortSignal,
+  { source, base, signal }: VerifyOptions = {},
 ): Promise<Verification> {
   if (location.startsWith("memory:")) {
     await using view = await db.snapshot();
-    return { verdicts: await compareWithTwin(view, signal), memory: undefined };
+    return { verdicts: await compareWithTwin(view, { source, signal }), memory: undefined };
   }
-  const answer = await askChild(location, signal);
+  const answer = await askChild([location, ...(source === undefined ? [] : [source.path])], base, signal);
   if ("failure" in answer)
     throw new Error(`The index could not be compared with its twin: ${answer.failure}`);
   return answer;
 }
 
-function askChild(location: string, signal: AbortSignal | undefined): Promise<VerifyAnswer> {
+function askChild(
+  args: readonly string[],
+  base: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<VerifyAnswer> {
   const own = import.meta.url;
   const script = fileURLToPath(new URL(own.endsWith(".ts") ? "./child.ts" : "./child.js", own));
   return new Promise((resolve, reject) => {
-    const child = fork(script, [location], { ...(signal === undefined ? {} : { signal }) });
+    const all = base === undefined ? args : [...args, base];
+    const child = fork(script, all, { ...(signal === undefined ? {} : { signal }) });
     let answer: VerifyAnswer | undefined;
     child.once("message", (message) => {
       answer = message as VerifyAnswer;

@@ -1,0 +1,234 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface SortedRecord {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What a sort keeps in memory at the most, in bytes, besides one record that is longer. */
+export const defaultHeldBytes = 32 * 1024 * 1024;
+
+/** Runs that are merged at a time: each has a file open and a buffer. */
+const mostRuns = 48;
+const readBytes = 64 * 1024;
+const lengthBytes = 4;
+/** Of each record that is held: where it begins and ends. */
+const entryBytes = 8;
+const separator = 0;
+
+/**
+ * Sorts records by the bytes of their keys, whether or not they fit into memory: what does not is spilled to temporary
+ * files in sorted runs (of the folder that `TMPDIR` names), which are merged when they are read. The files have no name: they are gone with the process.
+ *
+ * A key has no NUL character. Records are added first, and read then, as often as wanted.
+ */
+export class ExternalSort implements Disposable {
+  readonly #limit: number;
+  #bytes: Buffer = Buffer.alloc(0);
+  #used = 0;
+  #entries: number[] = [];
+  #runs: Run[] = [];
+  #isSorted = false;
+
+  constructor(heldBytes: number = defaultHeldBytes) {
+    this.#limit = heldBytes;
+  }
+
+  /** Bytes of records that are in memory now. */
+  get heldBytes(): number {
+    return this.#used + (this.#entries.length / 2) * entryBytes;
+  }
+
+  add(key: string, value: string): void {
+    const keyBytes = Buffer.byteLength(key);
+    const length = keyBytes + 1 + Buffer.byteLength(value);
+    if (this.#used > 0 && this.heldBytes + length + entryBytes > this.#limit) this.#spill();
+    this.#makeRoom(length);
+    const start = this.#used;
+    this.#bytes.write(key, start);
+    this.#bytes[start + keyBytes] = separator;
+    this.#bytes.write(value, start + keyBytes + 1);
+    this.#used += length;
+    this.#entries.push(start, start + length);
+    this.#isSorted = false;
+  }
+
+  /** All records in the order of their keys; of one key, of their values. */
+  *records(): Generator<SortedRecord, void> {
+    if (this.#runs.length === 0) {
+      for (const bytes of this.#held()) yield decode(bytes);
+      return;
+    }
+    if (this.#used > 0) this.#spill();
+    this.#bytes = Buffer.alloc(0);
+    for (const bytes of merge(this.#runs)) yield decode(bytes);
+  }
+
+  [Symbol.dispose](): void {
+    for (const run of this.#runs) run.close();
+    this.#runs = [];
+    this.#bytes = Buffer.alloc(0);
+    this.#used = 0;
+    this.#entries = [];
+  }
+
+  *#held(): Generator<Buffer, void> {
+    if (!this.#isSorted) this.#sort();
+    const entries = this.#entries;
+    for (let at = 0; at < entries.length; at += 2) yield this.#bytes.subarray(entries[at]!, entries[at + 1]!);
+  }
+
+  #sort(): void {
+    const bytes = this.#bytes;
+    const entries = this.#entries;
+    const order = new Uint32Array(entries.length / 2).map((_, index) => index * 2);
+    order.sort((a, b) => bytes.compare(bytes, entries[b]!, entries[b + 1]!, entries[a]!, entries[a + 1]!));
+    this.#entries = [];
+    for (const at of order) this.#entries.push(entries[at]!, entries[at + 1]!);
+    this.#isSorted = true;
+  }
+
+  /** The buffer grows with what is held: most sorts of a small index never need all of it. */
+  #makeRoom(length: number): void {
+    const needed = this.#used + length;
+    if (needed <= this.#bytes.length) return;
+    const doubled = Math.min(this.#limit, Math.max(readBytes, this.#bytes.length * 2));
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, doubled));
+    this.#bytes.copy(grown, 0, 0, this.#used);
+    this.#bytes = grown;
+  }
+
+  #spill(): void {
+    this.#runs.push(Run.write(this.#held()));
+    this.#used = 0;
+    this.#entries = [];
+    // What was made for one long record is not kept.
+    if (this.#bytes.length > this.#limit) this.#bytes = Buffer.alloc(0);
+    if (this.#runs.length < mostRuns) return;
+    const merged = Run.write(merge(this.#runs));
+    for (const run of this.#runs) run.close();
+    this.#runs = [merged];
+  }
+}
+
+/** Sorted records in a file: the length of each, then its bytes. */
+class Run {
+  readonly #file: number;
+  readonly #size: number;
+
+  private constructor(file: number, size: number) {
+    this.#file = file;
+    this.#size = size;
+  }
+
+  static write(records: Iterable<Buffer>): Run {
+    const path = join(tmpdir(), `webindex-sort-${randomUUID()}`);
+    const file = openSync(path, "wx+", 0o600);
+    unlinkSync(path);
+    let size = 0;
+    let parts: Buffer[] = [];
+    let waiting = 0;
+    const flush = () => {
+      for (let bytes = Buffer.concat(parts); bytes.length > 0; ) {
+        const written = writeSync(file, bytes, 0, bytes.length, size);
+        size += written;
+        bytes = bytes.subarray(written);
+      }
+      [parts, waiting] = [[], 0];
+    };
+    try {
+      for (const record of records) {
+        const length = Buffer.allocUnsafe(lengthBytes);
+        length.writeUInt32LE(record.length);
+        parts.push(length, record);
+        waiting += lengthBytes + record.length;
+        if (waiting >= readBytes) flush();
+      }
+      flush();
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+    return new Run(file, size);
+  }
+
+  /** The records in their order. Each is valid until the next is asked for. */
+  *read(): Generator<Buffer, void> {
+    let window = Buffer.allocUnsafe(0);
+    let offset = 0;
+    const fill = (least: number) => {
+      const wanted = Math.min(Math.max(least, readBytes), this.#size - (offset - window.length));
+      const next = Buffer.allocUnsafe(wanted);
+      let filled = window.copy(next);
+      while (filled < wanted) {
+        const read = readSync(this.#file, next, filled, wanted - filled, offset);
+        if (read === 0) throw new Error("A temporary file of the comparison is shorter than it was written");
+        offset += read;
+        filled += read;
+      }
+      window = next;
+    };
+    for (;;) {
+      if (window.length < lengthBytes && offset < this.#size) fill(lengthBytes);
+      if (window.length === 0) return;
+      const length = window.readUInt32LE(0);
+      if (window.length < lengthBytes + length) fill(lengthBytes + length);
+      yield window.subarray(lengthBytes, lengthBytes + length);
+      window = window.subarray(lengthBytes + length);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+interface Head {
+  record: Buffer;
+  readonly rest: Iterator<Buffer>;
+}
+
+/** The records of several runs in order: a heap of their first ones. */
+function* merge(runs: readonly Run[]): Generator<Buffer, void> {
+  const heap: Head[] = [];
+  for (const run of runs) {
+    const rest = run.read();
+    const first = rest.next();
+    if (!first.done) heap.push({ record: first.value, rest });
+  }
+  for (let at = heap.length >> 1; at-- > 0; ) sink(heap, at);
+  while (heap.length > 0) {
+    const top = heap[0]!;
+    yield top.record;
+    const next = top.rest.next();
+    if (!next.done) top.record = next.value;
+    else {
+      const last = heap.pop()!;
+      if (heap.length === 0) return;
+      heap[0] = last;
+    }
+    sink(heap, 0);
+  }
+}
+
+function sink(heap: Head[], start: number): void {
+  const head = heap[start]!;
+  let at = start;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && Buffer.compare(heap[child + 1]!.record, heap[child]!.record) < 0) child++;
+    if (Buffer.compare(head.record, heap[child]!.record) <= 0) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = head;
+}
+
+function decode(record: Buffer): SortedRecord {
+  const end = record.indexOf(separator);
+  return { key: record.toString("utf8", 0, end), value: record.toString("utf8", end + 1) };
+}

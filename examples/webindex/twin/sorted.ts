@@ -1,0 +1,254 @@
+/**
+ * The batch twin of an index of any size: the same tables as `batch.ts` makes in memory, made by sorting. What is derived goes
+ * through sorts that spill to files, so that memory holds a few buffers of one size and the widest row, however many pages there are.
+ *
+ * pages by URL, links by target -> pages by cluster -> pages by URL, with rank and anchors -> postings, shards
+ */
+import { type Block, encodeBlock } from "../block.js";
+import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
+import { bucketOf, pageId } from "../identity.js";
+import { encodePostings, type PostingCell } from "../postings.js";
+import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
+import { type Counts, lengthsOf, parseCounts, parseTerms, withAnchors } from "../terms.js";
+import { type BatchRows, shardRow } from "./batch.js";
+import { ExternalSort, type SortedRecord } from "./external-sort.js";
+import { compareKeys } from "./order.js";
+
+/** Between the parts of a key: lower than every character of a URL, a term or an id. */
+const between = "\x01";
+
+/** A page with its place: its rank, and its anchors if it can be found. */
+interface Placed {
+  readonly url: string;
+  readonly page: Description;
+  readonly rank: number;
+  readonly anchors: Anchors | null;
+}
+
+export class SortedIndex implements Disposable {
+  readonly #pages: ExternalSort;
+  readonly #links: ExternalSort;
+  /** By cluster, as members in their order: the texts of the first links to each. */
+  readonly #members: ExternalSort;
+  readonly #places: ExternalSort;
+  readonly #postings: ExternalSort;
+  readonly #shards: ExternalSort;
+
+  /** `heldBytes`: what each of six sorts holds in memory. */
+  constructor(heldBytes?: number) {
+    this.#pages = new ExternalSort(heldBytes);
+    this.#links = new ExternalSort(heldBytes);
+    this.#members = new ExternalSort(heldBytes);
+    this.#places = new ExternalSort(heldBytes);
+    this.#postings = new ExternalSort(heldBytes);
+    this.#shards = new ExternalSort(heldBytes);
+  }
+
+  /** Bytes that are in memory now, of all that was added and derived. */
+  get heldBytes(): number {
+    return this.#sorts.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+  }
+
+  get #sorts(): readonly ExternalSort[] {
+    return [this.#pages, this.#links, this.#members, this.#places, this.#postings, this.#shards];
+  }
+
+  /** Adds a page. Each URL once, in any order. */
+  add(url: string, contents: Uint8Array): void {
+    const page = describePage(contents, url);
+    this.#pages.add(url, JSON.stringify(page));
+    const source = pageId(url).text;
+    for (const [target, anchor] of page.links) this.#links.add(target + between + source, anchor);
+  }
+
+  /** The tables by name. `documents` is without what was loaded, which is the input. */
+  build(): Readonly<Record<string, BatchRows>> {
+    this.#rank();
+    this.#place();
+    this.#index();
+    return {
+      documents: this.#documentRows(),
+      clusters: this.#clusterRows(),
+      links: this.#linkRows(),
+      postings: this.#postingRows(),
+      shards: this.#shardRows(),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const sort of this.#sorts) sort[Symbol.dispose]();
+  }
+
+  /** Each page with its rank takes its place in its cluster. */
+  #rank(): void {
+    for (const { url, value, joined } of join(this.#pages.records(), this.#inlinks())) {
+      const { hash } = JSON.parse(value) as Description;
+      const key = hash + between + memberKey(joined?.rank ?? 0, url);
+      this.#members.add(key, JSON.stringify(joined?.texts ?? []));
+    }
+  }
+
+  /** Of each target: how many pages link to it, and the texts of the first links, both up to their limits. */
+  *#inlinks(): Generator<{ readonly url: string; readonly rank: number; readonly texts: string[] }, void> {
+    let found: { url: string; rank: number; texts: string[] } | undefined;
+    for (const { key, value } of this.#links.records()) {
+      const [url] = parts(key);
+      if (found?.url !== url) {
+        if (found !== undefined) yield found;
+        found = { url: url!, rank: 0, texts: [] };
+      }
+      if (found.rank < highestRank) found.rank++;
+      if (found.texts.length < anchorLimits.links) found.texts.push(value);
+    }
+    if (found !== undefined) yield found;
+  }
+
+  /** Each member of a cluster goes back to its URL; the first with the anchors of the cluster. */
+  #place(): void {
+    let cluster = "";
+    let first: { readonly member: string; readonly sample: AnchorSample; members: number } | undefined;
+    const end = () => {
+      if (first !== undefined) this.#addPlace(first.member, first.sample.anchors);
+    };
+    for (const { key, value } of this.#members.records()) {
+      const [hash, member] = parts(key);
+      if (first === undefined || hash !== cluster) {
+        end();
+        cluster = hash!;
+        first = { member: member!, sample: new AnchorSample(), members: 0 };
+      } else {
+        this.#addPlace(member!, null);
+      }
+      if (first.members++ >= anchorLimits.members) continue;
+      for (const text of JSON.parse(value) as string[]) first.sample.add(text);
+    }
+    end();
+  }
+
+  #addPlace(member: string, anchors: Anchors | null): void {
+    this.#places.add(memberUrl(member), JSON.stringify([rankOf(member), anchors]));
+  }
+
+  #index(): void {
+    for (const { url, page, anchors } of this.#placed()) {
+      if (anchors === null) continue;
+      const terms = withAnchors(page.words, anchors);
+      const { text: id, shard } = pageId(url);
+      this.#shards.add(shard + between + id, JSON.stringify([url, lengthsOf(terms)]));
+      for (const [term, counts] of parseTerms(terms)) {
+        this.#postings.add([bucketOf(term), shard, term, id].join(between), counts);
+      }
+    }
+  }
+
+  *#placed(): Generator<Placed, void> {
+    for (const { url, value, joined } of join(this.#pages.records(), places(this.#places.records()))) {
+      const { rank, anchors } = joined!;
+      yield { url, page: JSON.parse(value) as Description, rank, anchors };
+    }
+  }
+
+  *#documentRows(): BatchRows {
+    for (const { url, page, rank, anchors } of this.#placed()) {
+      const own = { ...page, rank, cluster: page.hash };
+      if (anchors === null) {
+        yield [url, own];
+        continue;
+      }
+      const terms = withAnchors(page.words, anchors);
+      yield [url, anchors.length === 0 ? { ...own, terms } : { ...own, anchors, terms }];
+    }
+  }
+
+  *#clusterRows(): BatchRows {
+    for (const [hash, found] of groups(this.#members.records())) {
+      const members = new Map(found.map(({ rest }) => [rest[0]!, rankOf(rest[0]!)]));
+      yield [hash, { members, canonical: memberUrl(found[0]!.rest[0]!) }];
+    }
+  }
+
+  *#linkRows(): BatchRows {
+    for (const [target, found] of groups(this.#links.records())) {
+      yield [target, { sources: new Map(found.map(({ rest, value }) => [rest[0]!, value])) }];
+    }
+  }
+
+  *#postingRows(): BatchRows {
+    for (const [bucket, found] of groups(this.#postings.records())) {
+      const blocks = new Map<string, Map<string, Block>>();
+      for (const { rest, value } of found) {
+        const [shard, term, id] = rest as [string, string, string];
+        const cell = blocks.get(shard) ?? new Map<string, Block>();
+        blocks.set(shard, cell);
+        const block: Block = cell.get(term) ?? new Map();
+        cell.set(term, block);
+        block.set(id, parseCounts(value));
+      }
+      const cells = [...blocks].map(([shard, terms]) => {
+        const cell: PostingCell = new Map([...terms].map(([term, block]) => [term, encodeBlock(block)!]));
+        return [shard, encodePostings(cell)!] as const;
+      });
+      yield [bucket, { documents: new Map(cells) }];
+    }
+  }
+
+  *#shardRows(): BatchRows {
+    for (const [shard, found] of groups(this.#shards.records())) {
+      const urls = new Map<string, string>();
+      const lengths: Block = new Map();
+      for (const { rest, value } of found) {
+        const [url, counts] = JSON.parse(value) as [string, Counts];
+        urls.set(rest[0]!, url);
+        lengths.set(rest[0]!, counts);
+      }
+      yield [shard, shardRow(urls, lengths)];
+    }
+  }
+}
+
+function parts(key: string): string[] {
+  return key.split(between);
+}
+
+function rankOf(member: string): number {
+  return highestRank - Number(member.slice(0, member.indexOf(" ")));
+}
+
+function* places(records: Iterable<SortedRecord>) {
+  for (const { key: url, value } of records) {
+    const [rank, anchors] = JSON.parse(value) as [number, Anchors | null];
+    yield { url, rank, anchors };
+  }
+}
+
+/** Every record of one side, with what the other has for its key; both in the order of their keys. */
+function* join<T extends { readonly url: string }>(
+  records: Iterable<SortedRecord>,
+  others: Iterator<T>,
+): Generator<{ readonly url: string; readonly value: string; readonly joined: T | undefined }, void> {
+  let other = others.next();
+  for (const { key: url, value } of records) {
+    while (!other.done && compareKeys(other.value.url, url) < 0) other = others.next();
+    yield { url, value, joined: !other.done && other.value.url === url ? other.value : undefined };
+  }
+}
+
+interface Grouped {
+  /** The further parts of the key. */
+  readonly rest: readonly string[];
+  readonly value: string;
+}
+
+/** Records by the first part of their keys: a row at a time. */
+function* groups(records: Iterable<SortedRecord>): Generator<readonly [first: string, Grouped[]], void> {
+  let group: [string, Grouped[]] | undefined;
+  for (const { key, value } of records) {
+    const [first, ...rest] = parts(key);
+    if (group?.[0] !== first) {
+      if (group !== undefined) yield group;
+      group = [first!, []];
+    }
+    group[1].push({ rest, value });
+  }
+  if (group !== undefined) yield group;
+}
