@@ -244,7 +244,7 @@ function* groups(records: Iterable<SortedRecord>): Generator<readonly [first: st
   let group: [string, Grouped[]] | undefined;
   for (const { key, value } of records) {
     const [first, ...rest] = parts(key);
-    if (group?.[0] !== first) {
+    if (group === undefined || group[0] !== first) {
       if (group !== undefined) yield group;
       group = [first!, []];
     }
