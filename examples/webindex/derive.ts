@@ -4,7 +4,7 @@ import { contentHash } from "./identity.js";
 import type { Anchors, Links } from "./tables.js";
 import { wordsOf } from "./terms.js";
 import { cut } from "./text/charset.js";
-import { extract, limits } from "./text/index.js";
+import { extract, hasMoreTerms, limits } from "./text/index.js";
 
 /** What a page says. */
 export interface Description {
@@ -12,7 +12,13 @@ export interface Description {
   readonly title: string;
   readonly words: string;
   readonly links: Links;
+  /** What of it is left out, as it is more than is indexed of a page; `undefined` if nothing is. */
+  readonly truncated: string | undefined;
 }
+
+/** What of a page may be more than is indexed. */
+export const truncations = ["links", "text", "terms"] as const;
+export type Truncation = (typeof truncations)[number];
 
 /** The links that are looked at to know a page's anchors, and the duplicates whose links are. */
 export const anchorLimits = { links: 200, members: 20 } as const;
@@ -20,8 +26,12 @@ export const anchorLimits = { links: 200, members: 20 } as const;
 /** Reads a page as it is stored. */
 export function describePage(packed: Uint8Array, url: string): Description {
   const { contentType, body }: Contents = unpackContents(packed);
-  const { title, text, links } = extract(body, contentType, url);
-  return { hash: contentHash(body), title, words: wordsOf(title, text), links: mergeLinks(links) };
+  const { title, text, links, truncatedLinks, truncatedText } = extract(body, contentType, url);
+  const truncatedTerms = hasMoreTerms(text);
+  const kinds = { links: truncatedLinks, text: truncatedText, terms: truncatedTerms };
+  const truncated = truncations.filter((kind) => kinds[kind]).join(" ") || undefined;
+  const words = wordsOf(title, text);
+  return { hash: contentHash(body), title, words, links: mergeLinks(links), truncated };
 }
 
 /** One link for each page that is linked to, with all its different anchor texts. */

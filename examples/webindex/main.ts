@@ -5,7 +5,14 @@ import { InvalidArgumentError, PercolatorError } from "percolatordb";
 import { MemoryWatch } from "./load/memory.js";
 import { loadStage, ProgressLine } from "./load/progress.js";
 import { type Options, readOptions } from "./options.js";
-import { megabytes, printLoad, printProblems, printVerification, printWork } from "./print.js";
+import {
+  megabytes,
+  printLoad,
+  printProblems,
+  printTruncated,
+  printVerification,
+  printWork,
+} from "./print.js";
 import { SearchServer } from "./server/server.js";
 import { openDefaultSource, openSource, type Source, SourceError } from "./sources/index.js";
 import { isEqual, verifyIndex } from "./twin/verify.js";
@@ -126,6 +133,8 @@ class Session {
     const { live } = await this.#index.count();
     this.#progress.clear();
     console.log(`${printLoad(report, seconds, live)}\n${printWork(before, this.#index.metrics)}`);
+    const truncated = printTruncated(await this.#index.truncated());
+    if (truncated !== undefined) console.log(truncated);
     const problems = printProblems(report);
     if (problems !== undefined) console.error(problems);
     return (await this.#verify(source)) && report.problemCount === 0;

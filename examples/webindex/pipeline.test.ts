@@ -206,6 +206,24 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("second")).toEqual([a]);
   });
 
+  it("says which pages are not indexed whole, and no longer once they are", async () => {
+    const many = (count: number, of: (index: number) => string) =>
+      Array.from({ length: count }, (_, at) => of(at)).join(" ");
+    await crawl(index, {
+      [home]: many(20_001, (at) => `<a href="${at}">x</a>`),
+      [a]: "word ".repeat(200_001),
+      [b]: many(50_001, (at) => `w${at}`),
+      [c]: `${many(20_000, (at) => `<a href="${at}">`)} ${many(49_000, (at) => `w${at}`)} ${" ".repeat(2_500_000)}`,
+    });
+    expect(await index.truncated()).toEqual([
+      { kind: "links", count: 1, examples: [home] },
+      { kind: "text", count: 1, examples: [a] },
+      { kind: "terms", count: 1, examples: [b] },
+    ]);
+    await crawl(index, { [home]: "less", [a]: undefined });
+    expect((await index.truncated()).map(({ kind }) => kind)).toEqual(["terms"]);
+  });
+
   it("keeps work on a page bounded that very many link to", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 400 }, (_, i) => [

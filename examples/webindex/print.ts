@@ -1,7 +1,9 @@
 /** Results in words, for the terminal. */
 import type { MetricsSnapshot } from "percolatordb";
+import type { Truncation } from "./derive.js";
 import type { Kind, LoadReport } from "./load/report.js";
 import type { ProblemKind } from "./sources/index.js";
+import { limits, mostTerms } from "./text/index.js";
 import type { Verification } from "./twin/verify.js";
 
 export function printLoad(report: LoadReport, seconds: number, live: number): string {
@@ -24,6 +26,19 @@ export function printLoad(report: LoadReport, seconds: number, live: number): st
   }
   if (skipped > 0) lines.push("  of no use:", ...printKinds(report.skips, (reason) => reason, "    "));
   return lines.join("\n");
+}
+
+const truncationWords: Record<Truncation, string> = {
+  links: `pages with more than ${number(limits.links)} links; further ones are not followed`,
+  text: `pages with more than ${number(limits.text)} characters of text; what follows cannot be found`,
+  terms: `pages with more than ${number(mostTerms)} different terms; further ones cannot be found`,
+};
+
+/** Pages that are not indexed whole, of all that there are. */
+export function printTruncated(kinds: readonly Kind<Truncation>[]): string | undefined {
+  if (kinds.length === 0) return undefined;
+  const lines = printKinds(kinds, (kind) => truncationWords[kind], "    ");
+  return ["  not indexed whole:", ...lines].join("\n");
 }
 
 /** What problems of a kind are, and what to do. */

@@ -20,6 +20,8 @@ export const documents = table("documents", {
   /** The terms of text and title (`terms.ts`). */
   words: text(),
   links: json<Links>(),
+  /** Of a page that has more than is indexed: what is left out, as in `truncations`, apart by spaces. */
+  truncated: text(),
   /** How many pages link to it, up to a limit. */
   rank: int(),
   /** The cluster in which it stands as a member, under its rank. */

@@ -1,7 +1,8 @@
 import { type Database, type Logger, type MetricsSnapshot, open } from "percolatordb";
+import type { Truncation } from "./derive.js";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
 import { ReadCount } from "./load/reads.js";
-import type { LoadReport } from "./load/report.js";
+import { countKind, type Kind, type LoadReport } from "./load/report.js";
 import { stderrLogger } from "./log.js";
 import { extract } from "./observers/extract.js";
 import { observers } from "./observers/index.js";
@@ -28,6 +29,7 @@ export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
 
 /** The most pages that are loaded and not yet read by an observer. */
 const mostUnread = 4_000;
+const mostTruncatedExamples = 3;
 const pauseMs = 20;
 /** After so long without a run in this process it is looked whether another one has worked meanwhile. */
 const stalledMs = 1_000;
@@ -113,6 +115,16 @@ export class WebIndex {
     let live = 0;
     for await (const _ of view.scan(documents.hash)) live++;
     return { live, findable: (await readStatistics(view)).pages };
+  }
+
+  /** Pages of which more is left out than is indexed, by what it is. Derived when a page is read: settle first. */
+  async truncated(): Promise<Kind<Truncation>[]> {
+    await using view = await this.db.snapshot();
+    const kinds: Kind<Truncation>[] = [];
+    for await (const { row, value } of view.scan(documents.truncated)) {
+      for (const kind of value.split(" ")) countKind(kinds, kind as Truncation, row, mostTruncatedExamples);
+    }
+    return kinds;
   }
 
   /** What could not be worked on, a sentence each. */

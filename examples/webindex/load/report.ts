@@ -59,17 +59,23 @@ export class LoadCounts implements LoadReport {
   problem(what: ProblemKind, at: Pick<Problem, "file" | "offset">, message: string, url?: string): void {
     this.problemCount++;
     const said = `${placeOf(at)}: ${message}`;
-    count(this.problems, what, url === undefined ? said : `${said} (${url})`, mostProblemExamples);
+    countKind(this.problems, what, url === undefined ? said : `${said} (${url})`, mostProblemExamples);
   }
 
   skip({ reason, url, ...at }: Pick<Skipped, "file" | "offset" | "url" | "reason">): void {
     this.skipped++;
     const isNew = this.skips.length >= mostKinds && this.skips.every(({ kind }) => kind !== reason);
-    count(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, mostSkipExamples);
+    countKind(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, mostSkipExamples);
   }
 }
 
-function count<K extends string>(kinds: Kind<K>[], kind: K, example: string, mostExamples: number): void {
+/** Counts one more of a kind; of the first ones, what they are. */
+export function countKind<K extends string>(
+  kinds: Kind<K>[],
+  kind: K,
+  example: string,
+  mostExamples: number,
+): void {
   const at = kinds.findIndex((each) => each.kind === kind);
   const before = kinds[at] ?? { kind, count: 0, examples: [] };
   const examples = before.count < mostExamples ? [...before.examples, example] : before.examples;

@@ -13,9 +13,11 @@ export const extract = observer(
       tx.get(documents.title, url),
       tx.get(documents.words, url),
       tx.get(documents.links, url),
+      tx.get(documents.truncated, url),
     ]);
     const rehashed = replace(tx, documents.hash, url, before[0], page?.hash);
     replace(tx, documents.title, url, before[1], page?.title);
+    replace(tx, documents.truncated, url, before[4], page?.truncated);
     const reworded = replace(tx, documents.words, url, before[2], page?.words);
     // What finds its cluster also indexes it.
     if (rehashed) tx.notify(documents.rescore, url);

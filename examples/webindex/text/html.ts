@@ -187,7 +187,7 @@ class HtmlReader implements TokenizerCallbacks {
     if (this.#inHeading) this.#heading = grown(this.#heading!, text, limits.title);
     this.#addToAnchor(text);
     if (this.#text.length < limits.text * 2) this.#text += text;
-    else if (text !== " ") this.#truncatedText = true;
+    else if (/\S/.test(text)) this.#truncatedText = true;
   }
 
   #addToAnchor(text: string): void {

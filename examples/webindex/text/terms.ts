@@ -21,6 +21,18 @@ export function termCounts(text: string): Map<string, number> {
   return counts;
 }
 
+/** Whether a text has more different terms than are counted. */
+export function hasMoreTerms(text: string): boolean {
+  // A term and what parts it from the next are two characters at least.
+  if (text.length < mostTerms * 2) return false;
+  const terms = new Set<string>();
+  for (const [term] of fold(text).matchAll(word)) {
+    if (term.length <= longestTerm) terms.add(term);
+    if (terms.size > mostTerms) return true;
+  }
+  return false;
+}
+
 function fold(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

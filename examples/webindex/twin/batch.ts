@@ -96,8 +96,9 @@ export class BatchIndex {
 
   *#documentRows(indexed: ReadonlyMap<string, Indexed>): BatchRows {
     for (const url of inKeyOrder(this.#pages.keys())) {
-      const { hash, title, words, links } = this.#pages.get(url)!;
-      const own = { hash, title, words, links, rank: this.#rank(url), cluster: hash };
+      const { truncated, ...page } = this.#pages.get(url)!;
+      const cut = truncated === undefined ? {} : { truncated };
+      const own = { ...page, ...cut, rank: this.#rank(url), cluster: page.hash };
       const found = indexed.get(url);
       if (found === undefined) yield [url, own];
       else if (found.anchors.length === 0) yield [url, { ...own, terms: found.terms }];

@@ -93,7 +93,7 @@ export class SortedIndex implements Disposable {
     let found: { url: string; rank: number; texts: string[] } | undefined;
     for (const { key, value } of this.#links.records()) {
       const [url] = parts(key);
-      if (found?.url !== url) {
+      if (found === undefined || found.url !== url) {
         if (found !== undefined) yield found;
         found = { url: url!, rank: 0, texts: [] };
       }
