@@ -40,6 +40,8 @@ export {
   PercolatorError,
   SchemaError,
   StaleSnapshotError,
+  type StoreBusyDetails,
+  StoreBusyError,
   StoreDamagedError,
   StoreError,
   StoreFullError,

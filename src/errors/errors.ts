@@ -17,6 +17,7 @@ export type ErrorCode =
   | "SCHEMA"
   | "OBSERVER"
   | "STORE"
+  | "STORE_BUSY"
   | "STORE_FULL"
   | "STORE_MOVED"
   | "STORE_DAMAGED"
@@ -155,6 +156,30 @@ export class StoreError extends PercolatorError {
 /** No space is left. The transaction failed, the database stays usable; free space and try again. */
 export class StoreFullError extends StoreError {
   override readonly code = "STORE_FULL";
+}
+
+/** Who keeps an embedded database from being written. */
+export interface StoreBusyDetails extends ErrorDetails {
+  /** Id of the process that holds the lock. */
+  readonly process?: number;
+  /** For how long it was seen to hold it, in milliseconds. It may have held it before. */
+  readonly heldMs?: number;
+}
+
+/**
+ * Another process has held a lock of an embedded database for 10 s without going on: it was stopped, or its event loop is blocked. What
+ * this error rejects was not written. Continue that process or end it.
+ */
+export class StoreBusyError extends StoreError {
+  override readonly code = "STORE_BUSY";
+  readonly process: number | undefined;
+  readonly heldMs: number | undefined;
+
+  constructor(message: string, details: StoreBusyDetails = {}) {
+    super(message, details);
+    this.process = details.process;
+    this.heldMs = details.heldMs;
+  }
 }
 
 /** What the store holds cannot be read: not a database of this package, or a damaged one. */

@@ -77,11 +77,14 @@ async function offer(
 function send(
   context: TransactionContext,
   atomic: AtomicStore,
-  { start, label }: CommitRequest,
+  { start, label, signal }: CommitRequest,
   batch: AtomicBatch,
 ): Promise<BatchAnswer> {
-  if (context.hooks === noHooks) return atomic.commit(batch);
-  return context.hooks.step("one-phase-commit", { startTimestamp: start, label }, () => atomic.commit(batch));
+  const options = signal === undefined ? undefined : { signal };
+  if (context.hooks === noHooks) return atomic.commit(batch, options);
+  return context.hooks.step("one-phase-commit", { startTimestamp: start, label }, () =>
+    atomic.commit(batch, options),
+  );
 }
 
 function registryNeverStill({ start }: CommitRequest): StoreError {

@@ -6,7 +6,7 @@ import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { type Finding, ok, problem } from "../doctor/finding.js";
 import { examineFolder } from "../doctor/folder.js";
-import { examineLocks } from "../doctor/locks.js";
+import { examineLocks, examineWriteLock } from "../doctor/locks.js";
 import { examineMachine } from "../doctor/machine.js";
 import { examineCatalog } from "../doctor/observers.js";
 import { examineStore } from "../doctor/store.js";
@@ -92,6 +92,16 @@ async function* examineDatabase(
   const timestamp = await presentTimestamp(db, signal);
   const nowMs = environment.now();
   yield* examineStore({ status, isFolder, timestamp, nowMs });
+  if (isFolder) {
+    const holder = async () => {
+      const { statistics } = await db.status();
+      return {
+        process: statistics.writeLockHeldByProcess ?? 0,
+        transactions: statistics.transactions ?? 0,
+      };
+    };
+    yield await examineWriteLock(environment, holder, signal);
+  }
   if (write) yield await examineWriting(db, signal);
   yield await examineLocks(db, nowMs, signal);
   yield* await examineCatalog({ db, status, app, nowMs, signal });

@@ -1,10 +1,37 @@
 import type { Database } from "../../database/index.js";
+import { type Environment, sleep } from "../../environment/index.js";
 import { counted } from "../layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
 const mostCounted = 100_000;
 const oldMs = 600_000;
+
+/** So long another process may hold the write lock of a folder: a write takes milliseconds. */
+const writeMs = 1_000;
+const looks = 10;
+
+/** Whether a process has the folder's write lock in its hand and does not go on. `holder` answers its id, and 0 for nobody. */
+export async function examineWriteLock(
+  environment: Environment,
+  holder: () => Promise<{ readonly process: number; readonly transactions: number }>,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const first = await holder();
+  if (first.process === 0) return ok("write lock", "held by no other process");
+  for (let look = 0; look < looks; look++) {
+    await sleep(environment, writeMs / looks, signal);
+    const now = await holder();
+    if (now.process !== first.process || now.transactions !== first.transactions) {
+      return ok("write lock", "goes from process to process");
+    }
+  }
+  return problem(
+    "write lock",
+    `process ${first.process} has held it for ${formatDuration(writeMs)} and more, and nobody else can write`,
+    `If it was stopped, continue it (kill -CONT ${first.process}); if it hangs, end it: its lock is then taken over.`,
+  );
+}
 
 /** Findings on locks whose owners do not refresh them any more. */
 export async function examineLocks(db: Database, nowMs: number, signal: AbortSignal): Promise<Finding> {

@@ -1,6 +1,7 @@
 import type { Environment } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import { prepareFolder } from "./folder.js";
+import { stuckLock } from "./lock-watch.js";
 import type { EnvironmentOptions } from "./opening.js";
 import { SharedFolder } from "./shared-folder.js";
 
@@ -15,7 +16,7 @@ export async function acquireFolder(
   environment: Environment,
 ): Promise<SharedFolder> {
   const real = await prepareFolder(path, options.create);
-  return inTurn(real, () => {
+  return inTurn(real, async () => {
     const known = folders.get(real);
     if (known !== undefined) {
       if (known.readOnly && !options.readOnly) {
@@ -26,7 +27,8 @@ export async function acquireFolder(
       known.users++;
       return known;
     }
-    const shared = new SharedFolder(real, options, environment);
+    const held = options.readOnly ? undefined : await stuckLock(real, environment);
+    const shared = new SharedFolder(real, options, environment, held);
     folders.set(real, shared);
     return shared;
   });

@@ -13,14 +13,13 @@ import { DataFile, type Meta, metaRecord } from "./pages.js";
  * A new file's heads, too, are only written, and would not come before the first pages by themselves.
  */
 export function settleFlushedHead(root: Pick<Root, "env" | "transactionSync">, dataFile: string): void {
-  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
   // Waits for the flush of another process that may be under way: it would name an older state than the one found here.
   root.env.sync();
   let failure: unknown;
   // With LMDB's write lock in hand no newer state comes.
   root.transactionSync(() => {
     try {
-      settle(dataFile);
+      settleHead(dataFile);
     } catch (error) {
       failure = error;
     }
@@ -28,7 +27,9 @@ export function settleFlushedHead(root: Pick<Root, "env" | "transactionSync">, d
   if (failure !== undefined) throw failure;
 }
 
-function settle(dataFile: string): void {
+/** The same with LMDB's write lock in hand, after a flush. */
+export function settleHead(dataFile: string): void {
+  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
   const file = openSync(dataFile, "r+");
   try {
     const data = new DataFile(file, fstatSync(file).size);

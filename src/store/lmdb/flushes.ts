@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { arch, endianness } from "node:os";
+import { type Environment, sleep } from "../../environment/index.js";
 import type { Databases } from "./databases.js";
 import { DataFile } from "./pages.js";
 
@@ -10,6 +11,23 @@ export interface Flushes {
   /** Resolves when all that is committed now is flushed. */
   flush(): Promise<void>;
   close(): void;
+}
+
+/** Looks at the file, so far apart, for the flush of a group that the binding resolved too soon. */
+const mostLooks = 60_000;
+const lookMs = 1;
+
+/** Flushes until the transaction of that number is; false if the file never says so. */
+export async function flushThrough(
+  flushes: Pick<Flushes, "through" | "flush">,
+  transaction: number,
+  environment: Environment,
+): Promise<boolean> {
+  for (let look = 0; flushes.through() < transaction && look < mostLooks; look++) {
+    await flushes.flush();
+    if (flushes.through() < transaction) await sleep(environment, lookMs);
+  }
+  return flushes.through() >= transaction;
 }
 
 /** The flushes of a data file that is open for writing. */

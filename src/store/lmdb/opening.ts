@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { StoreDamagedError, StoreVersionError } from "../../errors/index.js";
-import { type Databases, databaseOptions, type Handle, type Root } from "./databases.js";
+import { type Databases, databaseOptions, type Handle, type Root, type VersionEntry } from "./databases.js";
 import { storeError } from "./errors.js";
 import { guardExit } from "./exit-guard.js";
 import { settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
+import { busyError, type HeldLock } from "./lock-watch.js";
 import { formats, readFormat, writeFormat } from "./state.js";
 import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
 import { type NativeRoot, Writing } from "./writing.js";
@@ -26,8 +27,13 @@ export interface Opened {
   readonly writing: Writing;
 }
 
-/** Opens LMDB's databases in the folder. Other threads of this process share the environment. */
-export function openDatabases(path: string, options: EnvironmentOptions): Opened {
+/**
+ * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`: a lock that another process holds
+ * without end; then they are opened without it, and before the first write `settleHead` has to be called. A database that has yet to be
+ * made, or taken over from another layout, cannot be opened so.
+ */
+export function openDatabases(path: string, options: EnvironmentOptions, held?: HeldLock): Opened {
+  if (held !== undefined && !options.readOnly) return openUnlocked(path, options, held);
   let root: RootDatabase | undefined;
   guardExit();
   try {
@@ -36,6 +42,38 @@ export function openDatabases(path: string, options: EnvironmentOptions): Opened
     const own = rootOf(root, writing);
     if (!options.readOnly) settleFlushedHead(own, join(path, dataFileName));
     return { databases: openNamed(root, own, path, options.readOnly), writing };
+  } catch (error) {
+    root?.close().catch(() => undefined);
+    throw storeError(error, path, "be opened");
+  }
+}
+
+/** The binding opens databases in write transactions, which wait on the main thread. Here it opens those that are there as a reader does. */
+function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
+  let root: RootDatabase | undefined;
+  guardExit();
+  try {
+    const native = { ...nativeOptions(path, options), create: false };
+    const Class = open({ ...native, asClass: true } as typeof native) as unknown as UnlockedClass;
+    const { transactionSync } = Class.prototype;
+    Class.prototype.transactionSync = function (action) {
+      this.resetReadTxn();
+      this.ensureReadTxn();
+      action();
+    };
+    try {
+      root = new Class(null, native);
+      const writing = new Writing(root as unknown as NativeRoot);
+      const databases = namedDatabases(root, rootOf(root, writing), { create: false });
+      const format = databases && readFormat(databases);
+      if (databases === undefined || format !== formats.current) {
+        checkFormat(format ?? formats.current, path);
+        throw busyError(path, held);
+      }
+      return { databases, writing };
+    } finally {
+      Class.prototype.transactionSync = transactionSync;
+    }
   } catch (error) {
     root?.close().catch(() => undefined);
     throw storeError(error, path, "be opened");
@@ -80,6 +118,13 @@ function rootOf(root: RootDatabase, writing: Writing): Root {
   };
 }
 
+interface UnlockedClass {
+  new (name: null, options: object): RootDatabase;
+  readonly prototype: {
+    transactionSync(this: { resetReadTxn(): void; ensureReadTxn(): void }, action: () => void): void;
+  };
+}
+
 /** What is used of the binding's class of databases, which opens the environment before there is any. */
 interface DatabaseClass {
   new (name: null, options: object): unknown;
@@ -100,23 +145,35 @@ export function probeFolder(path: string, options: EnvironmentOptions): void {
   }
 }
 
+/** Undefined if one of them is missing. */
+function namedDatabases(
+  root: RootDatabase,
+  own: Root,
+  options: { readonly create?: false },
+): Databases | undefined {
+  const named = <Entry>(its: object & { name: string }) => {
+    const handle: unknown = root.openDB({ ...its, ...options } as Parameters<RootDatabase["openDB"]>[0] & {
+      name: string;
+    });
+    return handle as Handle<Entry> | undefined;
+  };
+  const cells = named<unknown>(databaseOptions.cells);
+  const versions = named<VersionEntry>(databaseOptions.versions);
+  const protocol = named<VersionEntry>(databaseOptions.protocol);
+  const meta = named<unknown>(databaseOptions.meta);
+  if (cells === undefined || versions === undefined || protocol === undefined || meta === undefined) {
+    return undefined;
+  }
+  return { root: own, cells, versions, protocol, meta };
+}
+
 function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolean): Databases {
-  const named = <Entry>(options: object & { name: string }) => {
-    const handle: unknown = root.openDB(options as Parameters<RootDatabase["openDB"]>[0] & { name: string });
-    if (handle === undefined) {
-      throw new StoreDamagedError(
-        `${path} is no database of this package; name another folder, or restore this one.`,
-      );
-    }
-    return handle as Handle<Entry>;
-  };
-  const databases: Databases = {
-    root: own,
-    cells: named(databaseOptions.cells),
-    versions: named(databaseOptions.versions),
-    protocol: named(databaseOptions.protocol),
-    meta: named(databaseOptions.meta),
-  };
+  const databases = namedDatabases(root, own, {});
+  if (databases === undefined) {
+    throw new StoreDamagedError(
+      `${path} is no database of this package; name another folder, or restore this one.`,
+    );
+  }
   if (readOnly) {
     const format = readFormat(databases);
     checkFormat(format, path);

@@ -12,6 +12,7 @@ import type { Databases } from "./databases.js";
 import { tablePrefix } from "./key.js";
 import { GuardMemo } from "./memo.js";
 import { rangeHolds } from "./range-guard.js";
+import type { Request } from "./request.js";
 
 /** From so many cells on they are found by a map, and by comparing before. */
 const fewCells = 16;
@@ -133,4 +134,25 @@ function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): stri
 
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+/** Checks one request, plans what it writes, and notes its answer; gives the counter after it. `nowMs` by the system's clock. */
+export function planRequest(plan: Plan, request: Request, counter: number, nowMs: number): number {
+  const { task } = request;
+  if (task.type === "mutate") {
+    const failed = plan.failedGuard(task.mutation, 0) >= 0;
+    request.answer = failed ? "rejected" : "applied";
+    if (!failed) plan.change(task.mutation, 0);
+    return counter;
+  }
+  const timestamp = Math.max(counter + 1, Math.floor(nowMs * 1_000));
+  if (task.type === "next") {
+    request.answer = timestamp;
+    return timestamp;
+  }
+  const rejection = plan.rejection(task.batch, timestamp);
+  request.answer = rejection ?? { answer: "applied", timestamp };
+  if (rejection !== undefined) return counter;
+  for (const row of task.batch.rows) plan.change(row, timestamp);
+  return timestamp;
 }

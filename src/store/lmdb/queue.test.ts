@@ -183,7 +183,9 @@ describe("the write queue", () => {
     const look = () => {
       if (++looks === 2) throw moved;
     };
-    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, look);
+    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, {
+      checkPlace: look,
+    });
     expect(await ask(queue, put("a"))).toBe("unknown");
     await expect(ask(queue, put("b"))).rejects.toBe(moved);
     expect(lmdb.size).toBe(1);
@@ -195,7 +197,9 @@ describe("the write queue", () => {
     const look = () => {
       throw moved;
     };
-    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, look);
+    const queue = new WriteQueue(lmdb.databases, timeless, "/data", undefined, undefined, {
+      checkPlace: look,
+    });
     await expect(ask(queue, put("a"))).rejects.toBe(moved);
     expect(lmdb.size).toBe(0);
   });

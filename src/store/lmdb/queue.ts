@@ -1,11 +1,13 @@
-import { type Environment, sleep } from "../../environment/index.js";
+import type { Environment } from "../../environment/index.js";
 import { InternalError, type PercolatorError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { isFreePagesLost, isPanic, storeError } from "./errors.js";
-import type { Flushes } from "./flushes.js";
+import { type Flushes, flushThrough } from "./flushes.js";
 import { Group, type Transaction } from "./group.js";
+import type { LockName } from "./lock-holder.js";
 import { GuardMemo } from "./memo.js";
-import { Plan } from "./plan.js";
+import { Plan, planRequest } from "./plan.js";
+import type { QueueHooks } from "./queue-hooks.js";
 import { nameTask, type Request } from "./request.js";
 import { leaveFreePages, readState, type StoreState, writeState } from "./state.js";
 
@@ -20,8 +22,6 @@ const transactionRequests = 4_096;
  * seen the end of a transaction joins that transaction, and holds up its flush.
  */
 const restMs = 1;
-/** Looks at the file, `restMs` apart, for the flush of a group that the binding resolved too soon. */
-const mostFlushWaits = 60_000;
 /** Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits fails. */
 const mostNotBegun = 3;
 /** Requests between two looks at the clock. */
@@ -39,7 +39,7 @@ export class WriteQueue {
   /** Tells this queue's groups from those of other processes. */
   readonly #writer: number;
   readonly #mend: (error: unknown) => Promise<boolean>;
-  readonly #checkPlace: () => void;
+  readonly #hooks: QueueHooks;
   #waiting: Request[] = [];
   #taken = 0;
   #scheduled = false;
@@ -57,7 +57,7 @@ export class WriteQueue {
 
   /**
    * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB anew where that has to be after a
-   * failure, and says whether it had to. `checkPlace` throws unless LMDB's files stand where others find them.
+   * failure, and says whether it had to.
    */
   constructor(
     databases: Databases,
@@ -65,9 +65,9 @@ export class WriteQueue {
     path: string,
     flushes?: Pick<Flushes, "through" | "flush">,
     mend: (error: unknown) => Promise<boolean> = async () => false,
-    checkPlace: () => void = () => undefined,
+    hooks: QueueHooks = {},
   ) {
-    this.#checkPlace = checkPlace;
+    this.#hooks = hooks;
     this.#mend = mend;
     this.#flushes = flushes;
     this.#databases = databases;
@@ -91,13 +91,32 @@ export class WriteQueue {
     while (this.#flights.size > 0) await Promise.all(this.#flights);
   }
 
+  /** LMDB's locks that something waits for now, or holds itself. */
+  waitsFor(): readonly LockName[] {
+    if (this.#flights.size === 0) return [];
+    return this.#scheduled ? ["write", "flush"] : ["flush"];
+  }
+
+  flushedThrough(): number {
+    return this.#flushes?.through() ?? 0;
+  }
+
+  /** Gives up what waits for a lock. What a group has not yet taken is never written. */
+  giveUp(lock: LockName, error: PercolatorError): void {
+    if (lock === "flush")
+      for (const group of this.#groups) for (const request of group.requests) request.giveUp(error);
+    for (let at = this.#taken; at < this.#waiting.length; at++) this.#waiting[at]!.giveUp(error);
+  }
+
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     const group = new Group(++this.#lastGroup);
     this.#groups.add(group);
-    const flight = this.#databases.root
-      .transaction(() => this.#fill(group))
+    this.#hooks.waits?.();
+    const begin = () => this.#databases.root.transaction(() => this.#fill(group));
+    const ready = this.#hooks.ready?.();
+    const flight = (ready === undefined ? begin() : ready.then(begin))
       .then(() => this.#flushed(group))
       .then(
         () => this.#finish(group),
@@ -117,7 +136,7 @@ export class WriteQueue {
     group.begun = true;
     this.#notBegun = 0;
     try {
-      this.#checkPlace();
+      this.#hooks.checkPlace?.();
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
       this.#noteFates(group.transaction, state);
@@ -199,7 +218,7 @@ export class WriteQueue {
     const plan = new Plan(this.#databases, memo);
     let after = counter;
     try {
-      after = this.#plan(request, plan, counter);
+      after = planRequest(plan, request, counter, this.#environment.now());
     } catch (error) {
       request.failure = storeError(error, this.#path, nameTask(request.task));
       return counter;
@@ -211,26 +230,6 @@ export class WriteQueue {
       group.transaction!.failure = error;
     }
     return after;
-  }
-
-  #plan(request: Request, plan: Plan, counter: number): number {
-    const { task } = request;
-    if (task.type === "mutate") {
-      const failed = plan.failedGuard(task.mutation, 0) >= 0;
-      request.answer = failed ? "rejected" : "applied";
-      if (!failed) plan.change(task.mutation, 0);
-      return counter;
-    }
-    const timestamp = Math.max(counter + 1, Math.floor(this.#environment.now() * 1_000));
-    if (task.type === "next") {
-      request.answer = timestamp;
-      return timestamp;
-    }
-    const rejection = plan.rejection(task.batch, timestamp);
-    request.answer = rejection ?? { answer: "applied", timestamp };
-    if (rejection !== undefined) return counter;
-    for (const row of task.batch.rows) plan.change(row, timestamp);
-    return timestamp;
   }
 
   /**
@@ -276,11 +275,8 @@ export class WriteQueue {
     transaction: Transaction,
     group: Group,
   ): Promise<void> {
-    for (let wait = 0; flushes.through() < transaction.id && wait < mostFlushWaits; wait++) {
-      await flushes.flush();
-      if (flushes.through() < transaction.id) await sleep(this.#environment, restMs);
-    }
-    if (flushes.through() < transaction.id || this.#outcome(group) === "lost") {
+    const isFlushed = await flushThrough(flushes, transaction.id, this.#environment);
+    if (!isFlushed || this.#outcome(group) === "lost") {
       throw new StoreError(`LMDB did not commit its transaction ${transaction.id}, and did not say why.`);
     }
   }
@@ -299,7 +295,7 @@ export class WriteQueue {
 
   #answer(requests: readonly Request[]): void {
     try {
-      this.#checkPlace();
+      this.#hooks.checkPlace?.();
     } catch (error) {
       this.#break({ requests }, storeError(error, this.#path, "write"));
       return;

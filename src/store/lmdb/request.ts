@@ -1,4 +1,4 @@
-import { onAbort } from "../../environment/index.js";
+import { type Environment, onAbort, systemEnvironment } from "../../environment/index.js";
 import { abortError, type PercolatorError } from "../../errors/index.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type { StoreRequestOptions } from "../row-store.js";
@@ -18,6 +18,9 @@ const doing = {
   next: "To take a timestamp",
 } as const;
 
+/** So long an aborted request waits for its answer if it may have been written already: an answer is worth more than "unknown". */
+const answerMs = 1_000;
+
 /** Times that a request goes into another group, after LMDB had to be opened anew. */
 const mostPutBacks = 2;
 
@@ -34,14 +37,23 @@ export class Request {
   settled = false;
   whenEnded: (() => void) | undefined;
   #taken = false;
+  #seenWaiting = false;
   #putBacks = 0;
   #resolve!: (answer: Answer) => void;
   #reject!: (reason: unknown) => void;
   readonly #signal: AbortSignal | undefined;
   readonly #stopListening: (() => void) | undefined;
 
-  constructor(task: Task, early: boolean, options: StoreRequestOptions | undefined) {
+  readonly #environment: Environment;
+
+  constructor(
+    task: Task,
+    early: boolean,
+    options: StoreRequestOptions | undefined,
+    environment: Environment = systemEnvironment,
+  ) {
     this.task = task;
+    this.#environment = environment;
     // A timestamp need not wait for the flush. LMDB keeps the order of its commits: where anything written with it,
     // or after it, outlives a stop of the machine, so does the counter; where nothing does, nothing knows of it.
     this.early = early || task.type === "next";
@@ -98,7 +110,21 @@ export class Request {
   #abort(): void {
     if (this.settled) return;
     const error = abortError(this.#signal!, doing[this.task.type]);
-    if (this.#taken) this.settleUnknown(error);
+    if (!this.#taken) {
+      this.reject(error);
+      return;
+    }
+    const giveUp = () => {
+      if (!this.settled) this.settleUnknown(error);
+    };
+    this.#environment.setTimer(giveUp, answerMs, { background: true });
+  }
+
+  /** Another process holds a lock that it waits for: given up at the second look, so that each has waited a while. */
+  giveUp(error: PercolatorError): void {
+    if (this.settled) return;
+    if (!this.#seenWaiting) this.#seenWaiting = true;
+    else if (this.#taken) this.settleUnknown(error);
     else this.reject(error);
   }
 }

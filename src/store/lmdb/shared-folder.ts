@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { type Environment, sleep, type Timer } from "../../environment/index.js";
-import { StoreError } from "../../errors/index.js";
+import { ClosedError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { isFreePagesLost, isPanic } from "./errors.js";
+import { settleHead } from "./flushed-head.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
+import { type HeldLock, LockWatch, untilUnlocked } from "./lock-watch.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
 import { FolderPlace } from "./place.js";
 import { WriteQueue } from "./queue.js";
@@ -32,7 +34,12 @@ export class SharedFolder {
   /** Times that LMDB had to be opened anew. */
   mended = 0;
   readonly #options: EnvironmentOptions;
-  readonly #environment: Environment;
+  readonly environment: Environment;
+  readonly #watch: LockWatch;
+  /** Until LMDB's locks were free for the first time, if the folder was opened without them. */
+  #unlocked: Promise<void> | undefined;
+  #isSettled: boolean;
+  #closed = false;
   /** Undefined while it could not be opened anew. */
   #opened: Opened | undefined;
   #mending: Promise<void> | undefined;
@@ -40,12 +47,14 @@ export class SharedFolder {
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
 
-  constructor(path: string, options: EnvironmentOptions, environment: Environment) {
+  /** `held`: a lock of LMDB's that another process holds without end. */
+  constructor(path: string, options: EnvironmentOptions, environment: Environment, held?: HeldLock) {
     this.path = path;
     this.readOnly = options.readOnly;
     this.#options = options;
-    this.#environment = environment;
-    this.#opened = openDatabases(path, options);
+    this.environment = environment;
+    this.#opened = openDatabases(path, options, held);
+    this.#isSettled = held === undefined;
     this.#place = new FolderPlace(path);
     this.#placeCheckedAt = environment.monotonic();
     this.databases = { ...this.#opened.databases };
@@ -56,9 +65,29 @@ export class SharedFolder {
       path,
       this.flushes,
       (error) => this.mend(error),
-      () => this.#place.check(),
+      {
+        checkPlace: () => this.#checkPlace(),
+        waits: () => this.#watch.watch(),
+        ready: () => (this.#isSettled ? undefined : this.#untilUnlocked()),
+      },
     );
+    this.#watch = new LockWatch(path, environment, this.queue);
     this.#scheduleReaderCheck();
+  }
+
+  #checkPlace(): void {
+    this.#place.check();
+    if (this.#isSettled) return;
+    settleHead(join(this.path, dataFileName));
+    this.#isSettled = true;
+  }
+
+  /** LMDB is asked for its lock only once it is free: a thread that waits for it could not be ended. */
+  async #untilUnlocked(): Promise<void> {
+    this.#unlocked ??= untilUnlocked(this.path, this.environment, () => this.#closed);
+    await this.#unlocked;
+    if (this.#closed) throw new ClosedError(`The store on ${this.path} was closed before it could write.`);
+    await this.flushes?.flush();
   }
 
   /**
@@ -67,7 +96,7 @@ export class SharedFolder {
    * @throws StoreMovedError if a file was seen to be elsewhere; that is looked for once a second.
    */
   refresh(): void {
-    const now = this.#environment.monotonic();
+    const now = this.environment.monotonic();
     if (now - this.#placeCheckedAt >= placeCheckMs) {
       this.#place.check();
       this.#placeCheckedAt = now;
@@ -87,7 +116,7 @@ export class SharedFolder {
       this.clearDeadReaders();
       this.#scheduleReaderCheck();
     };
-    this.#readerCheck = this.#environment.setTimer(check, readerCheckMs, { background: true });
+    this.#readerCheck = this.environment.setTimer(check, readerCheckMs, { background: true });
   }
 
   /**
@@ -113,7 +142,20 @@ export class SharedFolder {
 
   async close(): Promise<void> {
     this.#readerCheck?.cancel();
-    await this.queue.idle();
+    this.#closed = true;
+    const isStuck = await Promise.race([
+      this.queue.idle().then(() => false),
+      this.#watch.stuck().then(() => true),
+    ]);
+    if (!isStuck) return this.#end();
+    // A thread waits in LMDB for a lock that another process holds. All that it would write was given up.
+    this.queue
+      .idle()
+      .then(() => this.#end())
+      .catch(() => undefined);
+  }
+
+  async #end(): Promise<void> {
     await this.#mending?.catch(() => undefined);
     this.flushes?.close();
     if (this.#opened === undefined) return;
@@ -158,7 +200,7 @@ export class SharedFolder {
           throw this.#notMended(reason, error);
         }
       }
-      await sleep(this.#environment, mendPauseMs);
+      await sleep(this.environment, mendPauseMs);
     }
   }
 

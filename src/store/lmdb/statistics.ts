@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { dataFileName } from "./folder.js";
+import { lockHolder } from "./lock-holder.js";
 import type { SharedFolder } from "./shared-folder.js";
 
 /** Figures of an open folder. */
@@ -22,6 +23,8 @@ export function folderStatistics({
     maxReaders: number(environment.maxReaders),
     staleReadersCleared: root.readerCheck(),
     transactions: number(environment.lastTxnId),
+    // Of another process, at this moment; 0 for none, and where the system does not tell.
+    writeLockHeldByProcess: lockHolder(path, "write")?.process ?? 0,
     timesMended: mended,
     ...writingStatistics(environment),
     cells: number(environment.entryCount),

@@ -256,7 +256,7 @@ class LmdbStore implements RowStore {
   }
 
   #ask(task: Task, options: StoreRequestOptions | undefined): Promise<Answer> {
-    const request = new Request(task, this.#early, options);
+    const request = new Request(task, this.#early, options, this.#shared.environment);
     this.#underWay.add(request);
     request.whenEnded = () => this.#underWay.delete(request);
     this.#shared.queue.push(request);

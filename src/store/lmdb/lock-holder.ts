@@ -1,0 +1,91 @@
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { arch, endianness, platform } from "node:os";
+import { join } from "node:path";
+
+/** LMDB's locks that a process may keep others waiting for. */
+export type LockName = "write" | "flush";
+
+/** Who holds one of LMDB's locks. */
+export interface LockHolder {
+  /** The thread, which the lock file names. */
+  readonly thread: number;
+  readonly process: number;
+  /** Its program, as the system shows it. */
+  readonly program: string;
+  /** LMDB's last committed transaction. If it stays and so does the thread, the thread has held the lock all the while. */
+  readonly transaction: bigint;
+  /** Whether it was stopped, by SIGSTOP or a debugger, and does nothing until somebody continues it. */
+  readonly isStopped: boolean;
+}
+
+const lockFileName = "lock.mdb";
+
+/** Where the lock file names the thread that holds a lock: robust mutexes of glibc, the first one at 24. */
+const mutexBytes: Readonly<Record<string, number>> = { x64: 40, arm64: 48 };
+const firstMutex = 24;
+const lastTransaction = 8;
+const ownerInMutex = 8;
+const order: Readonly<Record<LockName, number>> = { write: 1, flush: 2 };
+
+/**
+ * Tells which other process holds one of LMDB's locks on a folder: on Linux, by what LMDB keeps in the lock file. Elsewhere, or if what
+ * stands there names no process that has the file open, nobody is known.
+ */
+export function lockHolder(folder: string, lock: LockName): LockHolder | undefined {
+  const bytes = platform() === "linux" && endianness() === "LE" ? mutexBytes[arch()] : undefined;
+  if (bytes === undefined) return undefined;
+  try {
+    const path = join(folder, lockFileName);
+    const head = readHead(path, firstMutex + 3 * bytes);
+    const thread = head?.readInt32LE(firstMutex + order[lock] * bytes + ownerInMutex) ?? 0;
+    return thread <= 0 ? undefined : describe(thread, path, head!.readBigUInt64LE(lastTransaction));
+  } catch {
+    // No lock file, or the process has ended meanwhile.
+    return undefined;
+  }
+}
+
+/**
+ * If this process has the file open, it is read where it is mapped. To open and close it would give up this process's locks on it,
+ * by which other processes see that it lives.
+ */
+function readHead(path: string, length: number): Buffer | undefined {
+  const address = mappedAt(path);
+  const file = openSync(address === undefined ? path : "/proc/self/mem", "r");
+  try {
+    const bytes = Buffer.alloc(length);
+    return readSync(file, bytes, 0, length, address ?? 0n) === length ? bytes : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function mappedAt(path: string): bigint | undefined {
+  const line = readFileSync("/proc/self/maps", "utf8")
+    .split("\n")
+    .find((each) => each.endsWith(` ${path}`));
+  return line === undefined ? undefined : BigInt(`0x${line.slice(0, line.indexOf("-"))}`);
+}
+
+function describe(thread: number, lockFile: string, transaction: bigint): LockHolder | undefined {
+  const status = readFileSync(`/proc/${thread}/status`, "utf8");
+  const owner = Number(/^Tgid:\s*(\d+)$/m.exec(status)?.[1]);
+  if (owner === process.pid || !maps(owner, lockFile)) return undefined;
+  const program = readFileSync(`/proc/${owner}/cmdline`, "utf8").split("\0").filter(Boolean).join(" ");
+  return {
+    thread,
+    process: owner,
+    program: program.slice(0, 200),
+    transaction,
+    isStopped: /^State:\s*[Tt]/m.test(status),
+  };
+}
+
+/** Whether a process has the file open; true if this user may not know. */
+function maps(owner: number, path: string): boolean {
+  try {
+    return readFileSync(`/proc/${owner}/maps`, "utf8").includes(` ${path}\n`);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EACCES";
+  }
+}
