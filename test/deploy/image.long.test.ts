@@ -14,8 +14,12 @@ describe("the Dockerfile", () => {
 
   test("begins each stage from one image of Node that the package allows", () => {
     const images = new Set(all.map(({ image }) => image));
-    expect(images).toEqual(new Set(["node:20-bookworm-slim"]));
-    expect(manifest.engines.node).toMatch(/^>=20\./);
+    expect(images.size).toBe(1);
+    // One version, of a line with long-term support: the even ones. Node 20 has had its last release.
+    const [, major] = /^node:(\d+)\.\d+\.\d+-bookworm-slim$/.exec([...images][0]!)!;
+    expect(Number(major) % 2).toBe(0);
+    expect(Number(major)).toBeGreaterThanOrEqual(22);
+    expect(Number(major)).toBeGreaterThan(Number(/^>=(\d+)\./.exec(manifest.engines.node)![1]));
   });
 
   test("copies what is there, and what the ignore file lets through; from stages that come before", () => {

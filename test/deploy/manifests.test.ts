@@ -121,7 +121,8 @@ describe("Kubernetes", () => {
     expect(ports).toEqual([{ protocol: "TCP", port: containerPort }]);
     for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) {
       const { command } = container[probe].exec;
-      expect(command.slice(0, 3)).toEqual(["node", "/app/health.mjs", `127.0.0.1:${containerPort}`]);
+      expect(command.slice(0, 2)).toEqual(["sh", "-c"]);
+      expect(command[2]).toContain(`exec node /app/health.mjs 127.0.0.1:${containerPort} `);
     }
   });
 

@@ -18,6 +18,8 @@ describe.each(names)("%s", (name) => {
     expect(Service!.KillSignal).toEqual(["SIGTERM"]);
     expect(Service!.NoNewPrivileges).toEqual(["yes"]);
     expect(Service!.ProtectSystem).toEqual(["strict"]);
+    expect(Service!.SystemCallFilter).toEqual(["@system-service"]);
+    expect(Service!.SystemCallErrorNumber).toEqual(["EPERM"]);
     expect(Service!.DynamicUser ?? Service!.User).not.toEqual(["root"]);
     expect(Install!.WantedBy).toEqual(["multi-user.target"]);
   });
@@ -55,4 +57,13 @@ test("a worker has time to drain, and its first process hands the signal on", ()
   const stop = seconds(Service!.TimeoutStopSec![0]!);
   expect(stop).toBeGreaterThanOrEqual(seconds(flagValue(line, "--drain-deadline")) + 10);
   expect(Service!.KillMode).toEqual(["mixed"]);
+});
+
+test("the user of the workers is created by the file beside the units", () => {
+  const { Service } = unit("percolator-worker@.service");
+  const made = [...deployed("systemd/percolator.conf").matchAll(/^u (\S+) - "[^"]+" (\S+) \S+$/gm)];
+  expect(made.map(([, name, home]) => [name, home])).toEqual([
+    [Service!.User![0], Service!.WorkingDirectory![0]],
+  ]);
+  expect(Service!.Group).toEqual(Service!.User);
 });
