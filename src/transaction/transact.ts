@@ -2,13 +2,17 @@ import { type Backoff, backoffDelay, onAbort, sleep } from "../environment/index
 import {
   abortError,
   CommitOutcomeUnknownError,
+  ConflictError,
   type ErrorCode,
   InvalidArgumentError,
   PercolatorError,
 } from "../errors/index.js";
+import { addressKey } from "./address.js";
+import { conflictCell } from "./conflict.js";
 import type { TransactionContext } from "./context.js";
 import { CoreTransaction, type Isolation } from "./core.js";
 import { deadline } from "./deadline.js";
+import { turnsOf } from "./row-turns.js";
 import { Transaction } from "./transaction.js";
 
 /** What `db.begin` takes. Everything has a default. */
@@ -35,6 +39,7 @@ export interface TransactOptions extends TransactionOptions {
 
 const defaultRetries = 100;
 const noOptions: TransactOptions = Object.freeze({});
+const noColumn = new Uint8Array(0);
 const retrying = { initialMs: 1, maximumMs: 200 };
 /** After an outage: all who wait for its end would come at once. */
 const waitingOut = { initialMs: 10, maximumMs: 2_000 };
@@ -80,13 +85,27 @@ async function runAgain<T>(
     if (!(error instanceof PercolatorError && error.retryable)) throw error;
     const isOutage = outages.has(error.code);
     if (!(isOutage && waitsOutages) && ++counted > retries) throw error;
-    await pause(context, isOutage ? waitingOut : retrying, attempt, options);
+    const endTurn = await takeTurn(context, error, options);
     try {
+      await pause(context, isOutage ? waitingOut : retrying, endTurn === undefined ? attempt : 1, options);
       return await runOnce(context, run, options);
     } catch (thrown) {
       error = thrown;
+    } finally {
+      endTurn?.();
     }
   }
+}
+
+/** After a conflict on a cell: a turn on its row, among the transactions of this process. */
+async function takeTurn(
+  { store, environment }: TransactionContext,
+  error: PercolatorError,
+  { signal }: TransactOptions,
+): Promise<(() => void) | undefined> {
+  const cell = error instanceof ConflictError ? conflictCell(error) : undefined;
+  if (cell === undefined) return undefined;
+  return await turnsOf(store).take(environment, addressKey({ ...cell, column: noColumn }), signal);
 }
 
 function nameOf({ label }: TransactionOptions): string {
