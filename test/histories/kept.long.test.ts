@@ -9,7 +9,7 @@ import { readEdn } from "./edn.js";
 import { workloadOf } from "./operations.js";
 
 const folder = join(root, "docs/histories");
-const proof = readFileSync(join(root, "docs/proof.md"), "utf8");
+const rows = readFileSync(join(root, "docs/proof.md"), "utf8").split("\n");
 
 test.each(readdirSync(folder))("%s is what docs/proof.md says of it", (name) => {
   const operations = readEdn(gunzipSync(readFileSync(join(folder, name))).toString("utf8"));
@@ -21,5 +21,7 @@ test.each(readdirSync(folder))("%s is what docs/proof.md says of it", (name) => 
   const skews = allowed
     .filter(({ kind }) => kind.startsWith("G2-item"))
     .reduce((sum, { count }) => sum + count, 0);
-  expect(proof).toContain(`| \`${name}\` | ${numbers.join(" | ")} | ${skews} |`);
+  expect(rows.filter((row) => row.includes(name))).toEqual([
+    `| \`${name}\` | ${numbers.join(" | ")} | ${skews} |`,
+  ]);
 });
