@@ -37,5 +37,4 @@ export type { HostedObservers, SessionRecord } from "./session-records.js";
 export { Sessions, type SessionsOptions } from "./sessions.js";
 export { decodeJson, isTime, isWhole, record } from "./stored-json.js";
 export { type UnregisterOptions, unregister } from "./unregister.js";
-export { type WorkOnceOptions, workOnce } from "./work-once.js";
 export { type StopOptions, Worker } from "./worker.js";

@@ -1,3 +1,4 @@
+import type { Environment } from "../environment/index.js";
 import { ClosedError, InvalidArgumentError, ObserverError, throwIfAborted } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
 import type { Hint } from "../transaction/index.js";
@@ -39,6 +40,8 @@ export interface PoolOptions {
    * claimed and nobody else does it, four for each run that there may be at a time, and 256 at the most.
    */
   readonly queueLimit?: number | undefined;
+  /** What workers take the time between their scans and attempts from. Default: the registry's environment. */
+  readonly environment?: Environment | undefined;
 }
 
 const mostConcurrency = 10_000;
@@ -51,6 +54,7 @@ const claimedForEachRun = 4;
 export class WorkerPool {
   readonly registry: Registry;
   readonly sessions: Sessions;
+  readonly environment: Environment;
   readonly shares: Shares;
   readonly board: TaskBoard;
   readonly runner: Runner;
@@ -74,7 +78,8 @@ export class WorkerPool {
     this.sessions = options.sessions;
     this.shares = new Shares(options.sessions);
     this.#hosted = options.observers;
-    const { environment } = options.registry.context;
+    const { environment = options.registry.context.environment } = options;
+    this.environment = environment;
     const { cluster } = options.sessions;
     const onFailure = (doing: string, error: unknown) => this.#report(doing, error);
     this.claims = cluster && new Claims(cluster);

@@ -62,7 +62,7 @@ test("who is woken soon scans at once after its rest, and as soon as ever where 
       return 0;
     },
   };
-  const loop = new ScanLoop(db.registry, [scanner], () => 1);
+  const loop = new ScanLoop(db.registry, db.context.environment, [scanner], () => 1);
   loop.wakeSoon();
   await environment.advance(0);
   loop.wakeSoon();

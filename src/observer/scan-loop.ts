@@ -1,4 +1,4 @@
-import type { Timer } from "../environment/index.js";
+import type { Environment, Timer } from "../environment/index.js";
 import { ObserverError } from "../errors/index.js";
 import type { Observer } from "./observer.js";
 import type { Registry } from "./registry.js";
@@ -28,6 +28,7 @@ const restForWork = 4;
  */
 export class ScanLoop {
   readonly #registry: Registry;
+  readonly #environment: Environment;
   readonly #scanners: readonly HintScanner[];
   readonly #sessions: () => number;
   readonly #outdated = new Set<string>();
@@ -41,8 +42,14 @@ export class ScanLoop {
   #stopped = false;
 
   /** `sessions`: how many processes share the work in such a way that each may find all of it. */
-  constructor(registry: Registry, scanners: readonly HintScanner[], sessions: () => number) {
+  constructor(
+    registry: Registry,
+    environment: Environment,
+    scanners: readonly HintScanner[],
+    sessions: () => number,
+  ) {
     this.#registry = registry;
+    this.#environment = environment;
     this.#scanners = scanners;
     this.#sessions = sessions;
   }
@@ -68,7 +75,7 @@ export class ScanLoop {
   }
 
   #wakeAfterRest(): void {
-    const restMs = this.#restsUntil - this.#registry.context.environment.monotonic();
+    const restMs = this.#restsUntil - this.#environment.monotonic();
     if (restMs <= 0) this.wake();
     else this.#wakeIn(restMs);
   }
@@ -76,7 +83,12 @@ export class ScanLoop {
   #wakeIn(ms: number): void {
     this.#timer?.cancel();
     // Not a background timer: a process in which a worker stands goes on until it is stopped.
-    this.#timer = this.#registry.context.environment.setTimer(() => this.wake(), ms);
+    this.#timer = this.#environment.setTimer(() => this.wake(), ms);
+  }
+
+  /** Resolves when the scan that is under way, if there is one, has ended. */
+  async ended(): Promise<void> {
+    await this.#running;
   }
 
   /** Resolves when a scan that begins after the call has ended. */
@@ -92,8 +104,7 @@ export class ScanLoop {
   }
 
   async #scan(): Promise<void> {
-    const { environment } = this.#registry.context;
-    const startedAt = environment.monotonic();
+    const startedAt = this.#environment.monotonic();
     let found = 0;
     try {
       // Whoever was unregistered, or registered anew, is noticed here at the latest.
@@ -111,7 +122,7 @@ export class ScanLoop {
     const longestMs = Math.min(longestCrowdedPollMs, longestPollMs * crowd);
     const pollMs = found > 0 ? firstPollMs : Math.min(longestMs, this.#pollMs * 2);
     // Where very many hints wait for their time, looking at them must not take all of it.
-    const endedAt = environment.monotonic();
+    const endedAt = this.#environment.monotonic();
     const pauseMs = Math.min(longestPauseMs, restForWork * (endedAt - startedAt));
     this.#restsUntil = endedAt + pauseMs;
     this.#pollMs = Math.max(pollMs, pauseMs);

@@ -329,14 +329,31 @@ export class TaskBoard {
 
   /** Resolves when nothing waits, runs or is delayed. */
   whenQuiet(signal?: AbortSignal): Promise<void> {
-    if (this.isQuiet) return Promise.resolve();
+    return this.#when(() => this.isQuiet, signal);
+  }
+
+  /** Resolves when nothing waits to be run, runs, or is being tidied up; what is delayed may stand. */
+  whenOnlyDelayed(): Promise<void> {
+    return this.#when(() => this.#unsettled === 0 && this.#claims.size === this.#delayed);
+  }
+
+  get #delayed(): number {
+    let delayed = 0;
+    for (const lane of this.#lanes.values()) delayed += lane.delayed;
+    return delayed;
+  }
+
+  #when(isSo: () => boolean, signal?: AbortSignal): Promise<void> {
+    if (isSo()) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         this.#onQuiet.delete(onQuiet);
         stopListening();
         settle();
       };
-      const onQuiet = () => end(resolve);
+      const onQuiet = () => {
+        if (isSo()) end(resolve);
+      };
       if (signal?.aborted) {
         reject(signal.reason);
         return;
@@ -347,7 +364,6 @@ export class TaskBoard {
   }
 
   #checkQuiet(): void {
-    if (!this.isQuiet) return;
     for (const listener of [...this.#onQuiet]) listener();
   }
 

@@ -48,14 +48,15 @@ export class Worker {
     this.#observers = [...observers].sort((a, b) => b.priority - a.priority);
     this.#width = width;
     const scanners = observers.map((observer) => this.#scannerOf(observer));
-    const { sessions, claims } = pool;
-    this.#scanLoop = new ScanLoop(pool.registry, scanners, () => (claims === undefined ? 1 : sessions.size));
+    const { sessions, claims, registry, environment } = pool;
+    const searching = () => (claims === undefined ? 1 : sessions.size);
+    this.#scanLoop = new ScanLoop(registry, environment, scanners, searching);
   }
 
   /** With a cluster's claims each process may find all hints; without, they divide the buckets among themselves. */
   #scannerOf(observer: Observer): HintScanner {
-    const { sessions, shares, board, registry, claims } = this.#pool;
-    const { store, environment } = registry.context;
+    const { sessions, shares, board, registry, claims, environment } = this.#pool;
+    const { store } = registry.context;
     const { signal } = this.#stopping;
     const options = { store, environment, sessions, board, observer, owner: this, signal };
     return claims === undefined
@@ -111,8 +112,8 @@ export class Worker {
 
   /** Its own commits wake it at once; those of other processes soon. */
   #watchOthers(): CommitWatch | undefined {
-    const { store, environment } = this.#pool.registry.context;
-    return watchCommits(store, {
+    const { registry, environment } = this.#pool;
+    return watchCommits(registry.context.store, {
       environment,
       isQuiet: () => this.#pool.running === 0,
       onMoved: () => this.#scanLoop.wakeSoon(),
@@ -181,8 +182,11 @@ export class Worker {
 
   /** Looks for hints now. @internal */
   async scan(): Promise<void> {
+    const isBeginning = !this.#isReady;
     await this.#started;
-    if (!this.#stopping.signal.aborted) await this.#scanLoop.scanned();
+    if (this.#stopping.signal.aborted) return;
+    // A worker that has just begun looks by itself.
+    await (isBeginning ? this.#scanLoop.ended() : this.#scanLoop.scanned());
   }
 
   /**

@@ -2,7 +2,7 @@ import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from
 import { counterPlace, DistantStore, namedPlace, overlap, type Place, rowPlace } from "../world/index.js";
 import type { ClientHandle, WorkTurns } from "./client-handle.js";
 import type { ExploredClient } from "./explored-client.js";
-import { hintsStand } from "./hints-stand.js";
+import { hintsBetween, hintsStand } from "./hints-stand.js";
 import { ExploredProcess } from "./process.js";
 import type { ExploredWorld } from "./world.js";
 
@@ -30,12 +30,8 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
   });
   await process.learn(world.program.tables ?? []);
   if (world.commitMode(name) === "two-phase") tellOutcomes(world, process);
-  const work = async ({ looks = 1, observers }: WorkTurns = {}) => {
-    let ran = 0;
-    for (let look = 0; look < looks && (await untilHints(world, client)); look++)
-      ran += await process.work(observers);
-    return ran;
-  };
+  const work = (turns: WorkTurns = {}) =>
+    process.work({ ...turns, untilDue: () => untilHints(world, client) });
   client.isDirect = false;
   const register: ClientHandle["register"] = (observers) => process.registry.register([], observers);
   return {
@@ -60,12 +56,23 @@ function isImmediate(
 ): boolean {
   const { systemRequests = "none" } = world.program;
   if (changes) return false;
+  if (places[0]?.table === hintTable) return isIdleLook(world, places[0]);
   // A transaction of two phases looks at the counter only to be spared by collection.
   if (places[0] === counterPlace)
     return systemRequests === "none" && world.commitMode(client.name) === "two-phase";
   if (places.some((place) => place.table !== systemTable)) return false;
   if (systemRequests === "safepoint") return !places.some((place) => overlap(place, safepointPlace));
   return systemRequests === "none";
+}
+
+/**
+ * A worker reads bucket after bucket, once it has seen that hints of the observer stand. That first look comes right after it
+ * waited for hints, and a bucket without any says no more than that a hint came too late for this scan: neither is a step.
+ */
+function isIdleLook(world: ExploredWorld, { from, to }: Place): boolean {
+  const isRow = to === `${from}\0`;
+  const isOfWholeObserver = from !== "" && from.indexOf("\0") === from.length - 1;
+  return !isRow && (isOfWholeObserver || !hintsBetween(world.store, from, to));
 }
 
 function tellRead(

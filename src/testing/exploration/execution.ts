@@ -1,4 +1,5 @@
 import { InternalError } from "../../errors/index.js";
+import type { Observer } from "../../observer/index.js";
 import { connect } from "./connect.js";
 import type { ExploredClient, WaitingRequest } from "./explored-client.js";
 import { heal } from "./healing.js";
@@ -194,7 +195,7 @@ export class Execution {
       oracle: world.oracleOf(healer),
       environment: healer.environment,
       commit: world.commitMode("healer"),
-      observers: [...(program.observers ?? []), ...(program.laterObservers ?? [])],
+      observers: newestObservers(program),
       view: world.snapshot.view,
       alive: () => false,
     });
@@ -205,4 +206,9 @@ export class Execution {
     for (const violation of world.watcher.atRest()) world.violated(violation);
     if (world.failure === undefined) await program.healed?.(process.db, () => process.work());
   }
+}
+
+/** What clients register later takes the place of what has the same name. */
+function newestObservers({ observers = [], laterObservers = [] }: Program): readonly Observer[] {
+  return [...new Map([...observers, ...laterObservers].map((each) => [each.name, each])).values()];
 }

@@ -4,15 +4,18 @@ import { hintTable } from "../../transaction/index.js";
 
 /** Whether a hint of one of these observers stands in a store that answers at once. */
 export function hintsStand(store: RowStore, observers: readonly Observer[]): boolean {
-  return observers.some((observer) => {
-    const page = store.readRange({
-      table: hintTable,
-      start: { row: Buffer.from(`${observer.name}\0`) },
-      end: { row: Buffer.from(`${observer.name}\x01`) },
-      columns: allColumns,
-      at: Number.POSITIVE_INFINITY,
-      limit: 1,
-    }) as RangePage;
-    return page.rows.length > 0;
-  });
+  return observers.some(({ name }) => hintsBetween(store, `${name}\0`, `${name}\x01`));
+}
+
+/** Whether a hint stands in these rows, named by strings of their bytes, in a store that answers at once. */
+export function hintsBetween(store: RowStore, from: string, to: string | undefined): boolean {
+  const page = store.readRange({
+    table: hintTable,
+    start: { row: Buffer.from(from, "latin1") },
+    end: to === undefined ? undefined : { row: Buffer.from(to, "latin1") },
+    columns: allColumns,
+    at: Number.POSITIVE_INFINITY,
+    limit: 1,
+  }) as RangePage;
+  return page.rows.length > 0;
 }

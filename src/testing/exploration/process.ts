@@ -1,6 +1,6 @@
 import { buildContext, Database } from "../../database/index.js";
 import type { Observer, RegistryView } from "../../observer/index.js";
-import { Registry, Sessions, workOnce } from "../../observer/index.js";
+import { Registry, type Sessions, type Worker, WorkerPool } from "../../observer/index.js";
 import type { Oracle } from "../../oracle/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import { definition } from "../../schema/index.js";
@@ -9,6 +9,8 @@ import type { CommitHooks, TransactionContext } from "../../transaction/index.js
 import { noHooks } from "../../transaction/index.js";
 import type { ClientEnvironment } from "./client-environment.js";
 import { hintsStand } from "./hints-stand.js";
+import { LoneSessions } from "./lone-sessions.js";
+import { WorkerEnvironment } from "./worker-environment.js";
 
 export interface ProcessOptions {
   readonly name: string;
@@ -25,12 +27,23 @@ export interface ProcessOptions {
   readonly view: RegistryView | undefined;
 }
 
+/** What a worker of an exploration does. */
+export interface LookOptions {
+  /** Observers that it runs. Default: those of the process. */
+  readonly observers?: readonly Observer[] | undefined;
+  /** How often it looks at the hints. Default: 1. */
+  readonly looks?: number | undefined;
+  /** Awaited before each look; false: there is nothing to look for any more. Default: it looks at once. */
+  readonly untilDue?: (() => Promise<boolean>) | undefined;
+}
+
 /** A process of an exploration: a database with everything beneath it, made without a request to the store. */
 export class ExploredProcess {
   readonly db: Database;
   readonly context: TransactionContext;
   readonly registry: Registry;
   readonly sessions: Sessions;
+  readonly #environment: ClientEnvironment;
   readonly #observers: readonly Observer[];
 
   constructor(options: ProcessOptions) {
@@ -41,9 +54,10 @@ export class ExploredProcess {
       transactionBytes: 1 << 20,
       lockTtlMs: 5_000,
     };
+    this.#environment = environment;
     this.#observers = observers;
     this.registry = new Registry({ store, environment, view: options.view });
-    this.sessions = new Sessions({ store, environment });
+    this.sessions = new LoneSessions({ store, environment });
     const liveness = { session: options.name, alive: options.alive };
     const hooks: CommitHooks =
       options.read === undefined ? noHooks : { step: noHooks.step, read: options.read };
@@ -72,9 +86,23 @@ export class ExploredProcess {
     return hintsStand(this.context.store, this.#observers);
   }
 
-  /** Looks at the hints once: at those of all its observers, or of some. */
-  work(observers = this.#observers): Promise<number> {
+  /**
+   * Lets a worker look at the hints, and run what it finds, one run after the other. What it puts off is run when it looks again, or left.
+   * Answers how many runs there were.
+   */
+  async work(options: LookOptions = {}): Promise<number> {
+    const { observers = this.#observers, looks = 1, untilDue = async () => true } = options;
     const { registry, sessions } = this;
-    return workOnce({ registry, sessions, observers });
+    const environment = new WorkerEnvironment(this.#environment);
+    const pool = new WorkerPool({ registry, sessions, observers, environment });
+    let worker: Worker | undefined;
+    for (let look = 1; look <= looks && (await untilDue()); look++) {
+      environment.passTime();
+      worker ??= pool.work({ concurrency: 1 });
+      await worker.scan();
+      await pool.board.whenOnlyDelayed();
+    }
+    await pool.close();
+    return pool.board.completed;
   }
 }

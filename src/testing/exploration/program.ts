@@ -42,10 +42,16 @@ export interface Program {
   readonly inlineBytes?: number | undefined;
   /** The most guards and mutations of one mutation; a row of more cells is divided. Default: 1,000. */
   readonly mutationCells?: number | undefined;
-  /** Observers that clients register; what is due of them is worked off at the end, too. */
+  /** Observers that clients or the setup register, perhaps newer versions of others; what is due of them is worked off at the end, too. */
   readonly laterObservers?: readonly Observer[] | undefined;
-  /** Done once, alone, before the clients begin. `work` runs what is due, once. */
-  readonly setup?: ((db: Database, work: () => Promise<number>) => Promise<void>) | undefined;
+  /** Done once, alone, before the clients begin. `work` runs what is due, once; `register` registers further observers. */
+  readonly setup?:
+    | ((
+        db: Database,
+        work: () => Promise<number>,
+        register: (observers: readonly Observer[]) => Promise<void>,
+      ) => Promise<void>)
+    | undefined;
   /** What runs at the same time. Each is a process of its own, and runs when its requests are answered. */
   readonly clients: Readonly<Record<string, (client: ClientHandle) => Promise<unknown>>>;
   readonly faults?: FaultBudget | undefined;

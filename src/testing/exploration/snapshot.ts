@@ -1,3 +1,4 @@
+import type { Observer } from "../../observer/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
@@ -35,7 +36,8 @@ export async function prepare(program: Program): Promise<Snapshot> {
     view: undefined,
   });
   await process.registry.register(program.tables ?? [], program.observers ?? []);
-  await program.setup?.(process.db, () => process.work());
+  const register = (observers: readonly Observer[]) => process.registry.register([], observers);
+  await program.setup?.(process.db, () => process.work(), register);
   await process.context.background.settled();
   await settle();
   return { store, timestamp, view: await process.registry.fresh() };

@@ -174,9 +174,9 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/transaction/transact.ts",
-        find: "    const result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));\n",
+        find: "    const returned = run(tx);\n",
         replace:
-          "    let result;\n    if (run.kept !== undefined) for (const write of run.kept) core.write(write);\n    else result = await (signal === undefined ? run(tx) : unlessAborted(run(tx), signal, core));\n    run.kept = [...core.buffer.all()];\n",
+          "    if (run.kept !== undefined) for (const write of run.kept) core.write(write);\n    const returned = run.kept !== undefined ? Promise.resolve() : Promise.resolve(run(tx)).then((value) => { run.kept = [...core.buffer.all()]; return value; });\n",
       },
     ],
     killedBy: "twoIncrements",

@@ -119,6 +119,46 @@ export const observerMutants: readonly Mutant[] = [
     killedBy: "parkingOnePhase",
   },
   {
+    name: "a stale attempt at a signal that deletes a newer hint",
+    patches: [
+      {
+        file: attempt,
+        find: "const upTo = handledUpTo(this.#registered, state, start);",
+        replace: "const upTo = start;",
+      },
+    ],
+    killedBy: "signalParking",
+  },
+  {
+    name: "one record for the backfills of all ranges",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/backfill.ts",
+        find: "return { id: backfillId(wanted), ...wanted };",
+        replace: 'return { id: "all", ...wanted };',
+      },
+    ],
+    killedBy: "twoBackfills",
+  },
+  {
+    name: "an attempt that reads the registry before its start",
+    patches: [
+      {
+        file: attempt,
+        find: "    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });\n",
+        replace:
+          "    const known = (await registry.fresh()).observers.get(name);\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });\n",
+      },
+      {
+        file: attempt,
+        find: "const registered = (await registry.fresh()).observers.get(name);",
+        replace: "const registered = known;",
+      },
+    ],
+    killedBy: "newVersion",
+  },
+  {
     name: "discard that acknowledges up to now",
     patches: [
       {

@@ -212,5 +212,40 @@ export const discarding: Program = {
   },
 };
 
+/** Throws while the text of its row is bad. */
+const poked = observer(
+  "poked",
+  pages.poke,
+  async (tx, { row }) => {
+    const text = await tx.get(pages.text, row);
+    if (text === "bad") throw new Error("refused");
+    tx.set(pages.length, row, text?.length ?? 0);
+  },
+  { attempts: 1 },
+);
+
+const poke = (row: string, text: string) => (db: Database) =>
+  db.transact((tx) => {
+    tx.set(pages.text, row, text);
+    tx.notify(pages.poke, row);
+  }, once);
+
+/** One worker gives a signal up and it is notified again, while another has it in its queue as it was before. */
+export const signalParking: Program = {
+  name: "a signal that is parked and notified again, and two workers, in one phase",
+  tables,
+  observers: [poked],
+  setup: poke("p", "bad"),
+  clients: {
+    writer: ({ db }) => poke("p", "good")(db),
+    W1: (client) => client.work(),
+    W2: (client) => client.work(),
+  },
+  healed: async (db) => {
+    const row = await db.transact((tx) => tx.row(pages, "p"));
+    expectEqual("the length that the signal asked for", row?.length, 4);
+  },
+};
+
 export const parking = parkingProgram("parking beside a new change", "two-phase", 0);
 export const parkingOnePhase = parkingProgram("parking beside a new change, in one phase", "one-phase", 1);

@@ -1,6 +1,7 @@
+import { observer } from "../../../src/index.js";
 import type { CommitMode, Program } from "../../../src/testing/exploration/index.js";
 import { derived, lengthOf } from "./observers.js";
-import { once, pages } from "./tables.js";
+import { expectEqual, once, pages } from "./tables.js";
 
 /** An observer is registered while somebody writes what it is to watch, and must miss no commit after that. */
 function registering(name: string, commit: CommitMode): Program {
@@ -25,3 +26,46 @@ function registering(name: string, commit: CommitMode): Program {
 
 export const registration = registering("registration beside a writer", "two-phase");
 export const registrationOnePhase = registering("registration beside a writer, in one phase", "one-phase");
+
+const counting = (version: number) =>
+  observer("counting", pages.text, (tx, { row }) => tx.set(pages.words, row, version), { version });
+const [older, newer] = [counting(1), counting(2)];
+
+/** A worker of the version before runs, or leaves, what is due while the new one is registered and backfilled. */
+export const newVersion: Program = {
+  name: "a new version of an observer beside a worker of the old one, in one phase",
+  tables: [pages],
+  observers: [older],
+  laterObservers: [newer],
+  systemRequests: "all",
+  setup: (db) => db.transact((tx) => tx.set(pages.text, "p", "one"), once),
+  clients: {
+    worker: (client) => client.work({ observers: [older] }),
+    registrar: async (client) => {
+      await client.register([newer]);
+      await client.db.backfill(newer);
+    },
+  },
+  healed: async (db) => {
+    expectEqual("the version that ran last", await db.transact((tx) => tx.get(pages.words, "p")), 2);
+  },
+};
+
+/** Each of two backfills has marked its own range when it resolves. */
+export const twoBackfills: Program = {
+  name: "two backfills of one observer with different ranges, in one phase",
+  tables: [pages],
+  laterObservers: [lengthOf],
+  systemRequests: "all",
+  setup: async (db, _work, register) => {
+    await db.transact((tx) => {
+      for (const row of ["a", "z"]) tx.set(pages.text, row, "one");
+    });
+    await register([lengthOf]);
+  },
+  clients: {
+    A: ({ db }) => db.backfill(lengthOf, { range: { end: "m" } }),
+    B: ({ db }) => db.backfill(lengthOf, { range: { start: "m" } }),
+  },
+  healed: derived,
+};

@@ -8,6 +8,9 @@ const sizeOf = observer("size", pages.text, async (tx, { row, value }) => {
   tx.set(pages.length, row, (value?.length ?? 0) + words);
 });
 
+/** Which of the rows the worker comes to last: what it has ahead it has learned from the other. */
+const second = "q";
+
 export const columnsAhead: Program = {
   name: "a run that has a column ahead, beside its writer",
   about: "What came ahead is as of the run's start, whatever lock stood on it and whenever it is read.",
@@ -20,7 +23,7 @@ export const columnsAhead: Program = {
       for (const row of ["p", "q"]) tx.set(pages.text, row, "one");
     }),
   clients: {
-    writer: ({ db }) => db.transact((tx) => tx.set(pages.words, "p", 5), once),
+    writer: ({ db }) => db.transact((tx) => tx.set(pages.words, second, 5), once),
     W1: (client) => client.work(),
   },
 };
