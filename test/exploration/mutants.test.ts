@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { mutatedFiles } from "./mutants/build.js";
 import { mutants } from "./mutants/index.js";
 import { exploreMutant } from "./mutants/run.js";
 
@@ -13,10 +14,15 @@ describe("mutants", () => {
     expect(violation!.trace.length).toBeGreaterThan(0);
   });
 
+  test.each(mutants)("there is one place for: $name", async (mutant) => {
+    const changed = await mutatedFiles(mutant);
+    expect(changed.size).toBeGreaterThan(0);
+  });
+
   test("each guard is taken away by one mutant of its name", () => {
     const names = mutants.map((mutant) => mutant.name);
     expect(new Set(names).size).toBe(names.length);
-    expect(names.length).toBeGreaterThanOrEqual(37);
+    expect(names.length).toBeGreaterThanOrEqual(49);
     expect(tried.length).toBeGreaterThanOrEqual(20);
   });
 });

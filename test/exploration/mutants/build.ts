@@ -44,6 +44,19 @@ function patched(text: string, file: string, patches: readonly Patch[]): string 
   }, text);
 }
 
+/** The files that a mutant changes, as it has them. Throws where a change does not fit in exactly one place. */
+export async function mutatedFiles({
+  patches,
+}: Pick<Mutant, "patches">): Promise<ReadonlyMap<string, string>> {
+  const changed = new Map<string, string>();
+  for (const file of new Set(patches.map((patch) => patch.file))) {
+    const text = await readFile(join(root, file), "utf8");
+    const own = patches.filter((patch) => patch.file === file);
+    changed.set(file, patched(text, file, own));
+  }
+  return changed;
+}
+
 /** Where a build stands: every module of the library, mutated or as it is. */
 export interface Build {
   readonly path: string;
@@ -54,11 +67,8 @@ export interface Build {
 export async function build(name: string, mutant?: Pick<Mutant, "patches">): Promise<Build> {
   compiled ??= compileAll();
   const modules = new Map(await compiled);
-  for (const file of new Set(mutant?.patches.map((patch) => patch.file))) {
-    const text = await readFile(join(root, file), "utf8");
-    const patches = mutant!.patches.filter((patch) => patch.file === file);
-    modules.set(join(...file.split("/")), compile(patched(text, file, patches)));
-  }
+  for (const [file, text] of await mutatedFiles(mutant ?? { patches: [] }))
+    modules.set(join(...file.split("/")), compile(text));
   const path = join(folder, `${process.pid}`, name.replaceAll(/[^a-z0-9]+/gi, "-"));
   await rm(path, { recursive: true, force: true });
   const made = new Set<string>();

@@ -70,7 +70,7 @@ export const collectionMutants: readonly Mutant[] = [
     patches: [
       {
         file: twoPhase,
-        find: "if ((await this.#orUnknown(() => this.#context.safepoint.current())) > start) {",
+        find: "if ((await this.#ask(() => this.#context.safepoint.current())) > start) {",
         replace: "if (false) {",
       },
     ],

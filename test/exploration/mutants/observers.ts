@@ -23,8 +23,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "deleteHint(this.#options.task.hint, startTimestamp)",
-        replace: "deleteHint(this.#options.task.hint, this.#tx.commitTimestamp ?? startTimestamp)",
+        find: "deleteHint(this.#options.task.hint, upTo)",
+        replace: "deleteHint(this.#options.task.hint, this.#tx.commitTimestamp ?? upTo)",
       },
     ],
     killedBy: "observedPrimary",
