@@ -94,13 +94,33 @@ export interface RawRead {
   /** Versions with `from <= timestamp < to`. Default: all. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /**
+   * The most versions of each part that are given of a cell, the newest of those asked for. A part that has so many may have older
+   * ones: ask for the cell with `to` set to the last timestamp that was given. Default: all.
+   */
+  readonly versions?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-/** All versions of a cell stand in one page. */
+/** All versions of a cell that are given stand in one page. */
 export interface RawPage {
   readonly rows: readonly RawRow[];
   readonly next: Position | undefined;
+}
+
+/** Something in what the store keeps that is not as it was written. */
+export interface StoreDamage {
+  readonly message: string;
+  /** The cell, if it is one's. */
+  readonly cell:
+    | { readonly table: string; readonly row: Uint8Array; readonly column: Uint8Array }
+    | undefined;
+}
+
+/** What {@link RowStore.verify} takes. */
+export interface VerifyOptions extends StoreRequestOptions {
+  /** Told now and then how many records have been read. */
+  readonly onProgress?: ((records: number) => void) | undefined;
 }
 
 /** What a store offers that can change several rows in one step. Made for the embedded store and the memory store. */
@@ -154,6 +174,11 @@ export interface RowStore {
   mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer>;
   /** Rows that divide a table into about equal pieces, ascending; empty where it is small. At most `most`. */
   splitPoints(table: string, most: number): Promise<readonly Uint8Array[]>;
+  /**
+   * Looks for damage to what the store keeps, beneath its rows: pages, their order, checksums. Empty when sound. The store may be in use.
+   * Absent: what keeps the bytes looks after that by itself.
+   */
+  verify?(options?: VerifyOptions): Promise<readonly StoreDamage[]>;
   /** Figures for people: bytes on disk, entries, and the like. */
   statistics(): MaybePromise<Readonly<Record<string, number>>>;
   /**

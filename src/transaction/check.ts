@@ -1,6 +1,7 @@
 import { throwIfAborted } from "../errors/index.js";
 import { isSystemPath } from "../schema/index.js";
-import { type PartVersion, parts } from "../store/index.js";
+import { compareBytes } from "../store/bytes.js";
+import { type PartVersion, parts, type RowStore } from "../store/index.js";
 import { type CellAddress, isSameCell, showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { readPrimary } from "./primary.js";
@@ -21,7 +22,10 @@ export interface Problem {
     | "rolled-back-wrote-nothing"
     | "data-exists"
     | "hint-stands"
-    | "readable";
+    | "readable"
+    | "ascending"
+    | "scan-and-get"
+    | "stored";
   /** The cell, for people. */
   readonly where: string;
   readonly message: string;
@@ -49,9 +53,25 @@ export async function check(
   tables: readonly string[],
   options: CheckOptions = {},
 ): Promise<readonly Problem[]> {
+  const damage = await storedProblems(context.store, options);
+  // The engine beneath could end the process over a damaged page, and every other answer would rest on what is damaged.
+  if (damage.length > 0) return damage;
   const checker = new Checker(context, await context.notifications.fresh(), options);
   for (const table of tables) await checker.checkTable(table);
   return checker.problems;
+}
+
+/** What the store itself finds wrong with the bytes that it keeps. */
+async function storedProblems(store: RowStore, options: CheckOptions): Promise<readonly Problem[]> {
+  const { signal, onProgress, mostProblems = 1_000 } = options;
+  const found = (await store.verify?.({ signal, onProgress })) ?? [];
+  return found.slice(0, mostProblems).map(
+    ({ message, cell }): Problem => ({
+      invariant: "stored",
+      where: cell === undefined ? store.description : showCell(cell),
+      message,
+    }),
+  );
 }
 
 class Checker {
@@ -76,9 +96,15 @@ class Checker {
     const { store, environment } = this.#context;
     const { signal, onProgress, mostProblems = 1_000 } = this.#options;
     this.#safepoint = await this.#context.safepoint.current();
+    let before: CellAddress | undefined;
     for await (const cells of walkCells(store, environment, table, { parts, signal })) {
       for (const cell of cells) {
         throwIfAborted(signal, "The check");
+        if (before !== undefined && !isAscending(before, cell)) {
+          const message = `a scan shows it after ${showCell(before)}, though it sorts before it`;
+          this.problems.push({ invariant: "ascending", where: showCell(cell), message });
+        }
+        before = cell;
         await this.#checkCell(cell, cell.versions);
         if (this.problems.length >= mostProblems) return;
       }
@@ -99,6 +125,7 @@ class Checker {
     const where = showCell(cell, this.#context.schemas);
     try {
       return [
+        ...(await this.#getProblems(cell, where, versions)),
         ...lockProblems(where, versions),
         ...intervalProblems(where, versions),
         ...this.#statusProblems(where, versions),
@@ -110,6 +137,26 @@ class Checker {
       const message = error instanceof Error ? error.message : String(error);
       return [{ invariant: "readable", where, message: `cannot be read: ${message}` }];
     }
+  }
+
+  /**
+   * A scan and a get find the same newest write record. Only for stores that answer at once: elsewhere it would be a request for each
+   * cell, and what keeps the bytes there looks after that by itself.
+   */
+  async #getProblems(
+    cell: CellAddress,
+    where: string,
+    versions: readonly PartVersion[],
+  ): Promise<readonly Problem[]> {
+    const { store } = this.#context;
+    const scanned = ofPart(versions, "write")[0]?.timestamp;
+    if (store.lending === undefined || scanned === undefined) return [];
+    const { table, row, column } = cell;
+    const page = await store.readRow({ table, row, columns: [{ exact: column }], at: scanned });
+    const got = page.cells[0]?.write?.timestamp;
+    if (got === scanned) return [];
+    const message = `a scan finds a write record at ${scanned}, and a get ${got === undefined ? "none" : `the one at ${got}`}`;
+    return [{ invariant: "scan-and-get", where, message }];
   }
 
   /** One commit timestamp per transaction, and committed xor rolled back, over all cells seen so far. */
@@ -206,6 +253,11 @@ class Checker {
     );
     return versions.length > 0;
   }
+}
+
+function isAscending(before: CellAddress, cell: CellAddress): boolean {
+  const rows = compareBytes(before.row, cell.row);
+  return rows < 0 || (rows === 0 && compareBytes(before.column, cell.column) < 0);
 }
 
 function lockProblems(where: string, versions: readonly PartVersion[]): readonly Problem[] {

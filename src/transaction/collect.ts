@@ -1,6 +1,6 @@
 import { backoffDelay } from "../environment/index.js";
 import { StoreError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
-import type { Mutation, PartVersion } from "../store/index.js";
+import type { Mutation, Part, PartVersion } from "../store/index.js";
 import { showCell } from "./address.js";
 import { graceMs } from "./bulk.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
@@ -34,6 +34,8 @@ export interface CollectReport {
 
 const doing = "Garbage collection";
 const collectedAtOnce = 128;
+/** Versions of a part of a cell that are read, and dropped, at a time: a few milliseconds, between which others write. */
+const pieceVersions = 500;
 /** How often a lock is to be taken away before collection gives up. */
 const mostResolutions = 10;
 const resolving = { initialMs: 5, maximumMs: 1_000 };
@@ -167,6 +169,8 @@ class Collection {
     const options = {
       parts: ["write", "data", "txn"],
       skip: (write: { readonly value: Uint8Array }) => writeForm(write.value) !== "delete",
+      to: this.#safepoint + 1,
+      versions: pieceVersions,
       signal: this.#options.signal,
     } as const;
     for await (const cells of walkCells(store, environment, table, options)) {
@@ -180,23 +184,20 @@ class Collection {
     }
   }
 
+  /** `cell` has its versions at or below the safepoint, the newest of each part; {@link #pieces} reads those that are left. */
   async #dropFrom(cell: WalkedCell, view: ObservedColumns): Promise<void> {
-    const writes = ofPart(cell.versions, "write");
-    const newest = writes.find((write) => write.timestamp <= this.#safepoint);
+    const [newest, next] = ofPart(cell.versions, "write");
     const observers = view.observersOf(cell.table, cell.column);
     const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
-    const candidates =
-      newest === undefined ? [] : writes.filter((write) => write.timestamp < newest.timestamp);
-    const isAsked = observers.length > 0 && (candidates.length > 0 || isMarker);
+    const isAsked = observers.length > 0 && (next !== undefined || isMarker);
     const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
     // Counted as handled by hand, what was given up on is what the next run has as its previous.
-    const parked =
-      isAsked && candidates.length > 0 ? await this.#recorded(cell, observers, "parked") : nothing;
-    const needed = neededByPrevious(writes, [...acknowledged.values(), ...parked.values()]);
-    const dropped = candidates.filter((write) => !needed.has(write.timestamp));
-    const kept = writes.filter((write) => !dropped.includes(write));
-    const isDropped = await this.#dropBelow(cell, dropped, kept);
-    if (!isMarker || writes[0] !== newest || kept.length !== 1 || !isDropped) return;
+    const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
+    const runs = [...acknowledged.values(), ...parked.values()];
+    const kept = await this.#dropWrites(cell, runs);
+    const isDropped =
+      kept !== undefined && (await this.#dropData(cell, kept)) && (await this.#dropStatuses(cell));
+    if (!isMarker || !isDropped || kept.length !== 1) return;
     if (
       observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))
     ) {
@@ -204,40 +205,92 @@ class Collection {
     }
   }
 
-  /** Whether the store has said that all of it went: else what it leaves would be seen where a marker goes. */
-  async #dropBelow(
-    cell: WalkedCell,
-    dropped: readonly PartVersion[],
-    kept: readonly PartVersion[],
-  ): Promise<boolean> {
-    const { column } = cell;
+  /**
+   * Drops write records below the newest one at or below the safepoint, but for those that an observer may ask for as its `previous`:
+   * the newest ones at the starts of its `runs`. Gives those that are kept, newest first; undefined if the store has not said that the others
+   * went: what it leaves would be seen where a marker goes.
+   */
+  async #dropWrites(cell: WalkedCell, runs: readonly number[]): Promise<readonly PartVersion[] | undefined> {
+    const kept: PartVersion[] = [];
+    let open = runs;
+    for await (const writes of this.#pieces(cell, "write", this.#safepoint + 1)) {
+      const needed = new Set<PartVersion>();
+      if (kept.length === 0) needed.add(writes[0]!);
+      open = open.filter((start) => {
+        const previous = writes.find((write) => write.timestamp <= start);
+        if (previous !== undefined) needed.add(previous);
+        return previous === undefined;
+      });
+      kept.push(...writes.filter((write) => needed.has(write)));
+      if (!(await this.#drop(cell, writes, (write) => !needed.has(write)))) return undefined;
+    }
+    return kept;
+  }
+
+  /** Drops data that no write record names. Those above the safepoint may name some below it. */
+  async #dropData(cell: WalkedCell, kept: readonly PartVersion[]): Promise<boolean> {
     const named = new Set(kept.map((write) => decodeWrite(write.value).start));
-    const data = ofPart(cell.versions, "data").filter(
-      (version) => version.timestamp < this.#safepoint && !named.has(version.timestamp),
-    );
-    const statuses = ofPart(cell.versions, "txn").filter((version) => version.timestamp < this.#safepoint);
-    const gone = [...dropped, ...data, ...statuses];
-    if (gone.length === 0) return true;
-    const mutations = gone.map(
-      ({ part, timestamp }): Mutation => ({
-        type: "delete",
-        column,
-        part,
-        from: timestamp,
-        to: timestamp + 1,
-      }),
-    );
+    // A write record's transaction began after the one below it had committed.
+    const certain = kept[0]?.timestamp ?? 0;
+    let isAboveRead = false;
+    for await (const data of this.#pieces(cell, "data", this.#safepoint)) {
+      if (!isAboveRead && data.some(({ timestamp }) => timestamp >= certain && !named.has(timestamp))) {
+        for await (const writes of this.#pieces(cell, "write", Number.POSITIVE_INFINITY, this.#safepoint + 1))
+          for (const write of writes) named.add(decodeWrite(write.value).start);
+        isAboveRead = true;
+      }
+      if (!(await this.#drop(cell, data, ({ timestamp }) => !named.has(timestamp)))) return false;
+    }
+    return true;
+  }
+
+  async #dropStatuses(cell: WalkedCell): Promise<boolean> {
+    for await (const statuses of this.#pieces(cell, "txn", this.#safepoint)) {
+      if (!(await this.#drop(cell, statuses, () => true))) return false;
+    }
+    return true;
+  }
+
+  /**
+   * The versions of a part of the cell in [from, to), newest first, a few at a time: a cell that is written often has a hundred thousand.
+   * The first ones stand in `cell`, unless all are above what was read there.
+   */
+  async *#pieces(cell: WalkedCell, part: Part, to: number, from = 0): AsyncGenerator<readonly PartVersion[]> {
+    const { store, environment } = this.#context;
+    let below = to;
+    if (from === 0) {
+      const known = ofPart(cell.versions, part);
+      const piece = known.filter(({ timestamp }) => timestamp < to);
+      if (piece.length > 0) yield piece;
+      if (known.length < pieceVersions) return;
+      below = known.at(-1)!.timestamp;
+    }
+    for (;;) {
+      throwIfAborted(this.#options.signal, doing);
+      const piece = await readCells(store, cell, [part], from, below, pieceVersions);
+      if (piece.length > 0) yield piece;
+      if (piece.length < pieceVersions) return;
+      below = piece.at(-1)!.timestamp;
+      this.#options.onProgress?.(this.#report());
+      await new Promise<void>((resolve) => environment.defer(resolve));
+    }
+  }
+
+  /** Drops those of `versions`, which are all that stand between the first and the last, that `isGone` says; whether the store has done it. */
+  async #drop(
+    cell: WalkedCell,
+    versions: readonly PartVersion[],
+    isGone: (version: PartVersion) => boolean,
+  ): Promise<boolean> {
+    const mutations = deletesOf(cell.column, versions, isGone);
     const most = this.#context.store.capabilities.mutationCells;
     for (let from = 0; from < mutations.length; from += most) {
-      const answer = await this.#context.store.mutate({
-        table: cell.table,
-        row: cell.row,
-        guards: [],
-        mutations: mutations.slice(from, from + most),
-      });
+      const { table, row } = cell;
+      const some = mutations.slice(from, from + most);
+      const answer = await this.#context.store.mutate({ table, row, guards: [], mutations: some });
       if (answer !== "applied") return false;
     }
-    this.#versionsDropped += gone.length;
+    this.#versionsDropped += versions.filter(isGone).length;
     return true;
   }
 
@@ -280,14 +333,26 @@ class Collection {
   }
 }
 
-/** The versions that were the newest at these runs: each may be an observer's `previous`. */
-function neededByPrevious(writes: readonly PartVersion[], starts: readonly number[]): ReadonlySet<number> {
-  const needed = new Set<number>();
-  for (const start of starts) {
-    const previous = writes.find((write) => write.timestamp <= start);
-    if (previous !== undefined) needed.add(previous.timestamp);
+/** One delete for each run of versions, newest first, that go. */
+function deletesOf(
+  column: Uint8Array,
+  versions: readonly PartVersion[],
+  isGone: (version: PartVersion) => boolean,
+): Mutation[] {
+  const deletes: Mutation[] = [];
+  let run: { readonly to: number; from: number } | undefined;
+  const end = () => {
+    if (run !== undefined) deletes.push({ type: "delete", column, part: versions[0]!.part, ...run });
+    run = undefined;
+  };
+  for (const version of versions) {
+    const { timestamp } = version;
+    if (!isGone(version)) end();
+    else if (run === undefined) run = { from: timestamp, to: timestamp + 1 };
+    else run.from = timestamp;
   }
-  return needed;
+  end();
+  return deletes;
 }
 
 /** Whether an observer has handled the deletion at `marker`. */

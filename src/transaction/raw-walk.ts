@@ -18,6 +18,10 @@ export interface WalkedCell extends CellAddress {
 export interface WalkOptions {
   readonly parts: readonly Part[];
   readonly skip?: ((write: Version) => boolean) | undefined;
+  /** Versions below it only. Default: all. */
+  readonly to?: number | undefined;
+  /** The most of each part of a cell, see `RawRead.versions`. Default: all. */
+  readonly versions?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly start?: Uint8Array | undefined;
   readonly end?: Uint8Array | undefined;
@@ -33,13 +37,13 @@ export async function* walkCells(
   table: string,
   options: WalkOptions,
 ): AsyncGenerator<readonly WalkedCell[]> {
-  const { parts, skip, signal } = options;
+  const { parts, skip, to, versions, signal } = options;
   let start: Position | undefined = options.start === undefined ? undefined : { row: options.start };
   const end = options.end === undefined ? undefined : { row: options.end };
   do {
     throwIfAborted(signal, `Walking through "${table}"`);
     const page = await store.readRaw(
-      { table, start, end, columns: allColumns, parts, skip, limit: walkPage },
+      { table, start, end, columns: allColumns, parts, skip, to, versions, limit: walkPage },
       { signal },
     );
     yield page.rows.flatMap(({ row, cells }) =>

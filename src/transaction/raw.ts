@@ -2,13 +2,14 @@ import type { Part, PartVersion, RowStore } from "../store/index.js";
 import type { CellAddress } from "./address.js";
 import { decodeWrite } from "./records.js";
 
-/** Every version of some parts of one cell in [from, to), in one atomic read. */
+/** Every version of some parts of one cell in [from, to), or the newest `versions` of each part, in one atomic read. */
 export async function readCells(
   store: RowStore,
   cell: CellAddress,
   parts: readonly Part[],
   from: number,
   to: number,
+  versions?: number,
 ): Promise<readonly PartVersion[]> {
   const page = await store.readRaw({
     table: cell.table,
@@ -18,6 +19,7 @@ export async function readCells(
     parts,
     from,
     to,
+    versions,
     limit: 1,
   });
   return page.rows[0]?.cells[0]?.versions ?? [];

@@ -85,18 +85,19 @@ function branch(part: Part, columns: Columns, from: number, to: number, limit: B
   return chain(filters);
 }
 
-/** Every version in [from, to) of `columns` in `parts`. */
+/** Every version in [from, to) of `columns` in `parts`; of each column the newest `versions` of each part. */
 export function versionsFilter(
   columns: Columns,
   parts: readonly Part[],
-  from: number,
-  to: number,
+  { from, to, versions }: { readonly from: number; readonly to: number; readonly versions: BranchLimit },
   limit: BranchLimit,
 ): RowFilter {
   return interleave(
     parts.map((part) => {
-      const filter = withTimes([columnsFilter(part, columns)], from, to);
-      return limit === undefined ? filter : chain([filter, { cellsPerRowLimitFilter: limit }]);
+      const filters = [withTimes([columnsFilter(part, columns)], from, to)];
+      if (versions !== undefined) filters.push({ cellsPerColumnLimitFilter: versions });
+      if (limit !== undefined) filters.push({ cellsPerRowLimitFilter: limit });
+      return chain(filters);
     }),
   );
 }

@@ -32,12 +32,13 @@ export function versionKind({
   from = 0,
   to = Number.POSITIVE_INFINITY,
   skip,
+  versions,
 }: RawRead): Kind<RawCell> | undefined {
   const asked = parts.filter((part) => wanted.includes(part));
   if (asked.length === 0 || timestampRange(from, to) === "none") return undefined;
   return {
     branches: asked.length,
-    filter: (columns, limit) => versionsFilter(columns, asked, from, to, limit),
+    filter: (columns, limit) => versionsFilter(columns, asked, { from, to, versions }, limit),
     show: (cells, columns, limit) => showVersions(cells, columns, limit, skip),
   };
 }

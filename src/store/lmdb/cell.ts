@@ -27,12 +27,8 @@ import {
 import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "./lookup.js";
 import { sealed } from "./seal.js";
 
-/** A put, or a delete where there is no value, in `versions` (part `write`) or `protocol`. */
-interface Step {
-  readonly part: Part;
-  readonly timestamp: number;
-  readonly value: Uint8Array | undefined;
-}
+/** By timestamp: a put, or a delete if there is no value, in `versions` (part `write`) or `protocol`. */
+type Steps = Map<number, Uint8Array | undefined>;
 
 const allVersions = Number.MAX_SAFE_INTEGER;
 const key = new Key();
@@ -55,7 +51,9 @@ export class CellEdit {
   /** The newest of the older ones. */
   #beside: Beside = nothingBeside;
   #changed = false;
-  readonly #steps: Step[] = [];
+  readonly #steps = new Map<Part, Steps>();
+  /** Parts of which versions were deleted: whether any are left is looked up once, before writing. */
+  readonly #thinned = new Set<Part>();
 
   constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
     this.#databases = databases;
@@ -111,7 +109,7 @@ export class CellEdit {
   put(part: Part, timestamp: number, value: Uint8Array): void {
     this.#changed = true;
     if (part !== "write") {
-      this.#steps.push({ part, timestamp, value });
+      this.#step(part, timestamp, value);
       this.#flags |= protocolParts[part].flag;
     } else if (timestamp < this.#newest) {
       this.#moveBeside();
@@ -132,13 +130,18 @@ export class CellEdit {
   write(): boolean {
     if (!this.#changed) return false;
     const { cells, versions, protocol } = this.#databases;
+    for (const part of this.#thinned) {
+      if (this.#newestStanding(part) < 0) this.#flags &= ~flagOf(part);
+    }
     const at = this.#key();
-    for (const { part, timestamp, value } of this.#steps) {
+    for (const [part, steps] of this.#steps) {
       const database = part === "write" ? versions : protocol;
-      if (part === "write") at.version(timestamp);
-      else at.part(protocolParts[part].code, timestamp);
-      if (value === undefined) database.remove(at);
-      else database.put(at, sealed(at, value));
+      for (const [timestamp, value] of steps) {
+        if (part === "write") at.version(timestamp);
+        else at.part(protocolParts[part].code, timestamp);
+        if (value === undefined) database.remove(at);
+        else database.put(at, sealed(at, value));
+      }
     }
     at.cellOnly();
     if (this.#beside.length > 0) this.#flags |= flags.beside;
@@ -186,7 +189,7 @@ export class CellEdit {
   }
 
   #putOlder(timestamp: number, value: Uint8Array): void {
-    this.#steps.push({ part: "write", timestamp, value });
+    this.#step("write", timestamp, value);
     this.#flags |= flags.older;
   }
 
@@ -196,42 +199,34 @@ export class CellEdit {
     this.#flags |= flags.write;
     if (value.length > besideNewestBytes) this.#moveBeside();
     if (value.length > nearBytes) {
-      this.#steps.push({ part: "write", timestamp, value });
+      this.#step("write", timestamp, value);
       this.#flags |= flags.far;
       this.#bytes = undefined;
     } else {
-      if (wasFar) this.#steps.push({ part: "write", timestamp, value: undefined });
+      if (wasFar) this.#step("write", timestamp, undefined);
       this.#flags &= ~flags.far;
       this.#bytes = value;
     }
   }
 
   #deletePart(part: ProtocolPart, from: number, to: number): void {
-    const { flag } = protocolParts[part];
-    if (!this.#is(flag)) return;
-    const standing = this.#standing(part);
-    const left = this.#deleteSteps(part, standing, from, to);
-    if (left.length === standing.length) return;
-    this.#changed = true;
-    if (left.length === 0) this.#flags &= ~flag;
+    if (this.#is(protocolParts[part].flag)) this.#deleteStanding(part, from, to);
   }
 
   #deleteWrites(from: number, to: number): void {
     if (!this.#is(flags.write) || this.#newest < from) return;
-    const older = this.#is(flags.older) ? this.#standing("write") : [];
-    const left = this.#deleteSteps("write", older, from, to);
+    if (this.#is(flags.older)) this.#deleteStanding("write", from, to);
     const beside = withoutInterval(this.#beside, from, to);
     const newestGoes = this.#newest >= from && this.#newest < to;
-    if (left.length === older.length && beside === this.#beside && !newestGoes) return;
+    if (beside === this.#beside && !newestGoes) return;
     this.#changed = true;
     this.#beside = beside;
-    if (newestGoes) this.#promote(left);
-    if (left.length === 0) this.#flags &= ~flags.older;
+    if (newestGoes) this.#promote();
   }
 
-  /** Drops the newest write record and puts the next older one, the first of `older`, in its place. */
-  #promote(older: number[]): void {
-    if (this.#is(flags.far)) this.#steps.push({ part: "write", timestamp: this.#newest, value: undefined });
+  /** Drops the newest write record and puts the next older one in its place. */
+  #promote(): void {
+    if (this.#is(flags.far)) this.#step("write", this.#newest, undefined);
     this.#flags &= ~(flags.far | flags.write);
     this.#bytes = undefined;
     this.#newest = -1;
@@ -243,52 +238,91 @@ export class CellEdit {
       this.#flags |= flags.write;
       return;
     }
-    const next = older.shift();
-    if (next === undefined) return;
+    const next = this.#is(flags.older) ? this.#newestStanding("write") : -1;
+    if (next < 0) return;
     const value = this.#olderWrite(next);
     this.#newest = next;
     this.#flags |= flags.write;
+    this.#thinned.add("write");
     if (value.length > nearBytes) {
       this.#flags |= flags.far;
     } else {
       this.#bytes = value;
-      this.#steps.push({ part: "write", timestamp: next, value: undefined });
+      this.#step("write", next, undefined);
     }
   }
 
   #olderWrite(timestamp: number): Uint8Array {
-    const step = this.#steps.findLast((each) => each.part === "write" && each.timestamp === timestamp);
-    const value = step?.value ?? storedWrite(this.#databases, this.#key(), timestamp);
+    const value =
+      this.#steps.get("write")?.get(timestamp) ?? storedWrite(this.#databases, this.#key(), timestamp);
     if (value === undefined) throw damagedStore("no write record where one was listed");
     return value;
   }
 
-  /** Timestamps of the versions that stand with the steps so far, newest first; the newest write record apart. */
-  #standing(part: Part): number[] {
-    const at = this.#key();
-    const stored =
-      part === "write"
-        ? olderTimestamps(this.#databases, at, allVersions, allVersions)
-        : partTimestamps(this.#databases, at, part, allVersions, allVersions);
-    const standing = new Set(stored);
-    for (const step of this.#steps) {
-      if (step.part !== part) continue;
-      if (step.value === undefined) standing.delete(step.timestamp);
-      else standing.add(step.timestamp);
+  #step(part: Part, timestamp: number, value: Uint8Array | undefined): void {
+    let steps = this.#steps.get(part);
+    if (steps === undefined) {
+      steps = new Map();
+      this.#steps.set(part, steps);
     }
-    if (part === "write") standing.delete(this.#newest);
-    return [...standing].sort((a, b) => b - a);
+    steps.set(timestamp, value);
   }
 
-  /** Deletes those of `standing` in the interval, and gives those that are left. */
-  #deleteSteps(part: Part, standing: readonly number[], from: number, to: number): number[] {
-    const left: number[] = [];
-    for (const timestamp of standing) {
-      if (timestamp < from || timestamp >= to) left.push(timestamp);
-      else this.#steps.push({ part, timestamp, value: undefined });
-    }
-    return left;
+  /** Timestamps below `to` in LMDB's databases, without the steps, newest first. */
+  #storedBelow(part: Part, to: number): Iterable<number> {
+    const below = Math.min(to - 1, allVersions);
+    if (part === "write") return olderTimestamps(this.#databases, this.#key(), below, allVersions);
+    return partTimestamps(this.#databases, this.#key(), part, below, allVersions);
   }
+
+  /**
+   * Deletes the versions that stand in the interval, with the steps so far; the newest write record apart. Looks at no others, so that
+   * many deletes of few versions each cost what they delete, however many versions the cell has.
+   */
+  #deleteStanding(part: Part, from: number, to: number): void {
+    const gone = new Set<number>();
+    for (const timestamp of this.#storedBelow(part, to)) {
+      if (timestamp < from) break;
+      gone.add(timestamp);
+    }
+    const steps = this.#steps.get(part);
+    if (steps !== undefined && to === from + 1) {
+      if (steps.has(from)) setOrNot(gone, from, steps.get(from));
+    } else if (steps !== undefined) {
+      for (const [timestamp, value] of steps)
+        if (timestamp >= from && timestamp < to) setOrNot(gone, timestamp, value);
+    }
+    if (part === "write") gone.delete(this.#newest);
+    if (gone.size === 0) return;
+    for (const timestamp of gone) this.#step(part, timestamp, undefined);
+    this.#changed = true;
+    this.#thinned.add(part);
+  }
+
+  /** The newest version that stands with the steps so far, the newest write record apart; -1 if there is none. */
+  #newestStanding(part: Part): number {
+    const newest = part === "write" ? this.#newest : -1;
+    const steps = this.#steps.get(part);
+    let standing = -1;
+    for (const [timestamp, value] of steps ?? []) {
+      if (value !== undefined && timestamp !== newest && timestamp > standing) standing = timestamp;
+    }
+    for (const timestamp of this.#storedBelow(part, Number.POSITIVE_INFINITY)) {
+      if (timestamp <= standing) break;
+      if (timestamp !== newest && !(steps?.has(timestamp) ?? false)) return timestamp;
+    }
+    return standing;
+  }
+}
+
+/** The flag that stands if such versions do. */
+function flagOf(part: Part): number {
+  return part === "write" ? flags.older : protocolParts[part].flag;
+}
+
+function setOrNot(timestamps: Set<number>, timestamp: number, value: Uint8Array | undefined): void {
+  if (value === undefined) timestamps.delete(timestamp);
+  else timestamps.add(timestamp);
 }
 
 function atLeast(timestamps: Iterable<number>, from: number): boolean {

@@ -34,6 +34,8 @@ export interface Root {
   thread(): number;
   /** Lets the next read see the newest commit. */
   resetReadTxn(): void;
+  /** Keeps the pages of the snapshot of this moment in place until `done`. */
+  useReadTransaction(): { done(): void };
   readerCheck(): number;
   /** `sync` waits for a flush under way, and flushes what this process has not; it blocks without a callback. */
   readonly env: { sync(callback?: (error?: unknown) => void): void };

@@ -206,6 +206,26 @@ export function timestampOfKey(source: Uint8Array, end: number): number {
   return latestTimestamp - readTimestamp(source, end - 8);
 }
 
+/** The cell that a key of LMDB's is of, or undefined if it is none's. */
+export function cellOfKey(
+  key: Buffer,
+): { readonly table: string; readonly row: Buffer; readonly column: Buffer } | undefined {
+  const parts: number[][] = [[], []];
+  const prefixEnd = key.indexOf(0, 1);
+  if (prefixEnd < 0) return undefined;
+  let part = 0;
+  for (let i = prefixEnd + 1; i < key.length && part < 2; i++) {
+    const byte = key[i]!;
+    // 00 FF is a NUL of the row or column, and 00 01 ends it.
+    if (byte === 0 && key[++i] !== 0xff) part++;
+    else parts[part]!.push(byte);
+  }
+  if (part === 0) return undefined;
+  const name = key.toString("utf8", 0, prefixEnd);
+  const table = name.startsWith("\0") ? `~${name.slice(1)}` : name;
+  return { table, row: Buffer.from(parts[0]!), column: Buffer.from(parts[1]!) };
+}
+
 /** A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused likewise. */
 export class CellAddress {
   prefix: Uint8Array = noBytes;

@@ -107,6 +107,7 @@ function rootOf(root: RootDatabase, writing: Writing): Root {
     getWriteTxnId: () => native.getWriteTxnId(),
     thread: () => writing.thread,
     resetReadTxn: () => native.resetReadTxn(),
+    useReadTransaction: () => native.useReadTransaction(),
     readerCheck: () => native.readerCheck(),
     env: {
       sync(callback) {

@@ -14,6 +14,7 @@ const metaBytes = 144;
 const unflushedFlag = 0x1000;
 const branchFlag = 1;
 const leafFlag = 2;
+const overflowFlag = 4;
 const bigDataFlag = 1;
 const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
@@ -28,6 +29,11 @@ export const metaRecord = Object.freeze({
 
 /** One of LMDB's trees. `root` is undefined where it is empty. */
 export interface Tree {
+  /** Levels of pages; 0 where it is empty. */
+  readonly depth: number;
+  readonly branchPages: number;
+  readonly leafPages: number;
+  readonly overflowPages: number;
   readonly entries: number;
   readonly root: number | undefined;
 }
@@ -51,11 +57,21 @@ export interface Node {
   /** Of a branch: the page below. */
   readonly child: number;
   readonly flags: number;
+  /** The value; of a {@link isLong} one, where its pages are. */
   readonly data: Buffer;
+  /** Bytes of the value. */
+  readonly size: number;
+}
+
+/** Whether the value stands on pages of its own. */
+export function isLong(node: Node): boolean {
+  return (node.flags & bigDataFlag) !== 0;
 }
 
 export interface Page {
   readonly branch: boolean;
+  /** The transaction that wrote it. */
+  readonly transaction: number;
   readonly nodes: readonly Node[];
 }
 
@@ -129,7 +145,29 @@ export class DataFile {
     }
     const nodes: Node[] = [];
     for (let i = 0; i < lower / 2; i++) nodes.push(this.#node(bytes, number, i, branch));
-    return { branch, nodes };
+    return { branch, transaction: Number(bytes.readBigUInt64LE(8)), nodes };
+  }
+
+  /** How many pages the value of a {@link isLong} node has. */
+  longPages(node: Node): number {
+    return Math.ceil((pageHeader + node.size) / this.pageSize);
+  }
+
+  /** The value of a {@link isLong} node. */
+  longValue(node: Node): Buffer {
+    const first = Number(node.data.readBigUInt64LE(0));
+    const count = this.longPages(node);
+    if (Number(node.data.readBigUInt64LE(16)) !== count) {
+      throw damage(`a value of ${node.size} bytes stands on pages that cannot hold it`);
+    }
+    const bytes = this.#read(first * this.pageSize, pageHeader + node.size);
+    const isOwn =
+      Number(bytes.readBigUInt64LE(0)) === first &&
+      bytes.readBigUInt64LE(8) === node.data.readBigUInt64LE(8) &&
+      (bytes.readUInt16LE(18) & overflowFlag) !== 0 &&
+      bytes.readUInt32LE(20) === count;
+    if (!isOwn) throw damage(`page ${first} is not the first of a value of ${node.size} bytes`);
+    return bytes.subarray(pageHeader);
   }
 
   /** The named databases of `meta`. */
@@ -196,8 +234,10 @@ export class DataFile {
   }
 
   #node(bytes: Buffer, page: number, index: number, branch: boolean): Node {
-    const at = pageHeader + bytes.readUInt16LE(pageHeader + 2 * index);
-    if (at + nodeHeader > bytes.length) throw damage(`page ${page} has a node outside itself`);
+    const offset = bytes.readUInt16LE(pageHeader + 2 * index);
+    const at = pageHeader + offset;
+    if (offset < bytes.readUInt16LE(22) || at + nodeHeader > bytes.length)
+      throw damage(`page ${page} has a node outside itself`);
     const low = bytes.readUInt32LE(at);
     const flags = bytes.readUInt16LE(at + 4);
     const keyEnd = at + nodeHeader + bytes.readUInt16LE(at + 6);
@@ -208,6 +248,7 @@ export class DataFile {
       child: branch ? low + flags * 0x1_0000_0000 : 0,
       flags: branch ? 0 : flags,
       data: bytes.subarray(keyEnd, keyEnd + inPage),
+      size: branch ? 0 : low,
     };
   }
 
@@ -226,6 +267,10 @@ export class DataFile {
 function parseTree(bytes: Buffer, at: number): Tree {
   const root = bytes.readBigUInt64LE(at + 40);
   return {
+    depth: bytes.readUInt16LE(at + 6),
+    branchPages: Number(bytes.readBigUInt64LE(at + 8)),
+    leafPages: Number(bytes.readBigUInt64LE(at + 16)),
+    overflowPages: Number(bytes.readBigUInt64LE(at + 24)),
     entries: Number(bytes.readBigUInt64LE(at + 32)),
     root: root === noPage ? undefined : Number(root),
   };

@@ -52,6 +52,7 @@ class FakeLmdb {
       getWriteTxnId: () => this.transactions,
       thread: () => this.threads,
       resetReadTxn: () => undefined,
+      useReadTransaction: () => ({ done: () => undefined }),
       readerCheck: () => 0,
       env: { sync: () => undefined },
       close: async () => undefined,

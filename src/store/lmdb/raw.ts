@@ -50,13 +50,14 @@ export function readRaw(databases: Databases, read: RawRead): RawPage {
 function cellVersions(databases: Databases, cell: Key, entry: EntryFacts, read: RawRead): PartVersion[] {
   const from = read.from ?? 0;
   const below = read.to ?? Number.POSITIVE_INFINITY;
+  const most = read.versions ?? allVersions;
   const result: PartVersion[] = [];
   if (below <= from) return result;
   for (const part of parts) {
     if (!read.parts.includes(part)) continue;
-    if (part === "write") addWrites(databases, cell, entry, from, below, result);
+    if (part === "write") addWrites(databases, cell, entry, { from, below, most }, result);
     else if ((entry.flags & protocolParts[part].flag) !== 0) {
-      addVersions(partVersions(databases, cell, part, below - 1, allVersions), part, from, result);
+      addVersions(partVersions(databases, cell, part, below - 1, most), part, from, result);
     }
   }
   return result;
@@ -66,23 +67,24 @@ function addWrites(
   databases: Databases,
   cell: Key,
   entry: EntryFacts,
-  from: number,
-  below: number,
+  { from, below, most }: { readonly from: number; readonly below: number; readonly most: number },
   result: PartVersion[],
 ): void {
   if ((entry.flags & flags.write) === 0) return;
+  const full = result.length + most;
   const { timestamp } = entry;
   if ((entry.flags & flags.far) === 0 && timestamp >= from && timestamp < below) {
     result.push({ part: "write", timestamp, value: entry.bytes });
   }
   if ((entry.flags & flags.beside) !== 0) {
     for (const version of recordsBelow(readBeside(databases, cell), below - 1)) {
-      if (version.timestamp < from) return;
+      if (version.timestamp < from || result.length >= full) return;
       result.push({ part: "write", ...version });
     }
   }
   if ((entry.flags & (flags.older | flags.far)) === 0) return;
-  addVersions(olderWrites(databases, cell, below - 1, allVersions), "write", from, result);
+  const left = full - result.length;
+  if (left > 0) addVersions(olderWrites(databases, cell, below - 1, left), "write", from, result);
 }
 
 function addVersions(

@@ -15,7 +15,9 @@ import type {
   RowRead,
   RowStore,
   StoreCapabilities,
+  StoreDamage,
   StoreRequestOptions,
+  VerifyOptions,
 } from "../row-store.js";
 import { acquireFolder, releaseFolder } from "./environment.js";
 import { storeError } from "./errors.js";
@@ -27,6 +29,7 @@ import type { SharedFolder } from "./shared-folder.js";
 import { splitPoints } from "./split.js";
 import { readCounter } from "./state.js";
 import { folderStatistics } from "./statistics.js";
+import { verifyFolder } from "./verify.js";
 import { walkColumn } from "./walk.js";
 
 /** What {@link openLmdbStore} takes. Everything has a default. */
@@ -92,7 +95,7 @@ export async function openLmdbStore(path: string, options: LmdbStoreOptions = {}
     },
     environment,
   );
-  return new LmdbStore(shared, path, readOnly, options.durability === "none");
+  return new LmdbStore(shared, path, readOnly, options.durability === "none", environment);
 }
 
 class LmdbStore implements RowStore {
@@ -103,10 +106,18 @@ class LmdbStore implements RowStore {
   readonly #shared: SharedFolder;
   readonly #readOnly: boolean;
   readonly #early: boolean;
+  readonly #environment: Environment;
   readonly #underWay = new Set<Request>();
   #closing: Promise<void> | undefined;
 
-  constructor(shared: SharedFolder, path: string, readOnly: boolean, early: boolean) {
+  constructor(
+    shared: SharedFolder,
+    path: string,
+    readOnly: boolean,
+    early: boolean,
+    environment: Environment,
+  ) {
+    this.#environment = environment;
     this.#shared = shared;
     this.#readOnly = readOnly;
     this.#early = early;
@@ -192,6 +203,12 @@ class LmdbStore implements RowStore {
 
   clearDead(): void {
     if (this.#closing === undefined) this.#shared.clearDeadReaders();
+  }
+
+  async verify(options: VerifyOptions = {}): Promise<readonly StoreDamage[]> {
+    this.#open("be verified", options);
+    const { path, databases } = this.#shared;
+    return await verifyFolder(path, databases, this.#environment, options);
   }
 
   close(): Promise<void> {

@@ -82,13 +82,15 @@ export function rawVersions(
   wanted: readonly Part[],
   from: number,
   to: number,
+  most: number,
 ): PartVersion[] {
   const result: PartVersion[] = [];
   for (const part of parts) {
     if (!wanted.includes(part)) continue;
     const versions = cell[part];
-    const end = indexBelow(versions, from);
-    for (let i = indexBelow(versions, to); i < end; i++) {
+    const start = indexBelow(versions, to);
+    const end = Math.min(indexBelow(versions, from), start + most);
+    for (let i = start; i < end; i++) {
       result.push({ part, timestamp: versions[i]!.timestamp, value: versions[i]!.value });
     }
   }

@@ -187,7 +187,13 @@ export function readRaw(table: MemoryTable | undefined, read: RawRead, limits: P
     if (cell === undefined) continue;
     const full = versions >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
     if (full) return { rows, next: { row: cell.row, column: cell.column } };
-    const found = rawVersions(cell, read.parts, read.from ?? 0, read.to ?? Number.POSITIVE_INFINITY);
+    const found = rawVersions(
+      cell,
+      read.parts,
+      read.from ?? 0,
+      read.to ?? Number.POSITIVE_INFINITY,
+      read.versions ?? Number.POSITIVE_INFINITY,
+    );
     if (found.length === 0) continue;
     if (current === undefined || !equalBytes(current.row, cell.row)) {
       if (rows.length >= most) return { rows, next: { row: cell.row } };

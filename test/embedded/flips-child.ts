@@ -1,0 +1,54 @@
+import { closeSync, copyFileSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { PercolatorError } from "../../src/errors/index.js";
+import { type Database, open } from "../../src/index.js";
+import { contents, flipAt, read, things } from "./flips-table.js";
+
+/**
+ * Flips one bit after the other in copies of a database, and prints for each of them what came of it, as one line of JSON. Arguments:
+ * the whole database's file, a folder for the copies, the seed, the first flip and how many.
+ */
+const [whole, folder, seed, first, count] = process.argv.slice(2) as [string, string, string, string, string];
+
+const sayLine = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
+
+async function named<T>(action: () => Promise<T>): Promise<T | string> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof PercolatorError)) throw error;
+    return error.code;
+  }
+}
+
+for (let number = Number(first); number < Number(first) + Number(count); number++) {
+  const path = join(folder, `flip-${number}`);
+  mkdirSync(path);
+  const file = join(path, "data.mdb");
+  copyFileSync(whole, file);
+  const flip = flipAt(Number(seed), number, file);
+  const handle = openSync(file, "r+");
+  const byte = Buffer.alloc(1);
+  readSync(handle, byte, 0, 1, flip.offset);
+  byte[0]! ^= 1 << flip.bit;
+  writeSync(handle, byte, 0, 1, flip.offset);
+  closeSync(handle);
+  sayLine({ number, step: "open", ...flip });
+  const db = await named(() => open(path, { tables: [things], durability: "none" }));
+  if (typeof db === "string") {
+    sayLine({ number, step: "done", check: db, reads: db });
+  } else {
+    const check = await named(async () => (await (db as Database).check()).map(({ message }) => message));
+    sayLine({ number, step: "reads", check });
+    const reads = await named(() => read(db as Database));
+    const isRight = typeof reads !== "string" && reads.join() === contents().join();
+    sayLine({
+      number,
+      step: "done",
+      check,
+      reads: typeof reads === "string" ? reads : isRight ? "right" : "wrong",
+    });
+    await (db as Database).close().catch(() => undefined);
+  }
+  rmSync(path, { recursive: true, force: true });
+}

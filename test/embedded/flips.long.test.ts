@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { fill } from "./flips-table.js";
+
+const child = fileURLToPath(new URL("flips-child.ts", import.meta.url));
+const flips = 300;
+
+interface Outcome {
+  readonly number: number;
+  readonly step: "open" | "reads" | "done";
+  readonly check?: string | readonly string[];
+  readonly reads?: string;
+}
+
+/** Runs flips from `first` on until all are done or the child ends; gives the last words about each. */
+async function run(whole: string, folder: string, seed: number, first: number) {
+  const process_ = spawn(
+    process.execPath,
+    ["--import", "tsx", child, whole, folder, String(seed), String(first), String(flips - first)],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let errors = "";
+  process_.stderr.on("data", (chunk) => {
+    errors += String(chunk);
+  });
+  const ended = new Promise<string | number | null>((resolve) => {
+    process_.on("close", (code, signal) => resolve(signal ?? code));
+  });
+  const outcomes = new Map<number, Outcome>();
+  for await (const line of createInterface(process_.stdout)) {
+    const outcome = JSON.parse(line) as Outcome;
+    outcomes.set(outcome.number, { ...outcomes.get(outcome.number), ...outcome });
+  }
+  return { outcomes, ended: await ended, errors };
+}
+
+test("a changed bit in the file is harmless, an error by name, or found by check, and never another answer", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-flips-"));
+  try {
+    await fill(join(folder, "whole"));
+    const whole = join(folder, "whole", "data.mdb");
+    const silent: unknown[] = [];
+    const faults: unknown[] = [];
+    let found = 0;
+    let first = 0;
+    while (first < flips) {
+      const { outcomes, ended, errors } = await run(whole, folder, 1, first);
+      for (const outcome of outcomes.values()) {
+        const isFound = typeof outcome.check === "string" || (outcome.check?.length ?? 0) > 0;
+        if (isFound) found++;
+        if (outcome.step === "open") faults.push({ ...outcome, ended, errors });
+        else if (outcome.step === "reads" && !isFound) faults.push({ ...outcome, ended, errors });
+        else if (outcome.reads === "wrong" && !isFound) silent.push(outcome);
+      }
+      const last = Math.max(first - 1, ...outcomes.keys());
+      if (ended === 0) break;
+      expect(last, errors).toBeGreaterThanOrEqual(first);
+      first = last + 1;
+    }
+    expect(silent).toEqual([]);
+    expect(faults).toEqual([]);
+    // The flips that hit what is used are many.
+    expect(found).toBeGreaterThan(flips / 10);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 600_000);
