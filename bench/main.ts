@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { CommanderError } from "commander";
 import { bigtable } from "./cases/bigtable.js";
 import { client } from "./cases/client.js";
+import { collection } from "./cases/collection.js";
 import { delay } from "./cases/delay.js";
 import { importing } from "./cases/import.js";
 import { notifications } from "./cases/notifications.js";
@@ -26,6 +27,7 @@ const cases: readonly BenchCase[] = [
   transactions,
   delay,
   notifications,
+  collection,
   pipeline,
   bigtable,
   client,
