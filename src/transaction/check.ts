@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../errors/index.js";
 import { isSystemPath } from "../schema/index.js";
 import { compareBytes } from "../store/bytes.js";
-import { type PartVersion, parts, type RowStore } from "../store/index.js";
+import { type PartVersion, parts } from "../store/index.js";
 import { type CellAddress, isSameCell, showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
 import { readPrimary } from "./primary.js";
@@ -53,7 +53,7 @@ export async function check(
   tables: readonly string[],
   options: CheckOptions = {},
 ): Promise<readonly Problem[]> {
-  const damage = await storedProblems(context.store, options);
+  const damage = await storedProblems(context, options);
   // The engine beneath could end the process over a damaged page, and every other answer would rest on what is damaged.
   if (damage.length > 0) return damage;
   const checker = new Checker(context, await context.notifications.fresh(), options);
@@ -62,13 +62,17 @@ export async function check(
 }
 
 /** What the store itself finds wrong with the bytes that it keeps. */
-async function storedProblems(store: RowStore, options: CheckOptions): Promise<readonly Problem[]> {
+async function storedProblems(
+  context: TransactionContext,
+  options: CheckOptions,
+): Promise<readonly Problem[]> {
+  const { store } = context;
   const { signal, onProgress, mostProblems = 1_000 } = options;
   const found = (await store.verify?.({ signal, onProgress })) ?? [];
   return found.slice(0, mostProblems).map(
     ({ message, cell }): Problem => ({
       invariant: "stored",
-      where: cell === undefined ? store.description : showCell(cell),
+      where: cell === undefined ? store.description : showCell(cell, context.schemas),
       message,
     }),
   );
@@ -101,8 +105,12 @@ class Checker {
       for (const cell of cells) {
         throwIfAborted(signal, "The check");
         if (before !== undefined && !isAscending(before, cell)) {
-          const message = `a scan shows it after ${showCell(before)}, though it sorts before it`;
-          this.problems.push({ invariant: "ascending", where: showCell(cell), message });
+          const message = `a scan shows it after ${showCell(before, this.#context.schemas)}, though it sorts before it`;
+          this.problems.push({
+            invariant: "ascending",
+            where: showCell(cell, this.#context.schemas),
+            message,
+          });
         }
         before = cell;
         await this.#checkCell(cell, cell.versions);

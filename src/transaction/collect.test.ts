@@ -83,3 +83,39 @@ test("aborted before it has published the safepoint, it publishes none", async (
   await expect(collecting).rejects.toThrow(AbortedError);
   expect(isPublished).toBe(false);
 });
+
+test("a cell with thousands of versions is collected in pieces, each version read and dropped once", async () => {
+  const count = 3_000;
+  const store = memoryStore();
+  const context = bareContext(store);
+  for (let i = 0; i < count; i++) await transact(context, (tx) => tx.set(accounts.balance, "alice", i));
+  let most = 0;
+  let read = 0;
+  let deletes = 0;
+  const watched: RowStore = {
+    ...losing(store, () => false),
+    readRaw: async (request) => {
+      const page = await store.readRaw(request);
+      for (const { cells } of page.rows)
+        for (const { versions } of cells) {
+          read += versions.length;
+          most = Math.max(most, versions.length);
+        }
+      return page;
+    },
+    mutate: async (mutation) => {
+      deletes += mutation.mutations.length;
+      return await store.mutate(mutation);
+    },
+  };
+  const report = await collect(bareContext(watched), ["accounts"], Number.POSITIVE_INFINITY, {
+    retentionMs: 0,
+  });
+  expect(report.versionsDropped).toBe(count - 1);
+  expect(most).toBeLessThanOrEqual(500);
+  expect(read).toBeLessThanOrEqual(count + 500);
+  // A run of versions goes in one delete.
+  expect(deletes).toBeLessThanOrEqual(count / 500 + 2);
+  await using snapshot = new Snapshot(context, await context.oracle.latest());
+  expect(await snapshot.get(accounts.balance, "alice")).toBe(count - 1);
+});

@@ -3,6 +3,7 @@ import { temporaryFolder } from "../support/databases.js";
 import { type Ran, run } from "./run.js";
 
 const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`;
+const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
   // LMDB's binding itself prints each failure on the error stream; ours comes last.
@@ -29,6 +30,29 @@ test("a full file system fails what is written with a named error, and loses not
       );
     }
     expectWentOn(await run("unshare", [...own, "sh", "-c", `${mount} && exec ${child} "${folder.path}"`]));
+  } finally {
+    await folder.remove();
+  }
+}, 180_000);
+
+test("a restored backup on a full disk, which has no lock file, is refused by name, and opens when there is room", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const own = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
+    const script = [
+      `mount -t tmpfs -o size=2m tmpfs "${folder.path}"`,
+      `cd ${JSON.stringify(process.cwd())}`,
+      `${lockFileChild} fill "${folder.path}/data"`,
+      `rm "${folder.path}/data/lock.mdb"`,
+      `dd if=/dev/zero of="${folder.path}/ballast" bs=4096 2>/dev/null || true`,
+      `${lockFileChild} open "${folder.path}/data"`,
+      `ls "${folder.path}/data"`,
+      `rm "${folder.path}/ballast"`,
+      `${lockFileChild} open "${folder.path}/data"`,
+    ];
+    const { status, stdout, stderr } = await run("unshare", [...own, "sh", "-ec", script.join("\n")]);
+    expect(status, stderr.slice(-2_000)).toBe(0);
+    expect(stdout.trim().split("\n")).toEqual(["filled", "STORE_FULL", "data.mdb", "value"]);
   } finally {
     await folder.remove();
   }

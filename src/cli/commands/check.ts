@@ -10,7 +10,7 @@ export function addCheck(program: Command, cli: Cli): void {
   databaseCommand(program, "check", {
     summary: "check every invariant of the protocol over the database",
     description:
-      "Reads every cell and checks what must always hold: locks, write records, statuses and values that agree, and a hint " +
+      "Reads every page of a folder's file and the checksum of every record first, and stops there if any is wrong. Then reads every cell and checks what must always hold: locks, write records, statuses and values that agree, and a hint " +
       "for every change that an observer has not handled. The database may be in use. Changes nothing.",
     examples: ["check ./data", "check ./data --json"],
     json: ['{"sound","problems"}; each problem {"invariant","where","message"}. At most 1,000 are listed.'],

@@ -29,14 +29,14 @@ export function examineStore(facts: StoreFacts): readonly Finding[] {
 }
 
 function limitFindings(statistics: Readonly<Record<string, number>>): readonly Finding[] {
-  const { bytes, mapBytes, readers, maxReaders, timesMended = 0 } = statistics;
+  const { bytes, mostMapBytes, readers, maxReaders, timesMended = 0 } = statistics;
   const findings: Finding[] = [];
-  if (bytes !== undefined && mapBytes !== undefined) {
+  if (bytes !== undefined && mostMapBytes !== undefined) {
     findings.push(
       nearLimit(
         "map size",
         bytes,
-        mapBytes,
+        mostMapBytes,
         showBytes,
         "The address space for the database is nearly used: drop what is not needed, and `gc`.",
       ),

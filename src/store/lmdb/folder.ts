@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../errors/index.js";
 import { databaseNames } from "./databases.js";
 import { storeError } from "./errors.js";
+import { lockFileName, newLockFilePrefix } from "./lock-file.js";
 import { DataFile, type Meta, PageError } from "./pages.js";
 
 export const dataFileName = "data.mdb";
-const lockFileName = "lock.mdb";
 /** What systems put into folders by themselves. */
 const ignoredFiles = new Set([lockFileName, ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found"]);
 
@@ -53,7 +53,7 @@ async function checkFiles(path: string, create: boolean): Promise<void> {
     checkDataFile(join(path, dataFileName));
     return;
   }
-  const other = names.find((name) => !ignoredFiles.has(name));
+  const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(newLockFilePrefix));
   if (other !== undefined) {
     throw new StoreDamagedError(
       `${path} holds no database but other files, ${other} among them. Name an empty folder, or one that does not exist.`,

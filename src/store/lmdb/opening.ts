@@ -7,6 +7,7 @@ import { guardExit } from "./exit-guard.js";
 import { settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
+import { makeLockFile } from "./lock-file.js";
 import { busyError, type HeldLock } from "./lock-watch.js";
 import { formats, readFormat, writeFormat } from "./state.js";
 import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
@@ -37,6 +38,7 @@ export function openDatabases(path: string, options: EnvironmentOptions, held?: 
   let root: RootDatabase | undefined;
   guardExit();
   try {
+    makeLockFile(path, options.maxReaders);
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
     const own = rootOf(root, writing);

@@ -217,6 +217,60 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(await raw(store, { from: 5, to: 5 }), []);
   });
 
+  test("a raw read gives the newest versions of each part if it is asked for so many, and the others below them", async (store) => {
+    for (let timestamp = 1; timestamp <= 40; timestamp++) {
+      await apply(store, "r", put("c", "write", timestamp, `w${timestamp}`), put("c", "txn", timestamp, "t"));
+      if (timestamp % 2 === 0) await apply(store, "r", put("d", "data", timestamp, "d"));
+    }
+    const writes = (from: number, to: number) =>
+      Array.from({ length: from - to + 1 }, (_, i) => `r/c/write@${from - i}=w${from - i}`);
+    for (const versions of [1, 3, 39, 40, 41]) {
+      const shown = await raw(store, { parts: ["write"], columns: exactly("c"), versions });
+      assert.deepEqual(shown, writes(40, Math.max(1, 41 - versions)));
+      const below = await raw(store, { parts: ["write"], columns: exactly("c"), versions, to: 20 });
+      assert.deepEqual(below, writes(19, Math.max(1, 20 - versions)));
+      const all = await raw(store, { versions });
+      const counts = [40, 40, 20].map((count) => Math.min(count, versions));
+      assert.equal(all.length, counts[0]! + counts[1]! + counts[2]!);
+    }
+    assert.deepEqual(await raw(store, { parts: ["data"], from: 10, versions: 2 }), [
+      "r/d/data@40=d",
+      "r/d/data@38=d",
+    ]);
+  });
+
+  test("a delete of some of many versions leaves exactly the others, in whatever pieces it is done", async (store) => {
+    const all = Array.from({ length: 60 }, (_, i) => 60 - i);
+    for (const timestamp of all.toReversed())
+      await apply(store, "r", put("c", "write", timestamp, "a value of some length"));
+    const left = async () =>
+      (await raw(store, { parts: ["write"] })).map((each) => Number(each.split("@")[1]!.split("=")[0]));
+    await apply(
+      store,
+      "r",
+      erase("c", "write", 30, 40),
+      erase("c", "write", 5, 6),
+      erase("c", "write", 7, 8),
+    );
+    const without = all.filter((each) => !(each >= 30 && each < 40) && each !== 5 && each !== 7);
+    assert.deepEqual(await left(), without);
+    await apply(
+      store,
+      "r",
+      erase("c", "write", 41, 100),
+      put("c", "write", 20, "again"),
+      erase("c", "write", 20, 21),
+    );
+    assert.deepEqual(
+      await left(),
+      without.filter((each) => each < 41 && each !== 20),
+    );
+    await apply(store, "r", erase("c", "write", 0, 40));
+    assert.deepEqual(await left(), [40]);
+    await apply(store, "r", erase("c", "write", 0, 100));
+    assert.deepEqual(await raw(store), []);
+  });
+
   test("raw reads go from place to place, over wide rows too", async (store) => {
     await fillWide(store);
     const shown = await raw(store, { start: place("a"), end: place("z") });
