@@ -1,6 +1,8 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { CommandLine, Printed } from "../../test/support/command-line.js";
+import { CommandLine, eventually, Printed } from "../../test/support/command-line.js";
 import { systemEnvironment } from "../environment/index.js";
 import { Cli } from "./cli.js";
 import { coordinatorArguments, coordinatorOf } from "./coordinator-flags.js";
@@ -21,31 +23,56 @@ async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
   });
 }
 
+/** What `open` would be told, with what functions tell now. */
+async function toldOf(...asked: Parameters<typeof coordinatorOf>): Promise<unknown> {
+  const told = await coordinatorOf(...asked);
+  if (typeof told !== "object" || told === null) return told;
+  const entries = Object.entries(told).map(([name, value]) => [
+    name,
+    typeof value === "function" ? value() : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
 const remote = "bigtable://project/instance";
 
 describe("what a command is told of the coordinator", () => {
   it("nothing: a folder has none, and a store elsewhere looks for it", async () => {
     const cli = await cliWith();
-    expect(await coordinatorOf(cli, "data")).toBeUndefined();
-    expect(await coordinatorOf(cli, remote)).toBeUndefined();
-    expect(await coordinatorOf(cli, "data", { tokenFile: "token" })).toBeUndefined();
-    expect(await coordinatorOf(cli, remote, { tokenFile: "token" })).toEqual({ token: "first" });
+    expect(await toldOf(cli, "data")).toBeUndefined();
+    expect(await toldOf(cli, remote)).toBeUndefined();
+    expect(await toldOf(cli, "data", { tokenFile: "token" })).toBeUndefined();
+    expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: "first" });
   });
 
   it("none, auto, or addresses, with the token and TLS", async () => {
     const cli = await cliWith();
     const secrets = { tokenFile: "token", tlsCa: "ca.pem" };
     const tls = { ca: "authority" };
-    expect(await coordinatorOf(cli, remote, { coordinator: "none", ...secrets })).toBe(false);
-    expect(await coordinatorOf(cli, "data", { coordinator: "auto", ...secrets })).toEqual({
+    expect(await toldOf(cli, remote, { coordinator: "none", ...secrets })).toBe(false);
+    expect(await toldOf(cli, "data", { coordinator: "auto", ...secrets })).toEqual({
       start: true,
       token: "first",
       tls,
     });
-    expect(await coordinatorOf(cli, "data", { coordinator: "a:1,b:2", tls: true })).toEqual({
+    expect(await toldOf(cli, "data", { coordinator: "a:1,b:2", tls: true })).toEqual({
       addresses: ["a:1", "b:2"],
       tls: true,
     });
+  });
+
+  it("the token and the authority as the files hold them when they are asked for", async () => {
+    const cli = await cliWith();
+    const told = await coordinatorOf(cli, remote, { tokenFile: "token", tlsCa: "ca.pem" });
+    const { token, tls } = told as { token: () => string; tls: () => { ca: string } };
+    expect([token(), tls().ca]).toEqual(["first", "authority"]);
+    await writeFile(join(cli.io.cwd, "token"), "");
+    await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
+    await eventually(() => expect(tls().ca).toBe("another authority"));
+    // A file that holds no token is one that is being written.
+    expect(token()).toBe("first");
+    await writeFile(join(cli.io.cwd, "token"), "second\n");
+    await eventually(() => expect(token()).toBe("second"));
   });
 
   it("goes by the variables where flags say nothing", async () => {
@@ -54,8 +81,8 @@ describe("what a command is told of the coordinator", () => {
       PERCOLATOR_TOKEN_FILE: "token",
       PERCOLATOR_TLS_CA: "",
     });
-    expect(await coordinatorOf(cli, "data")).toEqual({ addresses: ["a:1"], token: "first" });
-    expect(await coordinatorOf(cli, "data", { coordinator: "none" })).toBe(false);
+    expect(await toldOf(cli, "data")).toEqual({ addresses: ["a:1"], token: "first" });
+    expect(await toldOf(cli, "data", { coordinator: "none" })).toBe(false);
   });
 
   it.each([

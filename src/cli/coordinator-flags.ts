@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { OpenOptions } from "../database/index.js";
 import type { Cli } from "./cli.js";
-import { readGiven, readToken } from "./token-file.js";
+import { rereading } from "./secret-file.js";
+import { firstToken, readGiven, readToken } from "./token-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** What a command was told of the cluster's coordinator. */
@@ -56,13 +57,17 @@ export async function coordinatorOf(
   if (where === "none") return false;
   // A folder needs none, and is not looked into for one unasked.
   if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
-  const secrets = {
-    token: await readToken(cli, "--token-file", flags.tokenFile),
-    tls: await tlsOf(cli, flags),
-  };
+  const secrets = { token: await tokenOf(cli, flags.tokenFile), tls: await tlsOf(cli, flags) };
   if (where === "auto") return { start: true, ...secrets };
   if (where !== undefined) return { addresses: where.split(","), ...secrets };
   return secrets.token === undefined && secrets.tls === undefined ? undefined : secrets;
+}
+
+/** The token of the file as it is at each call. */
+async function tokenOf(cli: Cli, file: string | undefined): Promise<(() => string) | undefined> {
+  const first = await readToken(cli, "--token-file", file);
+  if (first === undefined || file === undefined) return undefined;
+  return rereading(cli, [file], first, ([text]) => firstToken(text!, "--token-file", file));
 }
 
 async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags) {
@@ -72,11 +77,12 @@ async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags
   if (tlsCa === undefined && tlsCert === undefined) return tls;
   const read = (option: string, file: string | undefined) =>
     file === undefined ? undefined : readGiven(cli, option, file);
-  return {
+  const first = {
     ca: await read("--tls-ca", tlsCa),
     cert: await read("--tls-cert", tlsCert),
     key: await read("--tls-key", tlsKey),
   };
+  return rereading(cli, [tlsCa, tlsCert, tlsKey], first, ([ca, cert, key]) => ({ ca, cert, key }));
 }
 
 /** The flags as arguments, for another process of this program. */

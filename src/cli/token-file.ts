@@ -10,7 +10,12 @@ export async function readToken(
   file: string | undefined,
 ): Promise<string | undefined> {
   if (file === undefined) return undefined;
-  const lines = (await readGiven(cli, option, file)).split(/\r?\n/).map((line) => line.trim());
+  return firstToken(await readGiven(cli, option, file), option, file);
+}
+
+/** The first token of a file's text. */
+export function firstToken(text: string, option: string, file: string): string {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
   const token = lines.find((line) => line !== "");
   if (token !== undefined) return token;
   throw new UsageError(`The file ${file} of ${option} holds no token.`);

@@ -17,10 +17,15 @@ export function introduction(token: string | undefined, version: string = String
 
 /** Who may call. */
 export class Admission {
-  readonly #digests: readonly Buffer[];
+  #digests: readonly Buffer[] = [];
 
   /** `tokens`: any of them will do; none where everybody may call. */
   constructor(tokens: readonly string[]) {
+    this.replace(tokens);
+  }
+
+  /** Takes other tokens, for calls from now on. Keeps what it has if one of them cannot be sent. */
+  replace(tokens: readonly string[]): void {
     for (const token of tokens) checkToken(token);
     this.#digests = tokens.map(digestOf);
   }

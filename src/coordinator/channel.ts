@@ -30,20 +30,28 @@ const channelOptions: ChannelOptions = {
 export class Channel {
   readonly address: string;
   readonly #client: Client;
-  readonly #metadata: Metadata;
+  readonly #security: Security;
+  readonly #version: string | undefined;
   readonly #dropping = new AbortController();
 
   /** `version`: of what it says. */
   constructor(address: string, security: Security, version?: string) {
     this.address = address;
-    this.#metadata = introduction(security.token, version);
-    const name = security.tls?.serverName;
-    this.#client = new Client(`dns:${address}`, credentialsOf(security), {
+    this.#security = security;
+    this.#version = version;
+    const { tls, token } = security;
+    const name = tls?.serverName;
+    this.#client = new Client(`dns:${address}`, credentialsOf({ tls, token }), {
       ...channelOptions,
       ...(name === undefined
         ? {}
         : { "grpc.ssl_target_name_override": name, "grpc.default_authority": name }),
     });
+  }
+
+  /** With the token of the moment: it may have changed since the connection was made. */
+  #introduction(): Metadata {
+    return introduction(this.#security.token, this.#version);
   }
 
   /** Aborted when the channel is dropped. */
@@ -66,7 +74,7 @@ export class Channel {
         requestSerialize,
         responseDeserialize,
         request,
-        this.#metadata,
+        this.#introduction(),
         {},
         done,
       );
@@ -85,7 +93,7 @@ export class Channel {
       path,
       requestSerialize,
       responseDeserialize,
-      this.#metadata,
+      this.#introduction(),
       options,
     );
   }

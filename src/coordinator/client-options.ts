@@ -5,6 +5,7 @@ import type { GatheringOptions, LeaderFailure } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
 import { parseAddress } from "./address.js";
 import { checkToken } from "./admission.js";
+import { checkPair } from "./certificate.js";
 import { optionalPem, type Pem } from "./pem.js";
 
 /** TLS at the client's side. */
@@ -18,7 +19,7 @@ export interface ClientTls {
   readonly serverName?: string | undefined;
 }
 
-/** How a client shows who it is, and knows whom it speaks to. */
+/** How a client shows who it is, and knows whom it speaks to, at the moment: files may change while it runs. */
 export interface Security {
   readonly tls: ClientTls | undefined;
   readonly token: string | undefined;
@@ -32,10 +33,10 @@ export interface ConnectOptions
   readonly store?: RowStore | undefined;
   /** `HOST:PORT` of each coordinator, at most 100; the leader among them is found by asking. */
   readonly addresses?: readonly string[] | undefined;
-  /** TLS; `true` for the defaults. Default: none. */
-  readonly tls?: ClientTls | boolean | undefined;
-  /** What the coordinator asks for. */
-  readonly token?: string | undefined;
+  /** TLS; `true` for the defaults. A function is asked for each new connection, so that certificates may change. Default: none. */
+  readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
+  /** What the coordinator asks for. A function is asked at each call, so that the token may change. */
+  readonly token?: string | (() => string | undefined) | undefined;
   /** How long one coordinator may take to answer before it is given up, in milliseconds. Default: 2,000. */
   readonly attemptMs?: number | undefined;
   /** Told of each failure that nobody waits for; what can pass is tried again by itself. Must not throw. */
@@ -58,16 +59,28 @@ export function checkConnect(options: ConnectOptions): void {
     );
   }
   for (const address of addresses ?? []) parseAddress(address, "One of `addresses`");
-  if (options.token !== undefined) checkToken(options.token);
+  const security = securityOf(options);
+  if (security.token !== undefined) checkToken(security.token);
   const { attemptMs } = options;
   if (attemptMs !== undefined && !(attemptMs > 0 && attemptMs <= 3_600_000)) {
     throw new InvalidArgumentError(`\`attemptMs\` must be a number above 0, not ${attemptMs}.`);
   }
-  credentialsOf(securityOf(options));
+  credentialsOf(security);
+  if (security.tls?.cert === undefined) return;
+  const what = { cert: "tls.cert, --tls-cert FILE", key: "tls.key, --tls-key FILE" };
+  checkPair(what, security.tls.cert, security.tls.key, options.environment.now());
 }
 
-export function securityOf({ tls, token }: ConnectOptions): Security {
-  return { tls: tls === true ? {} : tls === false ? undefined : tls, token };
+export function securityOf({ tls, token }: Pick<ConnectOptions, "tls" | "token">): Security {
+  return {
+    get tls() {
+      const given = typeof tls === "function" ? tls() : tls;
+      return given === true ? {} : given === false ? undefined : given;
+    },
+    get token() {
+      return typeof token === "function" ? token() : token;
+    },
+  };
 }
 
 export function credentialsOf({ tls }: Security): ChannelCredentials {

@@ -9,8 +9,13 @@ import { Health } from "./health.js";
 import { Leadership } from "./leadership.js";
 import { keepalive, coordinatorLimits as limits } from "./limits.js";
 import type { ActivityReply, LatestTimestamp, Nothing, SessionReply, SessionRequest } from "./messages.js";
-import { type CoordinatorOptions, type CoordinatorTls, coordinatorSettings } from "./options.js";
-import { optionalPem, pemOf } from "./pem.js";
+import {
+  type CoordinatorOptions,
+  type CoordinatorSettings,
+  checkServerCertificate,
+  coordinatorSettings,
+} from "./options.js";
+import { ReplaceableCredentials } from "./server-credentials.js";
 import { SessionServer, TimestampServer } from "./server-streams.js";
 import { coordinatorService, healthService } from "./service.js";
 
@@ -54,6 +59,14 @@ export interface Coordinator {
   readonly holdsLease: boolean;
   /** What it counts, for metrics. */
   readonly figures: CoordinatorFigures;
+  /** When its certificate expires, in milliseconds since 1970; undefined without TLS. */
+  readonly certificateExpires: number | undefined;
+  /**
+   * Takes another certificate and other tokens: the certificate for connections from now on, the tokens for calls from now on.
+   *
+   * @throws InvalidArgumentError for what it would have refused at its start; it keeps what it has then.
+   */
+  replace(secrets: Pick<CoordinatorOptions, "tls" | "token">): void;
   /**
    * Gives the lease back, so that a standby takes over at once, tells its clients to go there, and closes. Never rejects.
    * Harmless to repeat.
@@ -78,20 +91,38 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
   const settings = coordinatorSettings(options);
   const admission = new Admission(settings.tokens);
   const server = new Server(serverOptions);
-  const bound = await bind(server, settings.listen, options.tls);
+  const { tls, environment } = options;
+  const checked = tls && checkServerCertificate(tls, settings, environment.now());
+  const credentials = tls && new ReplaceableCredentials(tls);
+  const bound = await bind(server, settings.listen, credentials);
   try {
     const address = settings.advertise ?? formatAddress(bound);
-    return new CoordinatorServer(options, address, server, admission);
+    return new CoordinatorServer(options, settings, address, {
+      server,
+      admission,
+      credentials,
+      certificateExpires: checked?.expires,
+    });
   } catch (error) {
     server.forceShutdown();
     throw error;
   }
 }
 
+interface ServerParts {
+  readonly server: Server;
+  readonly admission: Admission;
+  readonly credentials: ReplaceableCredentials | undefined;
+  readonly certificateExpires: number | undefined;
+}
+
 class CoordinatorServer implements Coordinator {
   readonly address: string;
+  certificateExpires: number | undefined;
   readonly #options: CoordinatorOptions;
+  readonly #settings: CoordinatorSettings;
   readonly #server: Server;
+  readonly #credentials: ReplaceableCredentials | undefined;
   readonly #admission: Admission;
   readonly #health: Health;
   readonly #leadership: Leadership;
@@ -100,11 +131,19 @@ class CoordinatorServer implements Coordinator {
   #failures = 0;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: CoordinatorOptions, address: string, server: Server, admission: Admission) {
+  constructor(
+    options: CoordinatorOptions,
+    settings: CoordinatorSettings,
+    address: string,
+    { server, admission, credentials, certificateExpires }: ServerParts,
+  ) {
+    this.certificateExpires = certificateExpires;
     this.address = address;
     this.#options = options;
+    this.#settings = settings;
     this.#server = server;
     this.#admission = admission;
+    this.#credentials = credentials;
     this.#health = new Health(() => this.holdsLease);
     const { store, environment, leaseMs, windowMs } = options;
     const onFailure = (failure: LeaderFailure) => {
@@ -136,6 +175,21 @@ class CoordinatorServer implements Coordinator {
 
   get holdsLease(): boolean {
     return this.#leadership.leader.holds;
+  }
+
+  replace({ tls, token }: Pick<CoordinatorOptions, "tls" | "token">): void {
+    const { tokens } = coordinatorSettings({ ...this.#options, tls, token });
+    if ((tls === undefined) !== (this.#credentials === undefined)) {
+      throw new InvalidArgumentError(
+        "A coordinator cannot begin or cease to speak TLS while it runs: restart it.",
+      );
+    }
+    if (tls !== undefined) {
+      const checked = checkServerCertificate(tls, this.#settings, this.#options.environment.now());
+      this.#credentials!.replace(tls);
+      this.certificateExpires = checked.expires;
+    }
+    this.#admission.replace(tokens);
   }
 
   get figures(): CoordinatorFigures {
@@ -226,8 +280,12 @@ class CoordinatorServer implements Coordinator {
 }
 
 /** Resolves to where it listens. */
-async function bind(server: Server, listen: Address, tls: CoordinatorTls | undefined): Promise<Address> {
-  const credentials = credentialsOf(tls);
+async function bind(
+  server: Server,
+  listen: Address,
+  secure: ServerCredentials | undefined,
+): Promise<Address> {
+  const credentials = secure ?? ServerCredentials.createInsecure();
   return await new Promise((resolve, reject) => {
     server.bindAsync(formatAddress(listen), credentials, (error, port) => {
       if (error === null) {
@@ -242,17 +300,4 @@ async function bind(server: Server, listen: Address, tls: CoordinatorTls | undef
       );
     });
   });
-}
-
-function credentialsOf(tls: CoordinatorTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const pair = { cert_chain: pemOf("tls.cert", tls.cert), private_key: pemOf("tls.key", tls.key) };
-  const authorities = optionalPem("tls.ca", tls.ca);
-  try {
-    return ServerCredentials.createSsl(authorities, [pair], authorities !== null);
-  } catch (cause) {
-    throw new InvalidArgumentError("The coordinator's certificate or key cannot be used; both must be PEM.", {
-      cause,
-    });
-  }
 }

@@ -3,5 +3,5 @@ export type { ClientTls, ConnectOptions } from "./client-options.js";
 export { type Coordinator, type CoordinatorFigures, startCoordinator } from "./coordinator.js";
 export { leaderServiceName } from "./health.js";
 export { coordinatorLimits } from "./limits.js";
-export type { CoordinatorOptions, CoordinatorTls } from "./options.js";
+export { type CoordinatorOptions, type CoordinatorTls, checkServerCertificate } from "./options.js";
 export type { Pem } from "./pem.js";

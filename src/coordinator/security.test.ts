@@ -1,8 +1,9 @@
+import { generateKeyPairSync } from "node:crypto";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemEnvironment as environment } from "../environment/index.js";
 import { Channel } from "./channel.js";
-import { connectCoordinator } from "./client.js";
+import { type CoordinatorClient, connectCoordinator } from "./client.js";
 import type { ConnectOptions } from "./client-options.js";
 import { nothing } from "./messages.js";
 import type { CoordinatorOptions } from "./options.js";
@@ -145,4 +146,67 @@ describe("options that cannot be meant", () => {
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(message) }),
     );
   });
+});
+
+describe("secrets that change while a coordinator runs", () => {
+  const outcomeOf = (client: CoordinatorClient) =>
+    client.check(new AbortController().signal).then(
+      () => "served",
+      ({ reason }: { reason?: string }) => reason,
+    );
+
+  test("tokens, at clients and coordinator, without a new connection", async () => {
+    const coordinator = await all.lead({ token: "old" });
+    let token = "old";
+    const client = all.client({ addresses: [coordinator.address], token: () => token });
+    expect(await outcomeOf(client)).toBe("served");
+    coordinator.replace({ token: ["old", "new"] });
+    token = "new";
+    expect(await outcomeOf(client)).toBe("served");
+    coordinator.replace({ token: "new" });
+    expect(await outcomeOf(client)).toBe("served");
+    token = "old";
+    expect(await outcomeOf(client)).toBe("token");
+  });
+
+  test("the certificate, for connections that are made after", async () => {
+    const coordinator = await all.lead({ tls });
+    const { certificateExpires } = coordinator;
+    expect(certificateExpires).toBeGreaterThan(environment.now());
+    const options = { addresses: [coordinator.address], tls: { ca: authority } };
+    const before = all.client(options);
+    expect(await outcomeOf(before)).toBe("served");
+    coordinator.replace({ tls: { ...tls, cert: otherCertificate } });
+    expect(await outcomeOf(before)).toBe("served");
+    expect(await outcomeOf(all.client(options))).toBe("tls");
+    const elsewhere = { ...options, tls: { ca: authority, serverName: "elsewhere.test" } };
+    expect(await outcomeOf(all.client(elsewhere))).toBe("served");
+  });
+
+  test("what cannot be used changes nothing", async () => {
+    const coordinator = await all.lead({ tls, token: "secret" });
+    expect(() => coordinator.replace({ tls: { ...tls, cert: "none" }, token: "secret" })).toThrow("no PEM");
+    expect(() => coordinator.replace({ tls, token: "a b" })).toThrow("printable");
+    expect(() => coordinator.replace({ token: "secret" })).toThrow("restart");
+    const options = { addresses: [coordinator.address], tls: { ca: authority }, token: "secret" };
+    expect(await outcomeOf(all.client(options))).toBe("served");
+  });
+});
+
+test("a certificate that no client would take is refused at the start, with the reason", async () => {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  const otherKey = privateKey.export({ type: "pkcs8", format: "pem" });
+  await expect(all.start({ tls: { cert: certificate, key: otherKey } })).rejects.toThrow(
+    "does not belong to",
+  );
+  const late = { ...environment, now: () => Date.parse("2200-01-01") };
+  await expect(all.start({ tls, environment: late })).rejects.toThrow(/expired on 2126-10-28/);
+  const early = { ...environment, now: () => Date.parse("2020-01-01") };
+  await expect(all.start({ tls, environment: early })).rejects.toThrow("clock");
+  await expect(all.start({ tls, advertise: "coordinator.elsewhere:4100" })).rejects.toThrow(
+    /does not name coordinator\.elsewhere.*DNS:localhost/,
+  );
+  await all.start({ tls, advertise: "coordinator.test:4100" });
+  const client = { addresses: ["127.0.0.1:1"], environment: late, tls: { cert: certificate, key } };
+  expect(() => all.client(client)).toThrow("expired");
 });

@@ -5,14 +5,15 @@ import { type MetricsServer, type PlainServerOptions, servePlain } from "./plain
 /** A metric of a coordinator. */
 export interface CoordinatorMetric extends Omit<MetricDescription, "read" | "labels"> {
   readonly labels: readonly [];
-  readonly read: (coordinator: Coordinator) => number;
+  /** Undefined for no sample. */
+  readonly read: (coordinator: Coordinator) => number | undefined;
 }
 
 function metric(
   kind: "counter" | "gauge",
   name: string,
   about: string,
-  read: (coordinator: Coordinator) => number,
+  read: (coordinator: Coordinator) => number | undefined,
 ): CoordinatorMetric {
   return { kind, name, about, labels: [], read };
 }
@@ -61,6 +62,12 @@ export const coordinatorCatalogue: readonly CoordinatorMetric[] = [
     "Failures in the background, such as a lease that could not be renewed.",
     ({ figures }) => figures.failures,
   ),
+  metric(
+    "gauge",
+    "coordinator_certificate_expires_timestamp_seconds",
+    "When its certificate expires, in seconds since 1970; absent without TLS.",
+    ({ certificateExpires }) => (certificateExpires === undefined ? undefined : certificateExpires / 1_000),
+  ),
 ];
 
 /**
@@ -90,8 +97,8 @@ export async function serveCoordinatorMetrics(
 }
 
 function exposed(coordinator: Coordinator): readonly ExposedMetric[] {
-  return coordinatorCatalogue.map((each) => ({
-    ...each,
-    samples: [{ labels: {}, value: each.read(coordinator) }],
-  }));
+  return coordinatorCatalogue.map((each) => {
+    const value = each.read(coordinator);
+    return { ...each, samples: value === undefined ? [] : [{ labels: {}, value }] };
+  });
 }

@@ -13,10 +13,10 @@ export interface CoordinatorChoice {
    * database. Default: false.
    */
   readonly start?: boolean | undefined;
-  /** What the coordinator asks for. */
-  readonly token?: string | undefined;
-  /** TLS; `true` for the defaults. Default: none. */
-  readonly tls?: ClientTls | boolean | undefined;
+  /** What the coordinator asks for. A function is asked at each call, so that the token may change. */
+  readonly token?: string | (() => string | undefined) | undefined;
+  /** TLS; `true` for the defaults. A function is asked for each new connection, so that certificates may change. Default: none. */
+  readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
   /** Of one that is started here: `HOST:PORT` to listen at. Default: a free port of `127.0.0.1`, for one machine. */
   readonly listen?: string | undefined;
   /** Of one that is started here: `HOST:PORT` by which the other processes reach it. */

@@ -46,7 +46,8 @@ export class CoordinatorStandIn {
 
   async #start(): Promise<void> {
     const { store, environment, choice, onFailure } = this.#options;
-    const { listen, advertise, serverTls: tls, token, leaseMs } = choice;
+    const { listen, advertise, serverTls: tls, leaseMs } = choice;
+    const token = typeof choice.token === "function" ? choice.token() : choice.token;
     const { startCoordinator } = await import("../coordinator/index.js");
     if (this.#isClosed) return;
     const asked = { store, environment, listen, advertise, tls, token, leaseMs, onFailure };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { MadeCertificate } from "../../../test/deploy/certificates.js";
 import {
   type CommandLine,
   eventually,
@@ -80,6 +81,35 @@ describe("coordinator", () => {
     });
     command.signal("SIGTERM");
     await command.outcome;
+  });
+
+  it("takes tokens and certificates that change while it runs, keeps them while a file is broken, and warns", async () => {
+    const names = ["localhost", "coordinator.test"];
+    const [soon, later] = [new MadeCertificate(names, 5), new MadeCertificate(names, 90)];
+    try {
+      await cli.write("tokens", "old-token\n");
+      await cli.write("cert.pem", soon.cert);
+      await cli.write("key.pem", soon.key);
+      const tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem", "--advertise", "localhost:4100"];
+      const { command } = await start("--token-file", "tokens", ...tls);
+      const events = (name: string) => eventsOf(command).filter(({ event }) => event === name);
+      await eventually(() => expect(events("expiring")).toMatchObject([{ days: 4 }]));
+      await cli.write("cert.pem", later.cert);
+      await eventually(() =>
+        expect(events("failed").at(-1)).toMatchObject({
+          error: expect.stringContaining("does not belong to"),
+        }),
+      );
+      await cli.write("key.pem", later.key);
+      await eventually(() => expect(events("replaced")).toHaveLength(1));
+      await cli.write("tokens", "old-token\nnew-token\n");
+      await eventually(() => expect(events("replaced")).toHaveLength(2));
+      expect(events("expiring")).toHaveLength(1);
+      command.signal("SIGTERM");
+      expect(await command.outcome).toMatchObject({ code: 0 });
+    } finally {
+      for (const each of [soon, later]) each.remove();
+    }
   });
 
   it("serves its metrics where it is told to", async () => {

@@ -1,27 +1,21 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { Coordinator, CoordinatorTls } from "../../coordinator/index.js";
+import type { Coordinator } from "../../coordinator/index.js";
 import { loadServing, type MetricsServer } from "../../dashboard/index.js";
 import { openStore } from "../../database/index.js";
 import type { LeaderStatus } from "../../oracle/index.js";
 import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
+import { readSecrets, type SecretFiles, SecretsWatch } from "../coordinator-secrets.js";
 import { FailureRate } from "../failure-rate.js";
 import { counted, oneLine } from "../layout.js";
 import { addMetricsFlags, type MetricsFlags, metricsOptions } from "../metrics-flags.js";
 import { placeOf } from "../open-database.js";
 import { parseDuration } from "../time.js";
-import { UsageError } from "../usage-error.js";
 
-interface CoordinatorCommandOptions extends MetricsFlags {
+interface CoordinatorCommandOptions extends MetricsFlags, SecretFiles {
   readonly listen: string;
   readonly advertise?: string | undefined;
-  readonly tlsCert?: string | undefined;
-  readonly tlsKey?: string | undefined;
-  readonly tlsCa?: string | undefined;
-  readonly tokenFile?: string | undefined;
   readonly lease?: number | undefined;
 }
 
@@ -37,7 +31,7 @@ export function addCoordinator(program: Command, cli: Cli): void {
       "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
     ],
     json: [
-      'A line for each event, with "event" and "time": listening {"address","metrics"} (of --metrics), leading {"epoch"}, standby {"leader"},',
+      'A line for each event, with "event" and "time": listening {"address","metrics"} (of --metrics), leading {"epoch"}, standby {"leader"}, replaced (changed token and certificate files), expiring {"expires","days"} (the certificate, from 14 days before),',
       'failed {"doing","error","untold"} (one that goes on every 10 s, with the number of those between), stopping {"signal"}, stopped.',
     ],
     exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
@@ -61,7 +55,7 @@ export function addCoordinator(program: Command, cli: Cli): void {
 
 async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
   const { environment } = cli;
-  const [tls, token] = [await tlsOf(cli, options), await tokensOf(cli, options.tokenFile)];
+  const secrets = await readSecrets(cli, options);
   // gRPC is loaded where it is used: no other command needs it to say how it is used.
   const { startCoordinator } = await import("../../coordinator/index.js");
   const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
@@ -72,14 +66,22 @@ async function coordinate(cli: Cli, location: string, options: CoordinatorComman
       environment,
       listen: options.listen,
       advertise: options.advertise,
-      tls,
-      token,
+      ...secrets,
       insecure: options.insecure,
       leaseMs: options.lease,
       onChange: (status) => log.changed(status),
       onFailure: ({ doing, error }) => log.failed(doing, error),
     });
-    await serve(cli, coordinator, options, log);
+    const watch = new SecretsWatch({
+      cli,
+      files: options,
+      first: secrets,
+      coordinator,
+      onReplaced: () => log.replaced(),
+      onFailure: (doing, error) => log.failed(doing, error),
+      onExpiring: (expires) => log.expiring(expires),
+    });
+    await serve(cli, coordinator, options, log, watch);
   } finally {
     await store.close();
   }
@@ -90,6 +92,7 @@ async function serve(
   coordinator: Coordinator,
   options: CoordinatorCommandOptions,
   log: CoordinatorLog,
+  watch: SecretsWatch,
 ): Promise<void> {
   let metrics: MetricsServer | undefined;
   try {
@@ -97,45 +100,15 @@ async function serve(
     const serving = asked && (await loadServing());
     metrics = await serving?.serveCoordinatorMetrics(coordinator, asked);
     await log.listening(coordinator, metrics?.url);
+    watch.start();
     await aborted(cli.signal);
     await log.stopping();
   } finally {
+    watch.stop();
     await coordinator.stop();
     await metrics?.close();
   }
   await log.stopped();
-}
-
-async function tlsOf(
-  cli: Cli,
-  { tlsCert, tlsKey, tlsCa }: CoordinatorCommandOptions,
-): Promise<CoordinatorTls | undefined> {
-  if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return undefined;
-  if (tlsCert === undefined || tlsKey === undefined) {
-    throw new UsageError("TLS takes both --tls-cert and --tls-key; --tls-ca comes besides.");
-  }
-  return {
-    cert: await read(cli, "--tls-cert", tlsCert),
-    key: await read(cli, "--tls-key", tlsKey),
-    ca: tlsCa === undefined ? undefined : await read(cli, "--tls-ca", tlsCa),
-  };
-}
-
-/** The tokens of a file: one, or during a change of tokens several. */
-async function tokensOf(cli: Cli, file: string | undefined): Promise<readonly string[] | undefined> {
-  if (file === undefined) return undefined;
-  const lines = (await read(cli, "--token-file", file)).split(/\r?\n/).map((line) => line.trim());
-  const tokens = lines.filter((line) => line !== "");
-  if (tokens.length > 0) return tokens;
-  throw new UsageError(`The file ${file} of --token-file holds no token.`);
-}
-
-async function read(cli: Cli, option: string, file: string): Promise<string> {
-  try {
-    return await readFile(resolve(cli.io.cwd, file), "utf8");
-  } catch (error) {
-    throw new UsageError(`The file ${file} of ${option} cannot be read: ${(error as Error).message}`);
-  }
 }
 
 /** What a coordinator tells of itself. */
@@ -174,6 +147,17 @@ class CoordinatorLog {
     if (untold === undefined) return;
     const more = untold === 0 ? "" : ` (and ${counted(untold, "time")} before)`;
     this.#tell("failed", { doing, error: text, untold }, `${doing}: ${text}${more}`);
+  }
+
+  replaced(): void {
+    this.#tell("replaced", {}, "took the changed token and certificate files");
+  }
+
+  expiring(expires: number): void {
+    const days = Math.max(0, Math.floor((expires - this.#cli.environment.now()) / 86_400_000));
+    const at = new Date(expires).toISOString();
+    const text = `the certificate expires in ${counted(days, "day")}, at ${at}: put a new one in its place; no restart is needed`;
+    this.#tell("expiring", { expires: at, days }, text);
   }
 
   async stopping(): Promise<void> {
