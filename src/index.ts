@@ -105,6 +105,7 @@ export {
   type StopOptions,
   type UnregisterOptions,
   type Worker,
+  type WorkerReadiness,
   type WorkOptions,
 } from "./observer/index.js";
 export type { Oracle } from "./oracle/index.js";

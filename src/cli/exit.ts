@@ -7,6 +7,8 @@ export const exitCodes = Object.freeze({
   data: 1,
   /** The command cannot be meant: an unknown word, table or column, a bad option, key or value. */
   usage: 2,
+  /** A worker has nothing to run any more: its observers were unregistered, or are registered in newer versions. */
+  obsolete: 3,
 });
 
 /** As shells have it: 128 and the signal's number. */

@@ -67,6 +67,7 @@ Exit codes:
   0    done
   1    the data says no: nothing there, problems found, a store that cannot be opened or is damaged, a deadline passed
   2    the command cannot be meant: an unknown command, option, table or column, a key or value that its codec refuses
+  3    a worker has nothing to run any more: its observers were unregistered, or are registered in newer versions
   130  interrupted by SIGINT; 143 by SIGTERM. A second signal ends a command at once.
 
 Data goes to the standard output, everything else to the error stream. With --json each document is one line; an error is

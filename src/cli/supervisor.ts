@@ -108,7 +108,14 @@ export class Supervisor {
       const startedAt = environment.monotonic();
       const end = await this.#live(number);
       if (this.#isStopping) {
-        if (end.code !== exitCodes.ok) this.#cli.exitCode = exitCodes.data;
+        if (end.code !== exitCodes.ok && this.#cli.exitCode !== exitCodes.obsolete)
+          this.#cli.exitCode = exitCodes.data;
+        return;
+      }
+      if (end.code === exitCodes.obsolete) {
+        // The same program would have nothing to run again.
+        this.#cli.exitCode = exitCodes.obsolete;
+        this.#stop();
         return;
       }
       quickDeaths = environment.monotonic() - startedAt < quickMs ? quickDeaths + 1 : 1;

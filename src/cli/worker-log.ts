@@ -69,8 +69,13 @@ export class WorkerLog {
     await this.#print(
       "stopping",
       { signal, running },
-      `${signal}: waiting for ${counted(running, "run")} to end`,
+      `${signal ?? "ending"}: waiting for ${counted(running, "run")} to end`,
     );
+  }
+
+  /** None of its observers is its to run any more. */
+  async obsolete(reasons: readonly string[]): Promise<void> {
+    await this.#print("obsolete", { reasons }, `nothing to run any more: ${reasons.join(" ")}`);
   }
 
   /** The deadline has passed, and what was given up does not end. */

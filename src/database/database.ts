@@ -193,7 +193,12 @@ export class Database {
     await this.#workers.drain(options);
   }
 
-  /** Resolves when nothing is left to do for any live worker, here or elsewhere; works itself only where workers stand. */
+  /**
+   * Resolves when nothing is left to do, as {@link drain} does, but works itself only if workers stand here.
+   *
+   * @throws ObserverError if changes wait for observers that no live process runs. One that shows no signs of life is waited for for
+   * 15 seconds.
+   */
   async idle(options: DrainOptions = {}): Promise<void> {
     this.#open();
     await this.#workers.idle(options);

@@ -37,4 +37,4 @@ export type { HostedObservers, SessionRecord } from "./session-records.js";
 export { Sessions, type SessionsOptions } from "./sessions.js";
 export { decodeJson, isTime, isWhole, record } from "./stored-json.js";
 export { type UnregisterOptions, unregister } from "./unregister.js";
-export { type StopOptions, Worker } from "./worker.js";
+export { type StopOptions, Worker, type WorkerReadiness } from "./worker.js";

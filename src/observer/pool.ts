@@ -246,8 +246,17 @@ export class WorkerPool {
     await Promise.all([...this.#workers.keys()].map((worker) => worker.scan()));
   }
 
-  /** Resolves when nothing is left to do for any live worker, here or elsewhere. */
-  async idle(options: IdleOptions = {}, after?: Promise<void>): Promise<void> {
+  /**
+   * Resolves when nothing is left to do, here or elsewhere.
+   *
+   * @throws ObserverError if changes wait for observers that no live process runs: it would wait for ever.
+   */
+  async idle(options: IdleOptions = {}): Promise<void> {
+    await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
+  }
+
+  /** As {@link idle}, for a worker that has begun, and for observers that live workers run alone. @internal */
+  async idleOfWorkers(options: IdleOptions, after: Promise<void>): Promise<void> {
     await untilIdle(this, { ...options, after, closing: this.#closing.signal, refuseOrphans: false });
   }
 

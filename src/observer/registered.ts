@@ -88,3 +88,9 @@ function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
 export function isOf(record: ObserverRecord, target: AnyColumn): boolean {
   return record.table === target.table.name && record.column === target.name && record.kind === target.kind;
 }
+
+/** Why a program does not run an observer that it has. `registered`: its version in the database; undefined if it is not registered. */
+export function outdatedText(name: string, version: number, registered: number | undefined): string {
+  const why = registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
+  return `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`;
+}

@@ -1,6 +1,7 @@
 import type { Environment, Timer } from "../environment/index.js";
 import { ObserverError } from "../errors/index.js";
 import type { Observer } from "./observer.js";
+import { outdatedText } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./registry-view.js";
 
@@ -137,11 +138,7 @@ export class ScanLoop {
     }
     if (!this.#outdated.has(name)) {
       this.#outdated.add(name);
-      const why =
-        registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
-      const error = new ObserverError(
-        `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`,
-      );
+      const error = new ObserverError(outdatedText(name, version, registered));
       this.#registry.context.events.emit("backgroundFailure", { doing: `working for "${name}"`, error });
     }
     return false;

@@ -7,6 +7,7 @@ import { StoppedError } from "./failure.js";
 import type { IdleOptions } from "./idle.js";
 import type { Observer } from "./observer.js";
 import type { WorkerPool } from "./pool.js";
+import { outdatedText } from "./registered.js";
 import { type HintScanner, ScanLoop } from "./scan-loop.js";
 import { Scanner } from "./scanner.js";
 import type { Task } from "./task.js";
@@ -16,6 +17,19 @@ import type { RunWidth } from "./width.js";
 export interface StopOptions {
   /** Milliseconds after which runs under way are given up; they are run again elsewhere or later. Default: never. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** Whether a worker is able to work, as {@link Worker.readiness} tells. */
+export interface WorkerReadiness {
+  /** It has begun, is not stopping, and at least one of its observers is its to run. */
+  readonly isReady: boolean;
+  /**
+   * None of its observers is its to run: each was unregistered, or is registered in a newer version. Only a newer program helps; the
+   * command `percolator worker` ends with exit code 3.
+   */
+  readonly isObsolete: boolean;
+  /** What it cannot do, and why, in words. Empty if it runs all of its observers. */
+  readonly reasons: readonly string[];
 }
 
 const starting = { initialMs: 50, maximumMs: 5_000 };
@@ -67,6 +81,30 @@ export class Worker {
   /** Names of the observers that it runs. */
   get observers(): readonly string[] {
     return this.#observers.map((observer) => observer.name);
+  }
+
+  /**
+   * Whether it is able to work, and if not, why. Reads the registry, which is one read in the store or, on Bigtable, at most a second
+   * old.
+   *
+   * @throws StoreError if the store does not answer.
+   */
+  async readiness(): Promise<WorkerReadiness> {
+    const { observers } = await this.#pool.registry.fresh();
+    const outdated = this.#observers.flatMap(({ name, version }) => {
+      const registered = observers.get(name)?.record.version;
+      return registered === version ? [] : [outdatedText(name, version, registered)];
+    });
+    const isObsolete = outdated.length > 0 && outdated.length === this.#observers.length;
+    const isStopping = this.#stopping.signal.aborted;
+    const reasons = [...outdated];
+    if (isStopping) reasons.unshift("The worker is stopping, or has stopped.");
+    else if (!this.#isReady) {
+      reasons.unshift(
+        "The worker has not begun: it waits until the store and the other processes know of it.",
+      );
+    }
+    return { isReady: this.#isReady && !isStopping && !isObsolete, isObsolete, reasons };
   }
 
   /** Runs under way. */
@@ -195,7 +233,7 @@ export class Worker {
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     throwIfAborted(options.signal, "Waiting until a worker is idle");
-    await this.#pool.idle(options, this.#started);
+    await this.#pool.idleOfWorkers(options, this.#started);
   }
 
   /** Begins nothing new, and resolves when the runs under way are over. Harmless to repeat. */

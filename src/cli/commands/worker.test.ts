@@ -6,6 +6,7 @@ import {
   type RunningCommand,
 } from "../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
+import { open } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
 
 let cli: CommandLine;
@@ -73,6 +74,18 @@ describe("worker", () => {
       { event: "stopping", time, signal: "SIGTERM", running: expect.any(Number) },
       { event: "stopped", time, runs: expect.objectContaining({ committed: 1, failed: 0 }), givenUp: 0 },
     ]);
+  });
+
+  it("ends with exit code 3 when none of its observers is its to run any more, and says why", async () => {
+    const command = await start("--json", "--observer", "sizes");
+    await using db = await open(`${cli.folder}/data`);
+    await db.unregister("sizes");
+    expect(await command.outcome).toMatchObject({ code: 3 });
+    expect(eventsOf(command)).toContainEqual({
+      event: "obsolete",
+      time: expect.any(String),
+      reasons: ['Observer "sizes" was unregistered; this program has version 1 and no longer runs it.'],
+    });
   });
 
   it("serves its metrics where it is told to", async () => {

@@ -37,6 +37,8 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
 const lastMs = 5_000;
+/** How often a worker looks whether it has anything to run, in milliseconds: soon enough for who replaces it. */
+const readinessMs = 2_000;
 const mostProcesses = 1_024;
 
 export function addWorker(program: Command, cli: Cli): void {
@@ -58,7 +60,7 @@ export function addWorker(program: Command, cli: Cli): void {
     ],
     json: [
       'A line for each event, with "event" and "time": started {"observers","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
-      '{"observer","attempts","error"}, backgroundFailure {"doing","error"}, stopping {"signal","running"}, abandoned',
+      '{"observer","table","column","row","attempts","error","stack"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned',
       '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
       'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
       'there are supervising {"processes","dashboard"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
@@ -66,6 +68,7 @@ export function addWorker(program: Command, cli: Cli): void {
     ],
     exit: [
       "0 after a signal, when all runs have ended; 1 where runs were given up at the deadline, or a process keeps dying;",
+      "3 if each of its observers was unregistered, or is registered in a newer version: it has nothing to run any more;",
       "130 or 143 after a second signal.",
     ],
   })
@@ -172,7 +175,7 @@ async function work(
   worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
     await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url });
-    await aborted(cli.signal);
+    await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log)]);
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
     if (!isEnded) abandon.abort();
   } finally {
@@ -187,6 +190,19 @@ async function work(
 function unreadiness(cli: Cli, worker: Worker | undefined): string | undefined {
   if (cli.signal.aborted) return "The worker is ending.";
   return worker === undefined ? "The worker has not started yet." : undefined;
+}
+
+/** Resolves when the worker has nothing to run any more; never if it goes on until the signal. */
+async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog): Promise<void> {
+  while (!cli.signal.aborted) {
+    await sleep(cli.environment, readinessMs, cli.signal).catch(() => undefined);
+    // A store that does not answer says nothing of the observers; the worker itself reports that it does not.
+    const readiness = await worker.readiness().catch(() => undefined);
+    if (readiness?.isObsolete !== true || cli.signal.aborted) continue;
+    cli.exitCode = exitCodes.obsolete;
+    await log.obsolete(readiness.reasons);
+    return;
+  }
 }
 
 async function startDashboard(
