@@ -25,6 +25,10 @@ export class Ledger {
   ];
   /** Pages of which a review was given up on for good. */
   readonly notReviewed = new Set<string>();
+  /** Pages of which a signal was given up on for good. */
+  readonly notSeen = new Set<string>();
+  /** Observers of which a backfill of all ranges was told to be done. */
+  readonly backfilled = new Set<Observer>();
   /** Whether a transfer, by its name, was told to be committed; those of which nothing is known are left out. */
   readonly #told = new Map<string, { readonly from: string; readonly isCommitted: boolean }>();
 

@@ -34,11 +34,17 @@ export function observersOf(world: ObservedWorld): readonly Observer[] {
     const stands = await tx.get(pages.tags.at(qualifier), row);
     demandEqual(`the tag ${qualifier} of ${row}, read again`, stands, value);
   });
-  const topic = observer("topic", pages.topicChanged, async (tx, { row }) => {
-    const stands = await tx.get(pages.topic, row);
-    if (stands === undefined) tx.delete(pages.topicSeen, row);
-    else tx.set(pages.topicSeen, row, stands);
-  });
+  const topic = observer(
+    "topic",
+    pages.topicChanged,
+    async (tx, { row }) => {
+      if (world.fails && random.chance(0.4)) throw new Error("The topics are away.");
+      const stands = await tx.get(pages.topic, row);
+      if (stands === undefined) tx.delete(pages.topicSeen, row);
+      else tx.set(pages.topicSeen, row, stands);
+    },
+    { attempts: 2, backoff: { initialMs: 10, maximumMs: 50 } },
+  );
   const review = observer(
     "review",
     pages.text,

@@ -168,9 +168,10 @@ const collect: Step = ({ db }) => db.collect();
 const lookAtParked: Step = async ({ db, ledger, random }) => {
   for await (const parked of db.parked()) {
     const { observer, row } = parked;
-    if (observer !== "review" || typeof row !== "string" || random.chance(0.5)) await db.retry(parked);
+    const given = { review: ledger.notReviewed, topic: ledger.notSeen }[observer];
+    if (given === undefined || typeof row !== "string" || random.chance(0.5)) await db.retry(parked);
     else {
-      ledger.notReviewed.add(row);
+      given.add(row);
       await db.discard(parked);
     }
   }
@@ -185,7 +186,14 @@ const startNewer: Step = async ({ client, ledger, random }) => {
     throw error;
   });
   db.work({ concurrency: 2 });
-  if (random.chance(0.7)) await db.backfill(later);
+  if (!random.chance(0.7)) return;
+  if (random.chance(0.5)) await db.backfill(later);
+  else
+    await Promise.all([
+      db.backfill(later, { range: { end: "c" } }),
+      db.backfill(later, { range: { start: "c" } }),
+    ]);
+  ledger.backfilled.add(later);
 };
 
 function openWith(client: SimulatedClient, { observers }: Ledger, later: readonly Observer[]) {
