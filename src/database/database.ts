@@ -56,6 +56,7 @@ import {
   transact,
 } from "../transaction/index.js";
 import { ActivePublisher } from "./active-publisher.js";
+import { known } from "./call-options.js";
 import { Collector } from "./collector.js";
 import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
 import type { Settings } from "./options.js";
@@ -133,7 +134,7 @@ export class Database {
    */
   transact<T>(run: (tx: Transaction) => T | Promise<T>, options: TransactOptions = {}): Promise<T> {
     try {
-      return transact(this.#open(), run, options);
+      return transact(this.#open(), run, known("db.transact", options));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -142,6 +143,7 @@ export class Database {
   /** A transaction to drive by hand: `await tx.commit()` or `await tx.rollback()`, or hold it with `await using`. */
   async begin(options: TransactionOptions = {}): Promise<Transaction> {
     const context = this.#open();
+    known("db.begin", options);
     const limit = deadline(
       context.environment,
       options.signal,
@@ -167,7 +169,7 @@ export class Database {
 
   /** A read-only view: of now, or of a moment within the retention. To be closed, or held with `await using`. */
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
-    return takeSnapshot(this.#open(), options);
+    return takeSnapshot(this.#open(), known("db.snapshot", options));
   }
 
   /**
@@ -179,7 +181,7 @@ export class Database {
    */
   work(options: WorkOptions = {}): Worker {
     this.#open();
-    return this.#workers.work(options);
+    return this.#workers.work(known("db.work", options));
   }
 
   /**
@@ -190,7 +192,7 @@ export class Database {
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#open();
-    await this.#workers.drain(options);
+    await this.#workers.drain(known("db.drain", options));
   }
 
   /**
@@ -201,13 +203,13 @@ export class Database {
    */
   async idle(options: DrainOptions = {}): Promise<void> {
     this.#open();
-    await this.#workers.idle(options);
+    await this.#workers.idle(known("db.idle", options));
   }
 
   /** The changes that observers are due on. */
   pending(options: PendingOptions = {}): AsyncIterable<PendingChange> {
     this.#open();
-    return listPending(this.#registry, options);
+    return listPending(this.#registry, known("db.pending", options));
   }
 
   /**
@@ -232,7 +234,7 @@ export class Database {
   /** The changes that were given up on after their last attempt. */
   parked(options: ParkedOptions = {}): AsyncIterable<ParkedChange> {
     this.#open();
-    return listParked(this.#registry, options);
+    return listParked(this.#registry, known("db.parked", options));
   }
 
   /** Makes a parked change due again. False where it is parked no more. */
@@ -253,12 +255,17 @@ export class Database {
    */
   async backfill(observer: Observer | string, options: BackfillOptions = {}): Promise<BackfillReport> {
     this.#open();
-    return backfill(this.#registry, isObserver(observer) ? observer.name : observer, options);
+    return backfill(
+      this.#registry,
+      isObserver(observer) ? observer.name : observer,
+      known("db.backfill", options),
+    );
   }
 
   /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */
   async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
     this.#open();
+    known("db.unregister", options);
     this.#workers.forget(observer);
     await unregister(this.#registry, observer, options);
   }
@@ -288,12 +295,12 @@ export class Database {
   /** Collects garbage now: versions that no snapshot within the retention can see. */
   async collect(options: CollectOptions = {}): Promise<CollectReport> {
     this.#open();
-    return this.#collector.collect(options);
+    return this.#collector.collect(known("db.collect", options));
   }
 
   /** Checks every invariant of the protocol that a store shows. Empty when it is sound. */
   async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
-    return check(this.#open(), await this.#tables(), options);
+    return check(this.#open(), await this.#tables(), known("db.check", options));
   }
 
   /** Counters and distributions since the database was opened in this process. */

@@ -3,6 +3,7 @@ import { parkedTable, Registry, Sessions } from "../observer/index.js";
 import type { LeaderFailure } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
+import { known } from "./call-options.js";
 import { buildContext } from "./context.js";
 import { Coordination } from "./coordination.js";
 import { chooseCoordinator } from "./coordinator-choice.js";
@@ -25,7 +26,7 @@ import { readRetention, recordRetention } from "./retention.js";
  * await using db = await open("./data", { observers: [cluster] });
  */
 export async function open(location: Location, options: OpenOptions = {}): Promise<Database> {
-  checkOptions(options);
+  checkOptions(known("open", options));
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
   let coordination: Coordination | undefined;

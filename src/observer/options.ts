@@ -1,5 +1,5 @@
 import type { Backoff } from "../environment/index.js";
-import { ObserverError } from "../errors/index.js";
+import { ObserverError, type OptionNames } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
 import type { Isolation } from "../transaction/index.js";
 
@@ -38,6 +38,15 @@ export interface CheckedOptions {
   readonly version: number;
 }
 
+const optionNames: OptionNames<ObserverOptions> = {
+  attempts: true,
+  backoff: true,
+  timeoutMs: true,
+  concurrency: true,
+  isolation: true,
+  priority: true,
+  version: true,
+};
 const infinity = Number.POSITIVE_INFINITY;
 const mostAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
@@ -52,6 +61,13 @@ export function checkOptions(observer: string, options: ObserverOptions): Checke
       `Observer "${observer}": \`${name}\` must be ${kind} from ${least} to ${most}, not ${describeValue(value)}.`,
     );
   };
+  const unknown = Object.entries(options).find(
+    ([name, value]) => value !== undefined && !(name in optionNames),
+  )?.[0];
+  if (unknown !== undefined) {
+    const list = Object.keys(optionNames).join("`, `");
+    throw new ObserverError(`Observer "${observer}" has no option \`${unknown}\`. It takes \`${list}\`.`);
+  }
   const { backoff = {}, isolation = "snapshot" } = options;
   if (isolation !== "snapshot" && isolation !== "serializable") {
     throw new ObserverError(

@@ -1,6 +1,8 @@
 import { SchemaError } from "../errors/index.js";
+import { bigint } from "./bigint.js";
 import { buildCodec, type Codec } from "./codec.js";
 import type { AnyColumn } from "./column.js";
+import { date } from "./date.js";
 import { type ColumnDefinition, type ColumnKind, definition, type TableDefinition } from "./definition.js";
 import { json } from "./json.js";
 import { type KeyCodec, textKey } from "./key.js";
@@ -144,7 +146,10 @@ export function codecFromTag(tag: string): Codec<unknown> | undefined {
 }
 
 const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unknown>>(
-  [text(), bytes(), int(), float(), boolean(), json<unknown>()].map((codec) => [codec.tag, codec]),
+  [text(), bytes(), int(), float(), boolean(), date(), bigint(), json<unknown>()].map((codec) => [
+    codec.tag,
+    codec as Codec<unknown>,
+  ]),
 );
 
 function unknownCodec(column: string, tag: string): Codec<unknown> {
@@ -155,7 +160,8 @@ function unknownCodec(column: string, tag: string): Codec<unknown> {
         `Column ${column} has a codec of its own (${tag}), which only the module that declares the table knows; give that module to write it`,
       );
     },
-    (buffer, start, end) => copyBytes(buffer.subarray(start, end)),
+    // What is one of some strings is a string, whichever they are.
+    tag === "oneOf" ? text().decodeRange! : (buffer, start, end) => copyBytes(buffer.subarray(start, end)),
   );
 }
 

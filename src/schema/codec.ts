@@ -4,10 +4,11 @@ import { limits } from "./limits.js";
 import { asBuffer } from "./utf8.js";
 
 /**
- * How a column's values become bytes and come back. Made by `text`, `bytes`, `int`, `float`, `boolean`, `json` and
+ * How a column's values become bytes and come back: `V` is what is read, `I` what may be written, which is more where a schema fills
+ * in defaults. Made by `text`, `bytes`, `int`, `float`, `boolean`, `json` and
  * `codec`. The bytes of the built-in codecs are stable: what one version of the package writes, later ones read.
  */
-export interface Codec<V> {
+export interface Codec<V, I = V> {
   /** Recorded in the database beside the column: `text`, `bytes`, `int`, `float`, `boolean`, `json` or `custom`. */
   readonly tag: string;
   /**
@@ -15,7 +16,7 @@ export interface Codec<V> {
    *
    * @throws InvalidValueError if the codec refuses the value.
    */
-  encode(value: V): Uint8Array;
+  encode(value: I): Uint8Array;
   /**
    * The value of bytes that {@link Codec.encode} made. The bytes are lent for the length of the call.
    *

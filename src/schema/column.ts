@@ -7,8 +7,11 @@ import { columnPath } from "./path.js";
 /** Carries the type of a table's row keys; never there at run time. */
 export declare const rowKey: unique symbol;
 
-/** A column of a table, or one cell of a family: what transactions read and write. `V` is its values' type, `K` the row keys'. */
-export interface Column<V, K = string> {
+/**
+ * A column of a table, or one cell of a family: what transactions read and write. `V` is its values' type, `K` the row keys', and
+ * `I` what may be written: more than `V` where a schema fills in defaults.
+ */
+export interface Column<V, K = string, I = NoInfer<V>> {
   readonly kind: "column";
   readonly table: TableDefinition;
   /** The column's name, or the family's. */
@@ -17,22 +20,22 @@ export interface Column<V, K = string> {
   readonly qualifier: string | undefined;
   /** The column as a store has it. */
   readonly path: Uint8Array;
-  readonly codec: Codec<V>;
+  readonly codec: Codec<V, I>;
   readonly [rowKey]?: K;
 }
 
 /** Any number of columns of one type under one name, each with a qualifier. */
-export interface Family<V, K = string> {
+export interface Family<V, K = string, I = NoInfer<V>> {
   readonly kind: "family";
   readonly table: TableDefinition;
   readonly name: string;
-  readonly codec: Codec<V>;
+  readonly codec: Codec<V, I>;
   /**
    * The column of one qualifier: any well-formed string, the empty one too.
    *
    * @throws InvalidKeyError if the qualifier cannot be one.
    */
-  at(qualifier: string): Column<V, K>;
+  at(qualifier: string): Column<V, K, I>;
   readonly [rowKey]?: K;
 }
 

@@ -1,3 +1,4 @@
+export { bigint } from "./bigint.js";
 export {
   bytesTable,
   type ColumnDescription,
@@ -21,12 +22,14 @@ export {
   type Signal,
 } from "./column.js";
 export { type CodecFunctions, codec } from "./custom.js";
+export { date } from "./date.js";
 export { type ColumnDefinition, type ColumnKind, definition, type TableDefinition } from "./definition.js";
 export { describeValue } from "./describe.js";
-export { json } from "./json.js";
+export { type JsonFit, json } from "./json.js";
 export { type KeyCodec, type KeyPrefix, keyCost, keyPrefix, prefixEnd, textKey } from "./key.js";
 export { limits } from "./limits.js";
 export { checkName, type NameOf } from "./names.js";
+export { oneOf } from "./one-of.js";
 export {
   columnPath,
   familyRange,

@@ -70,7 +70,7 @@ export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Arra
 }
 
 /** The bytes of a column's value. Throws an {@link InvalidValueError} that names the column and the row. */
-export function encodeValue<V>(column: Column<V, unknown>, row: unknown, value: V): Uint8Array {
+export function encodeValue<V, I>(column: Column<V, unknown, I>, row: unknown, value: I): Uint8Array {
   try {
     return column.codec.encode(value);
   } catch (error) {

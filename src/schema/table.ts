@@ -1,4 +1,4 @@
-import { SchemaError } from "../errors/index.js";
+import { checkOptionNames, SchemaError } from "../errors/index.js";
 import type { Codec } from "./codec.js";
 import { type AnyColumn, bindColumn, type Column, type Family, type rowKey, type Signal } from "./column.js";
 import { adoptCodec } from "./custom.js";
@@ -8,9 +8,9 @@ import { isKeyCodec, type KeyCodec, textKey } from "./key.js";
 import { checkName } from "./names.js";
 
 /** Declares a family in `table`. */
-export interface FamilyDeclaration<V> {
+export interface FamilyDeclaration<V, I = V> {
   readonly kind: "family";
-  readonly codec: Codec<V>;
+  readonly codec: Codec<V, I>;
 }
 
 /** Declares a signal in `table`. */
@@ -41,12 +41,12 @@ export type Table<C extends ColumnDeclarations = ColumnDeclarations, K = string>
 } & { readonly [N in keyof C]: BoundTo<C[N], K> };
 
 type BoundTo<D, K> =
-  D extends FamilyDeclaration<infer V>
-    ? Family<V, K>
+  D extends FamilyDeclaration<infer V, infer I>
+    ? Family<V, K, I>
     : D extends SignalDeclaration
       ? Signal<K>
-      : D extends Codec<infer V>
-        ? Column<V, K>
+      : D extends Codec<infer V, infer I>
+        ? Column<V, K, I>
         : never;
 
 /**
@@ -73,8 +73,8 @@ export type RowOf<T extends AnyTable> = Flat<
 
 type Flat<R> = { [N in keyof R]: R[N] };
 
-/** The type of a table's row keys. */
-export type KeyOf<T extends AnyTable> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
+/** The type of the row keys of a table, or of what is part of one. */
+export type KeyOf<T> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
 
 /**
  * A table: a name, and its columns. A codec makes a column, `family(codec)` any number of columns under one name,
@@ -93,6 +93,7 @@ export function table<C extends ColumnDeclarations, K = string>(
   options: TableOptions<K> = {},
 ): Table<C, K> {
   checkName("table", name);
+  checkOptionNames(`table ${name}`, options, { key: true });
   const key = options.key ?? textKey;
   if (!isKeyCodec(key)) {
     throw new SchemaError(
@@ -103,7 +104,7 @@ export function table<C extends ColumnDeclarations, K = string>(
 }
 
 /** Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is one of them. */
-export function family<V>(codec: Codec<V>): FamilyDeclaration<V> {
+export function family<V, I = V>(codec: Codec<V, I>): FamilyDeclaration<V, I> {
   return Object.freeze({ kind: "family", codec });
 }
 

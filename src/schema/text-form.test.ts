@@ -53,9 +53,9 @@ describe("values as text", () => {
   it("cannot be had of a custom codec, but are shown", () => {
     const custom = codec({ encode: () => new Uint8Array(), decode: () => new Date(0) });
     expect(() => parseValue(custom, "x")).toThrow(SchemaError);
-    expect(formatValue(custom, new Date(0))).toBe('"1970-01-01T00:00:00.000Z"');
+    expect(formatValue(custom, new Date(0))).toBe("1970-01-01T00:00:00.000Z");
     expect(formatValue(custom, new Uint8Array([255]))).toBe("/w==");
-    expect(formatValue(custom, 5n)).toBe("5n (a bigint)");
+    expect(formatValue(custom, 5n)).toBe("5");
     expect(formatValue(custom, undefined)).toBe("undefined");
   });
 });
@@ -83,7 +83,7 @@ describe("valueToJson", () => {
       "NaN",
       "-Infinity",
       "/w==",
-      "5n (a bigint)",
+      "5",
       "1970-01-01T00:00:00.000Z",
     ]);
   });

@@ -1,6 +1,5 @@
 import { throwIfAborted } from "../errors/index.js";
 import { isSystemPath } from "../schema/index.js";
-import { compareBytes } from "../store/bytes.js";
 import { type PartVersion, parts } from "../store/index.js";
 import { type CellAddress, isSameCell, showCell } from "./address.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
@@ -264,8 +263,8 @@ class Checker {
 }
 
 function isAscending(before: CellAddress, cell: CellAddress): boolean {
-  const rows = compareBytes(before.row, cell.row);
-  return rows < 0 || (rows === 0 && compareBytes(before.column, cell.column) < 0);
+  const rows = Buffer.compare(before.row, cell.row);
+  return rows < 0 || (rows === 0 && Buffer.compare(before.column, cell.column) < 0);
 }
 
 function lockProblems(where: string, versions: readonly PartVersion[]): readonly Problem[] {

@@ -52,7 +52,7 @@ export {
 } from "./records.js";
 export { LockResolver } from "./resolve.js";
 export { Safepoint } from "./safepoint.js";
-export type { ScanItem, ScanOptions } from "./scan-target.js";
+export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./scan-target.js";
 export { Snapshot } from "./snapshot.js";
 export { type CommitHooks, noHooks, type ReadInfo, type StepInfo, type StepName } from "./steps.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./system.js";

@@ -1,16 +1,19 @@
 import {
+  type AnyTable,
   type Column,
   decodeRow,
   decodeValue,
   definition,
   encodePrefix,
   encodeRow,
+  type Family,
   familyRange,
   isColumn,
   isFamily,
   isTable,
   type KeyPrefix,
   prefixEnd,
+  type RowOf,
   type TableDefinition,
   valueErrorAt,
 } from "../schema/index.js";
@@ -20,6 +23,19 @@ import type { CommittedCell, CommittedRow } from "./committed.js";
 import type { LentColumn } from "./lent-reader.js";
 import { userColumns } from "./user-columns.js";
 import { notAColumn } from "./wrong-argument.js";
+
+/** What can be scanned: a column, a family, a table. */
+export type Scannable = Column<unknown, unknown> | Family<unknown, unknown> | AnyTable;
+
+/** What a scan gives of each row. */
+export type ValueOfScanned<T extends Scannable> =
+  T extends Column<infer V, infer _>
+    ? V
+    : T extends Family<infer V, infer _>
+      ? ReadonlyMap<string, V>
+      : T extends AnyTable
+        ? RowOf<T>
+        : never;
 
 /** Which rows a scan is about, and how. All together narrow it. */
 export interface ScanOptions<K> {

@@ -115,7 +115,7 @@ export class Transaction extends View {
    * @throws InvalidValueError for a value that the column's codec or schema refuses; InvalidKeyError for a row that cannot
    * be one; LimitExceededError when the transaction holds too much.
    */
-  set<V, K>(column: Column<V, K>, row: NoInfer<K>, value: NoInfer<V>): void {
+  set<V, K, I = V>(column: Column<V, K, I>, row: NoInfer<K>, value: NoInfer<I>): void {
     this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("set", column);
     const rowBytes = encodeCellRow(column, row);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, SchemaError } from "../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames, SchemaError } from "../errors/index.js";
 import {
   type AnyTable,
   type Column,
@@ -32,7 +32,14 @@ import { isSelected, mergeCells } from "./merge.js";
 import type { ReadRecorder } from "./read-recorder.js";
 import type { SnapshotReader } from "./reader.js";
 import { RowScan, type RowScanRequest } from "./row-scan.js";
-import { type ScanItem, type ScanOptions, scanRange, scanTarget } from "./scan-target.js";
+import {
+  type ScanItem,
+  type Scannable,
+  type ScanOptions,
+  scanRange,
+  scanTarget,
+  type ValueOfScanned,
+} from "./scan-target.js";
 import { PagedIterator } from "./typed-scan.js";
 import { endOfColumns, firstColumn, userColumns } from "./user-columns.js";
 import { notAColumn } from "./wrong-argument.js";
@@ -48,6 +55,9 @@ export interface Entry<V> {
   readonly qualifier: string;
   readonly value: V;
 }
+
+const entriesOptions: OptionNames<EntriesOptions> = { prefix: true, start: true, end: true, limit: true };
+const scanOptions: OptionNames<ScanOptions<unknown>> = { ...entriesOptions, reverse: true };
 
 const firstEntries = 64;
 const entriesPage = 1_000;
@@ -198,6 +208,7 @@ export abstract class View {
   ): AsyncIterableIterator<Entry<V>> {
     this.assertReadable();
     if (!isFamily(family)) throw notAColumn("entries", family);
+    checkOptionNames("entries", options, entriesOptions);
     const limit = checkLimit(options.limit);
     const { table, name } = family;
     const rowBytes = encodeRow(table, row);
@@ -225,23 +236,22 @@ export abstract class View {
     return new PagedIterator(() => this.underWay(nextPage()), convert, limit);
   }
 
-  /** The rows in which a column has a value, in the keys' order. */
-  scan<V, K>(column: Column<V, K>, options?: ScanOptions<K>): AsyncIterableIterator<ScanItem<K, V>>;
-  /** The rows in which a family has a cell, with their cells by qualifier. */
-  scan<V, K>(
-    family: Family<V, K>,
-    options?: ScanOptions<K>,
-  ): AsyncIterableIterator<ScanItem<K, ReadonlyMap<string, V>>>;
-  /** The rows of a table. */
-  scan<T extends AnyTable>(
-    table: T,
-    options?: ScanOptions<KeyOf<T>>,
-  ): AsyncIterableIterator<ScanItem<KeyOf<T>, RowOf<T>>>;
-  scan(
-    target: unknown,
-    options: ScanOptions<unknown> = {},
-  ): AsyncIterableIterator<ScanItem<unknown, unknown>> {
+  /**
+   * The rows in the keys' order: of a column those in which it has a value; of a family those in which it has a cell, with their
+   * cells by qualifier; of a table all, whole.
+   */
+  scan<T extends Scannable>(
+    target: T,
+    options: ScanOptions<KeyOf<T>> = {},
+  ): AsyncIterableIterator<ScanItem<KeyOf<T>, ValueOfScanned<T>>> {
+    return this.#scan(target, options as ScanOptions<unknown>) as AsyncIterableIterator<
+      ScanItem<KeyOf<T>, ValueOfScanned<T>>
+    >;
+  }
+
+  #scan(target: unknown, options: ScanOptions<unknown>): AsyncIterableIterator<ScanItem<unknown, unknown>> {
     this.assertReadable();
+    checkOptionNames("scan", options, scanOptions);
     const limit = checkLimit(options.limit);
     const { table, columns, convert, lent } = scanTarget(target);
     const range = scanRange(table, options);

@@ -56,7 +56,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
         for (const row of rows) tx.set(pages.title, row, `title ${row}`);
       });
       await using snapshot = await db.snapshot();
-      const names = async (options: Parameters<typeof snapshot.scan<string, string>>[1]) =>
+      const names = async (options: Parameters<typeof snapshot.scan<typeof pages.title>>[1]) =>
         (await all(snapshot.scan(pages.title, options))).map((item) => item.row);
       expect(await names({})).toEqual(rows);
       expect(await names({ reverse: true })).toEqual([...rows].reverse());

@@ -66,6 +66,47 @@ test("wrong values, keys and columns do not compile", () => {
   });
 });
 
+test("a scan says what is wrong with its options, not with its target", () => {
+  void db.transact(async (tx) => {
+    // @ts-expect-error an unknown option
+    tx.scan(documents.contents, { limt: 5 });
+    // @ts-expect-error the start of a string key is a string
+    tx.scan(documents.contents, { prefix: 5 });
+    // @ts-expect-error leading parts are an array
+    tx.scan(events, { prefix: "a" });
+    tx.scan(events, { prefix: ["a"] });
+    // @ts-expect-error a signal holds nothing
+    tx.scan(documents.rescore);
+    for await (const { row, value } of tx.scan(documents.anchors)) {
+      expectTypeOf(row).toEqualTypeOf<string>();
+      expectTypeOf(value).toEqualTypeOf<ReadonlyMap<string, number>>();
+    }
+    for await (const { value } of tx.scan(events)) {
+      expectTypeOf(value).toEqualTypeOf<RowOf<typeof events>>();
+    }
+  });
+});
+
+test("a key of one string may be narrowed by a plain string", () => {
+  const users = table("users", { name: text() }, { key: tuple(text()) });
+  void db.transact(async (tx) => {
+    tx.scan(users, { prefix: "a" });
+    tx.scan(users, { prefix: ["a"] });
+  });
+});
+
+test("what a schema fills in may be left out", () => {
+  const settings = table("settings", {
+    all: json(z.object({ size: z.number().default(10), name: z.string() })),
+  });
+  void db.transact(async (tx) => {
+    tx.set(settings.all, "a", { name: "x" });
+    expectTypeOf(await tx.get(settings.all, "a")).toEqualTypeOf<{ size: number; name: string } | undefined>();
+    // @ts-expect-error the name has no default
+    tx.set(settings.all, "a", {});
+  });
+});
+
 test("observers get what they watch", () => {
   observer("a", documents.contents, (_tx, { row, value, previous, qualifier }) => {
     expectTypeOf(row).toEqualTypeOf<string>();

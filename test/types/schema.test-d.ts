@@ -42,7 +42,7 @@ const documents = table("documents", {
 });
 const visits = table("visits", { seconds: float(), pages: family(int()) }, { key: tuple(text(), int()) });
 
-declare function set<V, K>(column: Column<V, K>, row: NoInfer<K>, value: NoInfer<V>): void;
+declare function set<V, K, I = V>(column: Column<V, K, I>, row: NoInfer<K>, value: NoInfer<I>): void;
 declare function get<V, K>(column: Column<V, K>, row: NoInfer<K>): V | undefined;
 declare function notify<K>(signal: Signal<K>, row: NoInfer<K>): void;
 declare function readRow<T extends AnyTable>(table: T, row: KeyOf<T>): RowOf<T>;
@@ -105,10 +105,53 @@ describe("columns", () => {
   });
 });
 
+interface Tree {
+  readonly label: string;
+  readonly children?: readonly Tree[];
+  readonly parent: Tree | null;
+}
+
 describe("json", () => {
+  it("takes what its schema takes, and gives what it gives", () => {
+    const settings = table("settings", {
+      all: json(z.object({ size: z.number().default(10), name: z.string() })),
+      by: family(json(z.object({ size: z.number().default(10) }))),
+    });
+    set(settings.all, "r", { name: "a" });
+    set(settings.by.at("q"), "r", {});
+    expectTypeOf(get(settings.all, "r")).toEqualTypeOf<{ size: number; name: string } | undefined>();
+    expectTypeOf(get(settings.by.at("q"), "r")).toEqualTypeOf<{ size: number } | undefined>();
+    // @ts-expect-error the name has no default
+    set(settings.all, "r", { size: 1 });
+  });
+
+  it("compiles for what JSON can carry", () => {
+    expectTypeOf(json<unknown>()).toEqualTypeOf<Codec<unknown>>();
+    expectTypeOf(json<Tree>()).toEqualTypeOf<Codec<Tree>>();
+    expectTypeOf(json<{ a?: string; b: number | null; c: readonly [1, "x"] }[]>()).toExtend<Codec<unknown>>();
+    expectTypeOf(json<Record<string, string[]>>()).toEqualTypeOf<Codec<Record<string, string[]>>>();
+  });
+
+  it("does not compile for what it cannot carry", () => {
+    // @ts-expect-error a date would come back as a string
+    json<Date>();
+    // @ts-expect-error nor within
+    json<{ at: Date }>();
+    // @ts-expect-error a bigint cannot be written
+    json<{ id: bigint }[]>();
+    // @ts-expect-error a map would come back empty
+    json<{ counts: Map<string, number> }>();
+    // @ts-expect-error bytes would come back as an object
+    json<{ bytes: Uint8Array }>();
+    // @ts-expect-error a method cannot be stored
+    json<{ run(): void }>();
+  });
+
   it("has the type that its schema gives", () => {
     expectTypeOf(json(z.object({ n: z.number() }))).toEqualTypeOf<Codec<{ n: number }>>();
-    expectTypeOf(json(z.object({ n: z.number().default(1) }))).toEqualTypeOf<Codec<{ n: number }>>();
+    expectTypeOf(json(z.object({ n: z.number().default(1) }))).toEqualTypeOf<
+      Codec<{ n: number }, { n?: number | undefined }>
+    >();
     expectTypeOf(json(z.array(z.string()))).toEqualTypeOf<Codec<string[]>>();
     expectTypeOf(get(documents.meta, "r")).toEqualTypeOf<
       { title: string; year?: number | undefined } | undefined
