@@ -304,3 +304,38 @@ test("options that cannot be meant are refused", () => {
   );
   expect(() => combiningCounter("hits", { batch: 1.5 })).toThrow("`batch`");
 });
+
+test("a counter is exact though its updates go beyond the safe integers on the way", async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const numbers = fc.constantFrom(most, -most, most - 2, 3 - most, 1, -1, 7);
+  await fc.assert(
+    fc.asyncProperty(fc.array(numbers, { minLength: 2, maxLength: 7 }), async (updates) => {
+      const total = updates.reduce((sum, each) => sum + BigInt(each), 0n);
+      const isSafe = total <= BigInt(most) && total >= BigInt(-most);
+      const counter = combiningCounter("counter", { buckets: 1 });
+      await using db = await open("memory:", { tables: counter.tables });
+      await db.transact((tx) => {
+        for (const update of updates) counter.add(tx, "a", update);
+      });
+      const read = db.transact((tx) => counter.get(tx, "a"));
+      if (isSafe) expect((await read) ?? 0).toBe(Number(total));
+      else await expect(read).rejects.toThrow(`its updates come to ${total}`);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("a counter that goes beyond the safe integers refuses, loses nothing, and goes on after an update of the other sign", async () => {
+  const counter = combiningCounter("counter", { buckets: 1 });
+  await using db = await open("memory:", { tables: counter.tables, observers: [counter.observer] });
+  await db.transact((tx) => counter.add(tx, "a", Number.MAX_SAFE_INTEGER));
+  await db.drain();
+  await db.transact((tx) => counter.add(tx, "a", 2));
+  await db.drain();
+  const [parked, ...others] = await gather(db.parked());
+  expect(others).toEqual([]);
+  expect(JSON.stringify(parked)).toContain("its updates come to 9007199254740993");
+  await db.transact((tx) => counter.add(tx, "a", -5));
+  await db.drain();
+  expect(await db.transact((tx) => tx.get(counter.values, "a"))).toBe(Number.MAX_SAFE_INTEGER - 3);
+});

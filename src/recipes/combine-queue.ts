@@ -3,6 +3,7 @@ import {
   type Codec,
   type Column,
   type Environment,
+  InvalidValueError,
   int,
   json,
   type KeyCodec,
@@ -19,8 +20,9 @@ import {
 import { hashText } from "./hash.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { wholeOption } from "./options.js";
+import { takeValue } from "./taken-value.js";
 import { nextTurn } from "./turns.js";
-import { columnOf, type View } from "./view.js";
+import { bytesOf, columnOf, type View } from "./view.js";
 
 /** A value that a run of a combine queue changed. */
 export interface CombinedChange<V, K = string> {
@@ -41,7 +43,8 @@ export interface CombineOptions<V, U, K = string> {
   readonly update: Codec<U>;
   /**
    * The new value of a key, of the one it has and some updates; `undefined` deletes it. Updates come in no order that means
-   * anything, and in groups of any size: the result must not depend on either. Must not throw.
+   * anything, and in groups of any size: the result must not depend on either. What it is given is its own: it may change and answer it.
+   * Must not throw.
    */
   readonly combine: (value: V | undefined, updates: readonly U[], key: K) => V | undefined;
   /** Called in the transaction that combines, with every value that it changes. Default: none. */
@@ -231,25 +234,24 @@ export class CombineQueue<V, U, K = string> {
   }
 
   async #combineGroup(tx: Transaction, group: Group<U>, run: Run): Promise<CombinedChange<V, K> | undefined> {
+    const codec = this.#options.value;
     const key = this.#keys.parse(group.key);
     const previous = await tx.get(this.values, key);
-    const value = this.#options.combine(previous, group.updates, key);
+    // `combine` may change what it is given.
+    const before = previous === undefined ? undefined : codec.encode(previous);
+    const value = this.#options.combine(previous, group.updates, this.#keys.parse(group.key));
     run.updates += group.rows.length;
     run.bytes += group.rows.length * (cellBytes + group.key.length);
     for (const row of group.rows) tx.delete(this.#updates, row);
-    if (this.#same(previous, value)) return undefined;
+    if (value === undefined && before === undefined) return undefined;
     if (value === undefined) tx.delete(this.values, key);
     else {
-      tx.set(this.values, key, value);
-      run.bytes += cellBytes + group.key.length + this.#options.value.encode(value).length;
+      const after = takeValue(tx, this.values, key, value);
+      if (before !== undefined && Buffer.compare(before, after) === 0) return undefined;
+      tx.set(bytesOf(this.values), key, after);
+      run.bytes += cellBytes + group.key.length + after.length;
     }
-    return { key, previous, value };
-  }
-
-  #same(a: V | undefined, b: V | undefined): boolean {
-    if (a === undefined || b === undefined) return a === b;
-    const { encode } = this.#options.value;
-    return Buffer.compare(encode(a), encode(b)) === 0;
+    return { key, previous: before && codec.decode(before), value };
   }
 }
 
@@ -283,7 +285,8 @@ export type CounterOptions<K = string> = Omit<
 
 /**
  * Counters that any number of transactions add to at the same time, up or down: whole numbers, 0 where there is none. A
- * counter that comes to 0 is deleted.
+ * counter that comes to 0 is deleted. Sums are exact; one beyond the safe integers fails its run with an `InvalidValueError` and loses
+ * no update.
  *
  * @example
  * const hits = combiningCounter("hits");
@@ -294,7 +297,28 @@ export function combiningCounter<K = string>(
   name: string,
   options: CounterOptions<K> = {},
 ): CombineQueue<number, number, K> {
-  const combine = (value = 0, updates: readonly number[]) =>
-    updates.reduce((a, b) => a + b, value) || undefined;
+  const combine = (value = 0, updates: readonly number[], key: K) =>
+    sumOf(name, key, [value, ...updates]) || undefined;
   return combineQueue(name, { ...options, value: int(), update: int(), combine });
+}
+
+/** Exact, also if it is beyond what a number can hold on the way. */
+function sumOf(name: string, key: unknown, numbers: readonly number[]): number {
+  let sum = 0;
+  let beyond = 0n;
+  for (const each of numbers) {
+    // Both are safe integers, so that their sum is exact if it is one.
+    const next = sum + each;
+    if (Number.isSafeInteger(next)) sum = next;
+    else beyond += BigInt(each);
+  }
+  if (beyond === 0n) return sum;
+  const total = BigInt(sum) + beyond;
+  if (total >= BigInt(Number.MIN_SAFE_INTEGER) && total <= BigInt(Number.MAX_SAFE_INTEGER)) {
+    return Number(total);
+  }
+  throw new InvalidValueError(
+    `Counter "${name}", key ${JSON.stringify(key)}: its updates come to ${total}, and a counter goes from ${Number.MIN_SAFE_INTEGER} to ` +
+      `${Number.MAX_SAFE_INTEGER}. No update is lost: add one of the other sign to the same key, and the counter goes on.`,
+  );
 }

@@ -12,7 +12,7 @@ test("what comes while one is sent is sent together afterwards, up to a bound", 
     if (sent.length === 1) await pause.here();
   }, 4);
   const delivering = [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10], [11]].map((entries) =>
-    delivery.deliver(entries, signal),
+    delivery.deliver(entries.length, () => entries, signal),
   );
   pause.resume();
   await Promise.all(delivering);
@@ -25,7 +25,9 @@ test("where several fail together, only those fail that fail alone", async () =>
     sent.push(entries);
     if (entries.includes(3)) throw new Error("Not 3.");
   }, 10);
-  const delivering = [[1], [2], [3], [4]].map((entries) => delivery.deliver(entries, signal));
+  const delivering = [[1], [2], [3], [4]].map((entries) =>
+    delivery.deliver(entries.length, () => entries, signal),
+  );
   const ends = await Promise.allSettled(delivering);
   expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
   expect(sent).toEqual([[1], [2, 3, 4], [2], [3], [4]]);
@@ -38,9 +40,9 @@ test("one that nobody waits for any more is given up, and what waits behind it g
     given.push(options.signal);
     return entries.includes(1) ? new Promise<void>(() => {}) : undefined;
   }, 10);
-  const hanging = delivery.deliver([1], controller.signal);
-  const waiting = delivery.deliver([2], signal);
-  const neverSent = delivery.deliver([3], controller.signal);
+  const hanging = delivery.deliver(1, () => [1], controller.signal);
+  const waiting = delivery.deliver(1, () => [2], signal);
+  const neverSent = delivery.deliver(1, () => [3], controller.signal);
   controller.abort(new Error("It took too long."));
   await expect(hanging).rejects.toThrow("It took too long.");
   await expect(neverSent).rejects.toThrow("It took too long.");

@@ -1,6 +1,8 @@
 /** What is delivered together: the entries of one key, in their order. */
 interface Parcel<E> {
-  readonly entries: readonly E[];
+  readonly count: number;
+  /** Copies, for a receiver that changes what it is given: they may be sent again. */
+  readonly entries: () => readonly E[];
   readonly signal: AbortSignal;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
@@ -27,10 +29,10 @@ export class Delivery<E> {
     this.#mostTogether = mostTogether;
   }
 
-  /** Resolves when the entries, all of one key, were delivered. */
-  deliver(entries: readonly E[], signal: AbortSignal): Promise<void> {
+  /** Resolves when the entries, `count` of one key, were delivered. `entries` gives new copies at each call. */
+  deliver(count: number, entries: () => readonly E[], signal: AbortSignal): Promise<void> {
     const delivered = new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ entries, signal, resolve, reject });
+      this.#waiting.push({ count, entries, signal, resolve, reject });
     });
     if (!this.#isSending) void this.#sendAll();
     return delivered;
@@ -47,9 +49,9 @@ export class Delivery<E> {
     const together: Parcel<E>[] = [];
     let count = 0;
     for (const parcel of this.#waiting) {
-      if (together.length > 0 && count + parcel.entries.length > this.#mostTogether) break;
+      if (together.length > 0 && count + parcel.count > this.#mostTogether) break;
       together.push(parcel);
-      count += parcel.entries.length;
+      count += parcel.count;
     }
     this.#waiting = this.#waiting.slice(together.length);
     return together.filter(({ signal, reject }) => {
@@ -85,7 +87,7 @@ export class Delivery<E> {
       await orAborted(
         async () =>
           this.#send(
-            parcels.flatMap(({ entries }) => entries),
+            parcels.flatMap(({ entries }) => entries()),
             { signal: controller.signal },
           ),
         controller.signal,

@@ -21,8 +21,9 @@ import { Delivery, type Send } from "./delivery.js";
 import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { wholeOption } from "./options.js";
+import { takeValue } from "./taken-value.js";
 import { nextTurn } from "./turns.js";
-import { columnOf, familyOf, type View } from "./view.js";
+import { bytesOf, columnOf, familyOf, type View } from "./view.js";
 
 /** What an export queue delivers. */
 export interface ExportEntry<V, K = string> {
@@ -133,21 +134,23 @@ export class ExportQueue<V, K = string> {
    *
    * @throws ExportQueueFullError where too many wait.
    */
-  add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
-    return this.#inTurn(tx, () => this.#add(tx, key, value));
+  async add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+    const keyAsText = this.#keys.format(key);
+    const bytes = takeValue(tx, this.#entries.at(""), key, value);
+    return this.#inTurn(tx, () => this.#add(tx, keyAsText, bytes));
   }
 
-  async #add(tx: Transaction, key: K, value: V): Promise<number> {
+  async #add(tx: Transaction, keyAsText: string, bytes: Uint8Array): Promise<number> {
+    const key = this.#keys.parse(keyAsText);
     const [added = 0, delivered = 0] = await Promise.all([
       tx.get(this.#added, key),
       tx.get(this.#delivered, key),
     ]);
-    const keyAsText = this.#keys.format(key);
     if (added - delivered >= this.#mostWaiting) {
       throw new ExportQueueFullError(this.name, keyAsText, added - delivered);
     }
     const sequence = added + 1;
-    tx.set(this.#entries.at(qualifierOf(sequence)), key, value);
+    tx.set(bytesOf(this.#entries.at(qualifierOf(sequence))), key, bytes);
     tx.set(this.#added, key, sequence);
     tx.notify(this.#due, [keyAsText, 0]);
     return sequence;
@@ -196,17 +199,26 @@ export class ExportQueue<V, K = string> {
 
   async #deliver(tx: Transaction, [keyAsText, turn]: DueKey, signal: AbortSignal): Promise<void> {
     const key = this.#keys.parse(keyAsText);
-    const entries: ExportEntry<V, K>[] = [];
-    for await (const entry of this.entries(tx, key, this.#batch)) entries.push(entry);
+    const { codec } = this.#entries;
+    const entries: { readonly sequence: number; readonly bytes: Uint8Array }[] = [];
+    for await (const { sequence, value } of this.entries(tx, key, this.#batch)) {
+      entries.push({ sequence, bytes: codec.encode(value) });
+    }
     if (entries.length === 0) return;
-    await this.#delivery.deliver(entries, signal);
+    const copies = () =>
+      entries.map(({ sequence, bytes }) => ({
+        key: this.#keys.parse(keyAsText),
+        sequence,
+        value: codec.decode(bytes),
+      }));
+    await this.#delivery.deliver(entries.length, copies, signal);
     const last = this.#remove(tx, key, entries);
     if (last === (await tx.get(this.#added, key))) return;
     tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(last / this.#batch))]);
   }
 
   /** Deletes entries; the last of them is the last that was delivered. */
-  #remove(tx: Transaction, key: K, entries: readonly ExportEntry<V, K>[]): number {
+  #remove(tx: Transaction, key: K, entries: readonly { readonly sequence: number }[]): number {
     let last = 0;
     for (const { sequence } of entries) {
       tx.delete(this.#entries.at(qualifierOf(sequence)), key);

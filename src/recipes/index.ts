@@ -18,6 +18,7 @@ export {
   ExportQueueFullError,
   exportQueue,
 } from "./export-queue.js";
+export { type ColumnKeeper, ColumnWriter, columnWriter, type KeptChange } from "./kept-column.js";
 export {
   type AcquireOptions,
   RateLimit,

@@ -21,6 +21,7 @@ import { type KeyText, keyText } from "./key-text.js";
 import { numberOption, wholeOption } from "./options.js";
 import { ParkedChanges, type ParkedScheduledChange } from "./schedule-parked.js";
 import { sleepUnlessAborted } from "./sleep.js";
+import { takeValue } from "./taken-value.js";
 import { bytesOf, columnOf, type View } from "./view.js";
 
 /** What is to happen at a time. */
@@ -122,7 +123,9 @@ export class Schedule<V, K = string> {
   /** Schedules a change for a time, in milliseconds since 1970 or as a Date; replaces what was scheduled for the key. */
   async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
     const dueAt = numberOption("time", Number(time), 0, 8.64e15) + 0; // -0 would sort before 0
-    await this.#inTurn(tx, () => this.#put(tx, key, dueAt, this.#values, value));
+    const keyAsText = this.#keys.format(key);
+    const bytes = takeValue(tx, this.#values, key, value);
+    await this.#inTurn(tx, () => this.#put(tx, this.#keys.parse(keyAsText), dueAt, bytes));
   }
 
   /** Schedules a change for so many milliseconds from now. */
@@ -135,9 +138,9 @@ export class Schedule<V, K = string> {
     return this.#inTurn(tx, () => this.#cancel(tx, key));
   }
 
-  async #put<T>(tx: Transaction, key: K, dueAt: number, column: Column<T, K>, value: T): Promise<void> {
+  async #put(tx: Transaction, key: K, dueAt: number, value: Uint8Array): Promise<void> {
     await this.#cancel(tx, key);
-    tx.set(column, key, value);
+    tx.set(this.#bytes, key, value);
     tx.set(this.#dueAt, key, dueAt);
     tx.set(this.#due, this.#dueKey(key, dueAt), 0);
   }
@@ -167,7 +170,7 @@ export class Schedule<V, K = string> {
     return this.#inTurn(tx, async () => {
       const value = await this.#parked.take(tx, key);
       if (value === undefined) return false;
-      await this.#put(tx, key, this.#environment.now(), this.#bytes, value);
+      await this.#put(tx, key, this.#environment.now(), value);
       return true;
     });
   }
@@ -249,14 +252,15 @@ export class Schedule<V, K = string> {
   /** Whether the change was there, and has fired. One that fails is put off, so that others are not held up. */
   async #fire(db: Database, row: DueKey, signal: AbortSignal | undefined): Promise<boolean> {
     const attempt: { change?: ScheduledChange<V | undefined, K>; thrown?: { readonly error: unknown } } = {};
-    const key = this.#keys.parse(row[2]);
+    // Of each attempt its own: `fire` may change what it is given.
+    const keyOf = () => this.#keys.parse(row[2]);
     const run = async (tx: Transaction): Promise<boolean> => {
       delete attempt.thrown;
       if ((await tx.get(this.#due, row)) === undefined) return false;
-      attempt.change = { key, dueAt: row[1], value: undefined };
-      const change = (await this.get(tx, key))!;
+      attempt.change = { key: keyOf(), dueAt: row[1], value: undefined };
+      const change = (await this.get(tx, keyOf()))!;
       attempt.change = change;
-      await this.#cancel(tx, key);
+      await this.#cancel(tx, keyOf());
       tx.delete(this.#due, row);
       try {
         await this.#options.fire(tx, change);
@@ -272,7 +276,7 @@ export class Schedule<V, K = string> {
       const { change, thrown } = attempt;
       const isItsOwn = thrown === undefined ? isRefusal(error) : thrown.error === error;
       if (change === undefined || !isItsOwn) throw error;
-      await this.#fail(db, row, key, error, signal);
+      await this.#fail(db, row, keyOf(), error, signal);
       this.#options.onError?.(error, change);
       return false;
     }

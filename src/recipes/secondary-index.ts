@@ -1,6 +1,7 @@
 import {
   type AnyTable,
   boolean,
+  type Change,
   type Column,
   type KeyCodec,
   type KeyPart,
@@ -12,7 +13,7 @@ import {
   text,
   tuple,
 } from "../index.js";
-import { callsInTurn } from "./in-turn.js";
+import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type KeyText, keyText } from "./key-text.js";
 import type { View } from "./view.js";
 
@@ -87,18 +88,16 @@ export class SecondaryIndex<V, I, K = string> {
     }
   }
 
-  /** Moves a row's entries from where an earlier value put them to where a new one belongs. @internal */
-  move(tx: Transaction, row: K, previous: V | undefined, value: V | undefined): void {
-    const rowText = this.#keys.format(row);
+  /** Finds where a row's entries are and belong; answers what moves them. @internal */
+  moving({ row, rowText, previous, value }: KeptChange<V, K>): (tx: Transaction) => void {
     const { by } = this.#options;
-    const before = new Map(
-      this.#of(previous, row).map((each) => [Buffer.from(by.encode(each)).toString("hex"), each]),
-    );
-    for (const each of this.#of(value, row)) {
-      if (!before.delete(Buffer.from(by.encode(each)).toString("hex")))
-        tx.set(this.#entries, [each, rowText], true);
-    }
-    for (const each of before.values()) tx.delete(this.#entries, [each, rowText]);
+    const idOf = (each: I) => Buffer.from(by.encode(each)).toString("hex");
+    const after = new Map(this.#of(value(), row()).map((each) => [idOf(each), each]));
+    const before = new Map(this.#of(previous(), row()).map((each) => [idOf(each), each]));
+    return (tx) => {
+      for (const [id, each] of after) if (!before.has(id)) tx.set(this.#entries, [each, rowText], true);
+      for (const [id, each] of before) if (!after.has(id)) tx.delete(this.#entries, [each, rowText]);
+    };
   }
 
   #of(value: V | undefined, row: K): readonly I[] {
@@ -114,33 +113,37 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
   /** @internal */
   constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>, observed: ObserverOptions) {
     super(name, column, options);
-    this.observer = observer(
-      name,
-      column,
-      (tx, { row, value, previous }) => this.move(tx, row, previous, value),
-      observed,
-    );
+    const keys = keyText(column.table.key as KeyCodec<K>);
+    const keep = (tx: Transaction, { row, value, previous }: Change<V, K>) => {
+      const rowText = keys.format(row);
+      const change = {
+        row: () => keys.parse(rowText),
+        rowText,
+        value: () => value,
+        previous: () => previous,
+      };
+      this.moving(change)(tx);
+    };
+    this.observer = observer(name, column, keep, observed);
   }
 }
 
 /** An index that is kept in the transactions that write the column: they write through it. */
-export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
-  readonly #inTurn = callsInTurn();
-
-  /** Sets the column and its entries. */
+export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implements ColumnKeeper<V, K> {
+  /** Sets the column and its entries. If the column has other indexes or constraints, use a `columnWriter` of all. */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    return this.#inTurn(tx, async () => {
-      this.move(tx, row, await tx.get(this.column, row), value);
-      tx.set(this.column, row, value);
-    });
+    return writeKept(tx, this, row, value);
   }
 
   /** Deletes the column and its entries. */
   delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
-    return this.#inTurn(tx, async () => {
-      this.move(tx, row, await tx.get(this.column, row), undefined);
-      tx.delete(this.column, row);
-    });
+    return writeKept(tx, this, row, undefined);
+  }
+
+  /** @internal */
+  async prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void> {
+    const move = this.moving(change);
+    return () => move(tx);
   }
 }
 
@@ -166,7 +169,7 @@ export function eventualIndex<V, I, K>(
 
 /**
  * An index that is exact in every snapshot: the transactions that write the column write its entries too, by `set` and `delete` of
- * the index. Who writes the column without it leaves it wrong.
+ * the index. A program that writes the column without it leaves the index wrong. Several of one column: {@link columnWriter}.
  *
  * Declares the table `NAME`.
  *

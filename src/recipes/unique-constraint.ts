@@ -7,7 +7,7 @@ import {
   table,
   text,
 } from "../index.js";
-import { callsInTurn } from "./in-turn.js";
+import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type KeyText, keyText } from "./key-text.js";
 import type { View } from "./view.js";
 
@@ -29,7 +29,7 @@ export class UniqueConstraintError extends InvalidValueError {
 }
 
 /** A column in which no two rows have the same value. Made by {@link uniqueConstraint}. */
-export class UniqueConstraint<V, K = string> {
+export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   readonly name: string;
   readonly column: Column<V, K>;
   /** Who has each value. */
@@ -37,7 +37,6 @@ export class UniqueConstraint<V, K = string> {
   readonly #by: (value: V) => string;
   readonly #keys: KeyText<K>;
   readonly #owner: Column<string>;
-  readonly #inTurn = callsInTurn();
 
   /** @internal */
   constructor(name: string, column: Column<V, K>, by: (value: V) => string) {
@@ -51,47 +50,49 @@ export class UniqueConstraint<V, K = string> {
   }
 
   /**
-   * Sets the column of a row, and takes the value for it; what the row had is free again.
+   * Sets the column of a row, and takes the value for it; what the row had is free again. If the column has indexes or other
+   * constraints too, use a `columnWriter` of all.
    *
-   * @throws UniqueConstraintError where another row has the value.
+   * @throws UniqueConstraintError if another row has the value.
    */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    return this.#inTurn(tx, () => this.#set(tx, row, value));
+    return writeKept(tx, this, row, value);
   }
 
   /** Deletes the column of a row; its value is free again. */
   delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
-    return this.#inTurn(tx, () => this.#delete(tx, row));
+    return writeKept(tx, this, row, undefined);
   }
 
-  async #set(tx: Transaction, row: K, value: V): Promise<void> {
-    const [taken, rowText] = [this.#by(value), this.#keys.format(row)];
-    const owner = await tx.get(this.#owner, taken);
-    if (owner !== undefined && owner !== rowText) {
+  /** @internal */
+  async prepare(tx: Transaction, { rowText, previous, value }: KeptChange<V, K>): Promise<() => void> {
+    const taken = this.#keyOf(value());
+    const owner = taken === undefined ? undefined : await tx.get(this.#owner, taken);
+    if (taken !== undefined && owner !== undefined && owner !== rowText) {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
-    const previous = await tx.get(this.column, row);
-    if (previous !== undefined && this.#by(previous) !== taken) await this.#release(tx, rowText, previous);
-    tx.set(this.#owner, taken, rowText);
-    tx.set(this.column, row, value);
+    const had = this.#keyOf(previous());
+    // Another row may own it: the column can have been written before there was a constraint.
+    const isFreed = had !== undefined && had !== taken && (await tx.get(this.#owner, had)) === rowText;
+    return () => {
+      if (isFreed) tx.delete(this.#owner, had);
+      if (taken !== undefined) tx.set(this.#owner, taken, rowText);
+    };
   }
 
-  async #delete(tx: Transaction, row: K): Promise<void> {
-    const previous = await tx.get(this.column, row);
-    if (previous === undefined) return;
-    await this.#release(tx, this.#keys.format(row), previous);
-    tx.delete(this.column, row);
-  }
-
-  /** Frees a value of a row. Another may own it: the column can have been written before there was a constraint. */
-  async #release(tx: Transaction, rowText: string, value: V): Promise<void> {
-    const freed = this.#by(value);
-    if ((await tx.get(this.#owner, freed)) === rowText) tx.delete(this.#owner, freed);
+  #keyOf(value: V | undefined): string | undefined {
+    return value === undefined ? undefined : this.#by(value);
   }
 
   /** The row that has a value. */
-  async find(view: View, value: NoInfer<V>): Promise<K | undefined> {
-    const owner = await view.get(this.#owner, this.#by(value));
+  find(view: View, value: NoInfer<V>): Promise<K | undefined> {
+    const { codec } = this.column;
+    return this.findByKey(view, this.#by(codec.decode(codec.encode(value))));
+  }
+
+  /** The row that has the value of this key: what `by` answers for it. For a program that has the key, and not the value. */
+  async findByKey(view: View, key: string): Promise<K | undefined> {
+    const owner = await view.get(this.#owner, key);
     return owner === undefined ? undefined : this.#keys.parse(owner);
   }
 }
@@ -99,7 +100,8 @@ export class UniqueConstraint<V, K = string> {
 /**
  * Keeps values unique over all rows of a column. Each value that is taken has a row of its own, which names its owner: two transactions
  * that take the same value write the same cell, so one of them conflicts, is run again, and then finds the owner. The
- * column is to be written by `set` and `delete` of the constraint only. `by` says which values count as the same.
+ * column is to be written by `set` and `delete` of the constraint only, or of a {@link columnWriter}. `by` says which values count as
+ * the same.
  *
  * Declares the table `NAME`.
  *
