@@ -6,7 +6,7 @@
 export const schema = `
   create table documents (
     url text collate "C" primary key, contents bytea, hash text, title text, words text, links jsonb,
-    inverted jsonb, rank int, cluster text, anchors jsonb, terms text
+    truncated text, inverted jsonb, rank int, cluster text, anchors jsonb, terms text
   );
   alter table documents alter contents set storage external;
   create table members (

@@ -59,7 +59,7 @@ async function* pages(pool: Pool): AsyncGenerator<{ row: string; value: Buffer }
 async function* rows(pool: Pool): AsyncGenerator<Row> {
   for (let after = ""; ; ) {
     const { rows: found } = await pool.query<{ url: string }>(
-      "select url, hash, title, words, links, rank, cluster, anchors, terms from documents where url > $1 order by url limit $2",
+      "select url, hash, title, words, links, truncated, rank, cluster, anchors, terms from documents where url > $1 order by url limit $2",
       [after, page],
     );
     for (const { url, ...columns } of found) {

@@ -128,6 +128,20 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     expect(await verdict()).toMatchObject({ wrong: 0, problems: [] });
   });
 
+  it("a page that is not indexed whole says so, until it is short again", async () => {
+    const url = "https://example.org/long";
+    const long = page("Long", Array.from({ length: 50_001 }, (_, number) => `w${number}`).join(" "));
+    for (const [body, expected] of [
+      [long, "terms"],
+      [page("Long", "ant"), null],
+    ] as const) {
+      await work(seeded(1), loadPages(pool, crawlSource({ [url]: body })));
+      expect(await verdict()).toMatchObject({ wrong: 0, problems: [] });
+      const { rows } = await pool.query("select truncated from documents");
+      expect(rows).toEqual([{ truncated: expected }]);
+    }
+  });
+
   it("a revisit takes the body of the page that it refers to", async () => {
     const [a, b] = ["https://example.org/a", "https://example.org/b"];
     await work(seeded(1), loadPages(pool, crawlSource({ [a]: page("A", "ant bee") })));

@@ -11,7 +11,7 @@ interface DocumentRow {
   readonly links: Links | null;
 }
 
-/** Reads pages: hash, title, words, links. */
+/** Reads pages: hash, title, words, links, and what of a long page is left out. */
 export async function extract(session: Session, urls: readonly string[]): Promise<void> {
   const rows = await session.all<DocumentRow>(
     "extract",
@@ -21,17 +21,19 @@ export async function extract(session: Session, urls: readonly string[]): Promis
   const pages = rows.map((before) => {
     const { url, contents } = before;
     const page = contents === null ? undefined : describePage(contents, url);
-    const { hash = null, title = null, words = null, links = null } = page ?? {};
+    const { hash = null, title = null, words = null, links = null, truncated = null } = page ?? {};
     const [linked, wasLinked] = [JSON.stringify(links), JSON.stringify(before.links)];
     if (before.hash !== hash) session.notify("cluster", url);
     else if (before.words !== words) session.notify("index", url);
     if (wasLinked !== linked) session.notify("invert", url);
-    return { url, hash, title, words, links: links === null ? null : linked };
+    return { url, hash, title, words, links: links === null ? null : linked, truncated };
   });
   await session.all(
     "extracted",
-    `update documents d set hash = new.hash, title = new.title, words = new.words, links = new.links::jsonb
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as new(url, hash, title, words, links)
+    `update documents d set hash = new.hash, title = new.title, words = new.words, links = new.links::jsonb,
+       truncated = new.truncated
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+       as new(url, hash, title, words, links, truncated)
      where d.url = new.url`,
     [
       pages.map(({ url }) => url),
@@ -39,6 +41,7 @@ export async function extract(session: Session, urls: readonly string[]): Promis
       pages.map(({ title }) => title),
       pages.map(({ words }) => words),
       pages.map(({ links }) => links),
+      pages.map(({ truncated }) => truncated),
     ],
   );
 }

@@ -181,6 +181,21 @@ describe("what is whole is read, before damage and behind it", () => {
     expect(problems.length).toBeGreaterThan(0);
   });
 
+  test("a member that begins within a record, and is longer than the window of the file: reading goes on with it", async () => {
+    const records = Buffer.concat(pages(120, 30_000));
+    const third = records.length / 3;
+    const [one, two, three] = [0, 1, 2].map((index) =>
+      gzipSync(records.subarray(index * third, (index + 1) * third)),
+    ) as [Buffer, Buffer, Buffer];
+    // Only its check sum, far behind what can be seen at once, tells that it is a member.
+    expect(three.length).toBeGreaterThan(512 * 1024);
+    const archive = Buffer.concat([one, flipped(two, 1_000), three]);
+    const { pages: read, problems } = await summary(archive, "a.warc.gz");
+    expect(read.slice(0, 39)).toEqual(range(0, 39));
+    expect(read.slice(-39)).toEqual(range(81, 120));
+    expect(problems).toContain(one.length);
+  });
+
   test("a plain archive whose first bytes are damaged, whatever its name", async () => {
     const plain = Buffer.concat(pages(3));
     for (const name of ["a.warc", "a.warc.gz"]) {
