@@ -5,6 +5,7 @@ import {
   type CellAddress,
   decodeWrite,
   encodeWrite,
+  heldMs,
   systemCell,
   systemTable,
   type TransactionContext,
@@ -57,7 +58,7 @@ export class ActivePublisher {
 
   async #publish(): Promise<void> {
     const { environment, settings, active } = this.#context;
-    const oldest = active.oldest();
+    const oldest = active.oldest(heldMs(settings.retentionMs));
     const ageMs = environment.now() - oldest / 1_000;
     if (ageMs < settings.retentionMs / 4) {
       if (this.#published) await this.#withdraw();

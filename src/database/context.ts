@@ -48,7 +48,7 @@ export function buildContext(
     notifications: registry,
     liveness,
     safepoint: new Safepoint(store, environment, safepointCacheMs),
-    active: new ActiveTransactions(),
+    active: new ActiveTransactions(environment),
     resolver: new LockResolver(),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),

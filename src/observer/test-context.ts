@@ -64,7 +64,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
     notifications: registry,
     liveness: sessions,
     safepoint: new Safepoint(store, environment, 0),
-    active: new ActiveTransactions(),
+    active: new ActiveTransactions(environment),
     resolver: new LockResolver(),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),

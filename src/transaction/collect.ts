@@ -1,6 +1,7 @@
 import { backoffDelay } from "../environment/index.js";
 import { StoreError, sleepUnlessAborted, throwIfAborted } from "../errors/index.js";
 import type { Mutation, Part, PartVersion } from "../store/index.js";
+import { heldMs } from "./active.js";
 import { showCell } from "./address.js";
 import { graceMs } from "./bulk.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "./context.js";
@@ -100,14 +101,15 @@ class Collection {
     };
   }
 
-  /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads. */
+  /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads who began within the retention. */
   async #publish(oldestActive: number): Promise<number> {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
     const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
     const latest = await oracle.latest();
     throwIfAborted(this.#options.signal, doing);
-    const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, active.oldest());
+    const held = active.oldest(heldMs(settings.retentionMs));
+    const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, held);
     return safepoint.publish(Math.max(0, Math.floor(wanted)));
   }
 

@@ -1,4 +1,4 @@
-export { ActiveTransactions } from "./active.js";
+export { ActiveTransactions, heldMs } from "./active.js";
 export {
   addressKey,
   byteString,

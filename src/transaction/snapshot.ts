@@ -12,7 +12,10 @@ export interface SnapshotSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A read-only view of the database as of one timestamp. Holds collection back until it is closed. */
+/**
+ * A read-only view of the database as of one timestamp. Holds collection back until it is closed, for the retention at most: then its
+ * reads fail with a StaleSnapshotError.
+ */
 export class Snapshot extends View {
   /** What is seen: every commit at or below it. Microseconds since 1970, about. */
   readonly timestamp: number;

@@ -47,7 +47,7 @@ export function bareContext(
     notifications: { current: () => nobody, fresh: () => nobody, committed: () => {} },
     liveness: { session: "test", alive: () => undefined },
     safepoint: new Safepoint(store, environment, 0),
-    active: new ActiveTransactions(),
+    active: new ActiveTransactions(environment),
     resolver: new LockResolver(),
     hooks,
     background: new BackgroundWork(),

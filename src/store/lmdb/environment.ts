@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import type { Environment } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
-import { prepareFolder } from "./folder.js";
+import { flushUnderPermissions } from "./flushed-head.js";
+import { dataFileName, prepareFolder } from "./folder.js";
 import { stuckLock } from "./lock-watch.js";
 import type { EnvironmentOptions } from "./opening.js";
 import { SharedFolder } from "./shared-folder.js";
@@ -28,7 +30,8 @@ export async function acquireFolder(
       return known;
     }
     const held = options.readOnly ? undefined : await stuckLock(real, environment);
-    const shared = new SharedFolder(real, options, environment, held);
+    const flushed = options.readOnly ? undefined : await flushUnderPermissions(join(real, dataFileName));
+    const shared = new SharedFolder(real, options, environment, flushed, held);
     folders.set(real, shared);
     return shared;
   });

@@ -1,6 +1,18 @@
-import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
 import { arch, endianness, platform } from "node:os";
 import { dirname } from "node:path";
+import { StoreError } from "../../errors/index.js";
 import type { Root } from "./databases.js";
 import { DataFile, type Meta, metaRecord } from "./pages.js";
 
@@ -12,14 +24,18 @@ import { DataFile, type Meta, metaRecord } from "./pages.js";
  * then belong to the very state that a stop of the machine falls back to, and until the first flush of this process ends there would be no whole one.
  * A new file's heads, too, are only written, and would not come before the first pages by themselves.
  */
-export function settleFlushedHead(root: Pick<Root, "env" | "transactionSync">, dataFile: string): void {
+export function settleFlushedHead(
+  root: Pick<Root, "env" | "transactionSync">,
+  dataFile: string,
+  flushed: FlushedBefore,
+): void {
   // Waits for the flush of another process that may be under way: it would name an older state than the one found here.
   root.env.sync();
   let failure: unknown;
   // With LMDB's write lock in hand no newer state comes.
   root.transactionSync(() => {
     try {
-      settleHead(dataFile);
+      settleHead(dataFile, flushed);
     } catch (error) {
       failure = error;
     }
@@ -28,23 +44,84 @@ export function settleFlushedHead(root: Pick<Root, "env" | "transactionSync">, d
 }
 
 /** The same with LMDB's write lock in hand, after a flush. */
-export function settleHead(dataFile: string): void {
-  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
-  const file = openSync(dataFile, "r+");
+export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void {
+  if (!isReadable()) return;
+  const flags = flushedBefore === undefined ? "r+" : constants.O_RDWR | (constants.O_DSYNC ?? 0);
+  const file = openSync(dataFile, flags);
   try {
     const data = new DataFile(file, fstatSync(file).size);
-    const { pair, flushed } = data.metas();
-    const slot = pair[0].transaction >= pair[1].transaction ? 0 : 1;
-    if (pair[slot].transaction === 0) {
-      settleNew(file, dataFile);
-    } else if (!isNamed(pair[slot], flushed)) {
-      fdatasyncSync(file);
+    const { slot, newest, named } = headOf(data);
+    if (newest.transaction === 0) {
+      if (flushedBefore === undefined) settleNew(file, dataFile);
+      else rewrite(file, 2 * data.pageSize);
+    } else if (!named && flushedBefore !== undefined && flushedBefore < newest.transaction) {
+      untilNamed(data, dataFile);
+    } else if (!named) {
+      if (flushedBefore === undefined) fdatasyncSync(file);
       nameFlushed(file, slot * data.pageSize, data.pageSize >> 1);
-      fdatasyncSync(file);
+      if (flushedBefore === undefined) fdatasyncSync(file);
     }
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * The number of LMDB's newest transaction that {@link flushUnderPermissions} has flushed. Undefined if a file can be flushed at once, which is so
+ * without Node's permission model.
+ */
+export type FlushedBefore = number | undefined;
+
+/**
+ * Flushes the file before LMDB's locks are taken, if this process runs under Node's permission model: that refuses to flush a file
+ * synchronously, which alone can be done with the locks in hand. Then one write at a time is flushed by how the file is opened (`O_DSYNC`).
+ */
+export async function flushUnderPermissions(dataFile: string): Promise<FlushedBefore> {
+  if (process.permission === undefined || !isReadable()) return undefined;
+  if (!existsSync(dataFile)) return 0;
+  const file = await open(dataFile, "r+");
+  try {
+    const { size } = await file.stat();
+    if (size === 0) return 0;
+    const { transaction } = headOf(new DataFile(file.fd, size)).newest;
+    await file.datasync();
+    return transaction;
+  } finally {
+    await file.close();
+  }
+}
+
+function isReadable(): boolean {
+  return endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
+}
+
+function headOf(data: DataFile) {
+  const { pair, flushed } = data.metas();
+  const slot = pair[0].transaction >= pair[1].transaction ? 0 : 1;
+  return { slot, newest: pair[slot], named: isNamed(pair[slot], flushed) } as const;
+}
+
+const longestFlushMs = 5_000;
+const lookMs = 2;
+
+/** Another process has committed since the file was flushed here; it flushes that itself, for which it needs no write lock. */
+function untilNamed(data: DataFile, dataFile: string): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waitedMs = 0; waitedMs < longestFlushMs; waitedMs += lookMs) {
+    if (headOf(data).named) return;
+    Atomics.wait(pause, 0, 0, lookMs);
+  }
+  throw new StoreError(
+    `The database in ${dirname(dataFile)} could not be opened: another process committed to it and did not flush that within ` +
+      `${longestFlushMs / 1_000} s. Open it again.`,
+    { retryable: true },
+  );
+}
+
+/** Writes the first bytes of the file as they are, to a file that flushes each write. */
+function rewrite(file: number, length: number): void {
+  const bytes = Buffer.alloc(length);
+  writeSync(file, bytes, 0, readSync(file, bytes, 0, length, 0), 0);
 }
 
 /** A file that was just made: its heads go to the disk before anything else of it, and its name does. */

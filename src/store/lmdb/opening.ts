@@ -4,7 +4,7 @@ import { StoreDamagedError, StoreVersionError } from "../../errors/index.js";
 import { type Databases, databaseOptions, type Handle, type Root, type VersionEntry } from "./databases.js";
 import { storeError } from "./errors.js";
 import { guardExit } from "./exit-guard.js";
-import { settleFlushedHead } from "./flushed-head.js";
+import { type FlushedBefore, settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
 import { makeLockFile } from "./lock-file.js";
@@ -33,7 +33,12 @@ export interface Opened {
  * without end; then they are opened without it, and before the first write `settleHead` has to be called. A database that has yet to be
  * made, or taken over from another layout, cannot be opened so.
  */
-export function openDatabases(path: string, options: EnvironmentOptions, held?: HeldLock): Opened {
+export function openDatabases(
+  path: string,
+  options: EnvironmentOptions,
+  flushed: FlushedBefore,
+  held?: HeldLock,
+): Opened {
   if (held !== undefined && !options.readOnly) return openUnlocked(path, options, held);
   let root: RootDatabase | undefined;
   guardExit();
@@ -42,7 +47,7 @@ export function openDatabases(path: string, options: EnvironmentOptions, held?: 
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
     const own = rootOf(root, writing);
-    if (!options.readOnly) settleFlushedHead(own, join(path, dataFileName));
+    if (!options.readOnly) settleFlushedHead(own, join(path, dataFileName), flushed);
     return { databases: openNamed(root, own, path, options.readOnly), writing };
   } catch (error) {
     root?.close().catch(() => undefined);

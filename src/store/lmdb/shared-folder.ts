@@ -3,7 +3,7 @@ import { type Environment, sleep, type Timer } from "../../environment/index.js"
 import { ClosedError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { isFreePagesLost, isPanic } from "./errors.js";
-import { settleHead } from "./flushed-head.js";
+import { type FlushedBefore, flushUnderPermissions, settleHead } from "./flushed-head.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
 import { type HeldLock, LockWatch, untilUnlocked } from "./lock-watch.js";
@@ -39,6 +39,7 @@ export class SharedFolder {
   /** Until LMDB's locks were free for the first time, if the folder was opened without them. */
   #unlocked: Promise<void> | undefined;
   #isSettled: boolean;
+  #flushed: FlushedBefore;
   #closed = false;
   /** Undefined while it could not be opened anew. */
   #opened: Opened | undefined;
@@ -47,13 +48,20 @@ export class SharedFolder {
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
 
-  /** `held`: a lock of LMDB's that another process holds without end. */
-  constructor(path: string, options: EnvironmentOptions, environment: Environment, held?: HeldLock) {
+  /** `flushed`: of {@link flushUnderPermissions}. `held`: a lock of LMDB's that another process holds without end. */
+  constructor(
+    path: string,
+    options: EnvironmentOptions,
+    environment: Environment,
+    flushed?: FlushedBefore,
+    held?: HeldLock,
+  ) {
     this.path = path;
     this.readOnly = options.readOnly;
     this.#options = options;
     this.environment = environment;
-    this.#opened = openDatabases(path, options, held);
+    this.#opened = openDatabases(path, options, flushed, held);
+    this.#flushed = flushed;
     this.#isSettled = held === undefined;
     this.#place = new FolderPlace(path);
     this.#placeCheckedAt = environment.monotonic();
@@ -78,7 +86,7 @@ export class SharedFolder {
   #checkPlace(): void {
     this.#place.check();
     if (this.#isSettled) return;
-    settleHead(join(this.path, dataFileName));
+    settleHead(join(this.path, dataFileName), this.#flushed);
     this.#isSettled = true;
   }
 
@@ -88,6 +96,7 @@ export class SharedFolder {
     await this.#unlocked;
     if (this.#closed) throw new ClosedError(`The store on ${this.path} was closed before it could write.`);
     await this.flushes?.flush();
+    this.#flushed = await flushUnderPermissions(join(this.path, dataFileName));
   }
 
   /**
@@ -181,8 +190,10 @@ export class SharedFolder {
 
   /** From the closing to the opening nobody else gets a turn, unless another thread has it open, too. */
   async #reopen(): Promise<void> {
+    let flushed: FlushedBefore;
     if (this.#opened !== undefined) {
       await this.#opened.writing.stop();
+      if (!this.readOnly) flushed = await flushUnderPermissions(join(this.path, dataFileName));
       if (!this.#opened.writing.abandon()) throw this.#notMended("LMDB's binding cannot close it here");
       this.#opened = undefined;
     }
@@ -190,7 +201,7 @@ export class SharedFolder {
       try {
         probeFolder(this.path, this.#options);
         this.#place.check();
-        this.#opened = openDatabases(this.path, this.#options);
+        this.#opened = openDatabases(this.path, this.#options, flushed);
         Object.assign(this.databases, this.#opened.databases);
         this.mended++;
         return;
