@@ -58,6 +58,8 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
           "CheckAndMutateRowResponse",
         ]),
         ...admin(["Table", "AppProfile"]),
+        "google.rpc.Status",
+        "google.rpc.RetryInfo",
       ],
     },
   ],

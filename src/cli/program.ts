@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { packageManifest } from "../dashboard/index.js";
+import { packageManifest } from "../environment/manifest.js";
 import type { AddCommand, Cli } from "./cli.js";
 import { addBackfill } from "./commands/backfill.js";
 import { addBench } from "./commands/bench.js";

@@ -2,7 +2,6 @@ export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./coordinator-metrics.js";
 export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
-export { packageManifest } from "./manifest.js";
 export type { MetricsServerOptions } from "./metrics-server.js";
 export type { MetricsServer, PlainServerOptions } from "./plain-pages.js";
 export type { Report, ReportRequest } from "./recording/report.js";

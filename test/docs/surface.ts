@@ -59,11 +59,12 @@ export class Surface {
     );
   }
 
-  /** The members of an interface that `percolatordb` exports, in the order of their declaration; inherited ones first. */
+  /** The members of an interface that the package exports, in the order of their declaration; inherited ones first. */
   members(interfaceName: string): readonly Member[] {
-    const main = entries().find(({ specifier }) => specifier === "percolatordb")!;
-    const symbol = this.#symbols(main.source).find(({ name }) => name === interfaceName);
-    if (symbol === undefined) throw new Error(`percolatordb exports no ${interfaceName}.`);
+    const symbol = entries()
+      .flatMap(({ source }) => this.#symbols(source))
+      .find(({ name }) => name === interfaceName);
+    if (symbol === undefined) throw new Error(`The package exports no ${interfaceName}.`);
     const type = this.#checker.getDeclaredTypeOfSymbol(this.#resolved(symbol));
     return type.getProperties().map((member) => ({ name: member.name, comment: this.#comment(member) }));
   }

@@ -1,5 +1,5 @@
+import { packageManifest } from "../../environment/manifest.js";
 import type { About } from "../api.js";
-import { packageManifest } from "../manifest.js";
 import type { ViewContext } from "./context.js";
 
 /** What this is a dashboard of. */

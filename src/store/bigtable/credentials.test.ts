@@ -10,8 +10,8 @@ const client = (headers: Headers | Record<string, string>): AuthClient => ({
 describe("the endpoint", () => {
   it("is the emulator's where one is named, by the option before the environment", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1");
-    expect(await findEndpoint(undefined, undefined)).toMatchObject({ data: "127.0.0.1:1", emulator: true });
-    expect(await findEndpoint("127.0.0.1:2", undefined)).toMatchObject({
+    expect(await findEndpoint({})).toMatchObject({ data: "127.0.0.1:1", emulator: true });
+    expect(await findEndpoint({ emulatorHost: "127.0.0.1:2" })).toMatchObject({
       admin: "127.0.0.1:2",
       emulator: true,
     });
@@ -19,17 +19,50 @@ describe("the endpoint", () => {
 
   it("is the service's elsewhere, with credentials", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
-    expect(await findEndpoint(undefined, client({}))).toMatchObject({
+    expect(await findEndpoint({ auth: client({}) })).toMatchObject({
       data: "bigtable.googleapis.com:443",
       admin: "bigtableadmin.googleapis.com:443",
       emulator: false,
     });
   });
 
+  it("is what the options name, before an emulator of the environment, at port 443 if they name none", async () => {
+    vi.stubEnv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1");
+    const auth = client({});
+    expect(await findEndpoint({ auth, endpoint: "eu-bigtable.example.com" })).toMatchObject({
+      data: "eu-bigtable.example.com:443",
+      admin: "bigtableadmin.googleapis.com:443",
+      emulator: false,
+    });
+    const named = { endpoint: "[::1]:8443", adminEndpoint: "10.0.0.7:8444" };
+    expect(await findEndpoint({ auth, ...named })).toMatchObject({
+      data: "[::1]:8443",
+      admin: "10.0.0.7:8444",
+    });
+    await expect(findEndpoint({ auth, ...named, emulatorHost: "127.0.0.1:2" })).rejects.toThrow("one or the");
+    for (const endpoint of ["https://x.example.com", "", "x:port", "a b"])
+      await expect(findEndpoint({ auth, endpoint })).rejects.toThrow("must be HOST or HOST:PORT");
+  });
+
+  it("is of the universe domain that is named, and of no other one than the credentials", async () => {
+    vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
+    const auth = { ...client({}), universeDomain: "example-universe.com" };
+    const expected = {
+      data: "bigtable.example-universe.com:443",
+      admin: "bigtableadmin.example-universe.com:443",
+    };
+    expect(await findEndpoint({ auth, universeDomain: "example-universe.com" })).toMatchObject(expected);
+    await expect(findEndpoint({ auth })).rejects.toThrow("universe domain example-universe.com");
+    vi.stubEnv("GOOGLE_CLOUD_UNIVERSE_DOMAIN", "example-universe.com");
+    expect(await findEndpoint({ auth })).toMatchObject(expected);
+    await expect(findEndpoint({ auth: client({}) })).rejects.toThrow("universe domain googleapis.com");
+    await expect(findEndpoint({ auth, universeDomain: "x/y" })).rejects.toThrow("must be a domain");
+  });
+
   it("is none without credentials, and says where they may come from", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
     vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json");
-    await expect(findEndpoint(undefined, undefined)).rejects.toThrow("set GOOGLE_APPLICATION_CREDENTIALS");
+    await expect(findEndpoint({})).rejects.toThrow("set GOOGLE_APPLICATION_CREDENTIALS");
   });
 });
 

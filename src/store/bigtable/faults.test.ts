@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { NetworkProxy } from "../../../test/support/proxy/index.js";
+import { packageManifest } from "../../environment/manifest.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
 import { openBigtableStore } from "./open.js";
 import { column, endAll, openOn, read, text } from "./test-faults.js";
@@ -248,6 +249,20 @@ describe("a request", () => {
       `table_name=${encodeURIComponent(path)}&app_profile_id=single`,
     ]);
     expect(call.metadata.get("google-cloud-resource-prefix")).toEqual(["projects/proj/instances/inst"]);
-    expect(call.metadata.get("bigtable-features")[0]).toBe(Buffer.from([8, 1, 32, 1]).toString("base64url"));
+    expect(call.metadata.get("bigtable-features")[0]).toBe(
+      Buffer.from([8, 1, 32, 1, 48, 1, 56, 1]).toString("base64url"),
+    );
+    const { version } = packageManifest();
+    expect(call.metadata.get("user-agent")).toEqual([expect.stringMatching(/^\S+ grpc-node-js\/\S+$/)]);
+    expect(call.metadata.get("user-agent")[0]).toContain(`percolatordb/${version} `);
+    const names = call.metadata.get("x-goog-api-client")[0]?.toString().split(" ");
+    expect(names).toEqual([
+      `gl-node/${process.versions.node}`,
+      expect.stringMatching(/^grpc\/1\.\d+\.\d+$/),
+      `percolatordb/${version}`,
+    ]);
+    const looked = service.calls.find(({ method }) => method === "GetTable")!;
+    for (const name of ["user-agent", "x-goog-api-client", "bigtable-features"])
+      expect(looked.metadata.get(name)).toEqual(call.metadata.get(name));
   });
 });

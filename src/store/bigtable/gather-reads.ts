@@ -2,6 +2,7 @@ import { type Environment, onAbort } from "../../environment/index.js";
 import { abortError } from "../../errors/index.js";
 import type { CellView, Columns } from "../cell.js";
 import type { ReadCell } from "./chunks.js";
+import type { RoutingCookies } from "./cookies.js";
 import { viewFilter } from "./filter.js";
 import { encodeRow } from "./names.js";
 import type { Rows } from "./rows.js";
@@ -129,11 +130,12 @@ export class GatheredReads {
   /** Reads until nothing is `left`: a stream that breaks off, or brings more than fits, is followed by another. */
   async #readAll({ read, waiting }: Group, left: Set<string>): Promise<void> {
     const filter = this.#filter(read);
+    let cookies: RoutingCookies | undefined;
     while (left.size > 0) {
       let bytes = 0;
       const rowKeys = [...left].map((text) => waiting.get(text)!.key);
       const end = await this.#rows.read(
-        { table: read.table, rows: { rowKeys }, filter },
+        { table: read.table, rows: { rowKeys }, filter, cookies },
         ({ key, cells }) => {
           const text = columnKey(key);
           if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
@@ -141,6 +143,7 @@ export class GatheredReads {
           return bytes < mostBytes;
         },
       );
+      cookies = end.cookies;
       if (end.how !== "complete") continue;
       for (const text of left) for (const waiter of waiting.get(text)!.waiters) waiter.resolve([]);
       left.clear();

@@ -5,6 +5,7 @@ import type { MutationAnswer } from "../mutation.js";
 import { encodeRow } from "./names.js";
 import type { Mutation } from "./protos/codec.js";
 import { fromInt64 } from "./protos/int64.js";
+import { holdBack } from "./repeat.js";
 import { mutateRow, mutateRows } from "./rpc.js";
 import type { Counts } from "./statistics.js";
 import { codeOf, isRefusal, statusError, storeError } from "./status.js";
@@ -36,6 +37,8 @@ export interface WritesOptions {
   readonly profile: string;
   readonly environment: Environment;
   readonly deadlineMs: number;
+  /** Aborted when the store is closed. */
+  readonly closing: AbortSignal;
   readonly gather: boolean;
   readonly counts: Counts;
 }
@@ -124,7 +127,8 @@ export class GatheredWrites {
   }
 
   async #single({ table, row, mutations, signal }: PlainMutation): Promise<MutationAnswer> {
-    const { transport, profile, deadlineMs, counts } = this.#options;
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const until = environment.monotonic() + deadlineMs;
     counts.single++;
     const request = { tableName: table.path, appProfileId: profile, rowKey: encodeRow(row), mutations };
     try {
@@ -133,6 +137,7 @@ export class GatheredWrites {
     } catch (error) {
       const code = codeOf(error);
       if (code === undefined) throw error;
+      await holdBack(this.#options, error, until, signal);
       if (isRefusal(code)) throw storeError(error, doing(table));
       counts.unknown++;
       return "unknown";
@@ -140,7 +145,8 @@ export class GatheredWrites {
   }
 
   async #bulk(batch: readonly Entry[]): Promise<void> {
-    const { transport, profile, deadlineMs, counts } = this.#options;
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const until = environment.monotonic() + deadlineMs;
     const { table } = batch[0]![0];
     counts.bulk++;
     counts.bulkRows += batch.length;
@@ -165,6 +171,7 @@ export class GatheredWrites {
       });
     } catch (error) {
       failure = error;
+      await holdBack(this.#options, error, until, undefined);
     }
     const code = codeOf(failure) ?? status.UNKNOWN;
     const said = failure instanceof Error ? failure.message : "";

@@ -8,13 +8,30 @@ export interface BigtableLocation {
   readonly prefix: string | undefined;
   /** Names the app profile that all requests go by. */
   readonly profile: string;
+  /** What the location says of how to reach it: `openBigtableStore` has an option of each name, which counts before this. */
+  readonly client: ClientParameters;
+}
+
+/** Parameters of a location that say how this process reaches the database, and not which one it is. */
+export interface ClientParameters {
+  readonly endpoint?: string;
+  readonly adminEndpoint?: string;
+  readonly universeDomain?: string;
+  readonly connections?: number;
+  readonly maxInFlight?: number;
+  readonly deadlineMs?: number;
+  readonly retryForMs?: number;
 }
 
 const scheme = "bigtable://";
 const shape = 'A location on Bigtable is "bigtable://PROJECT/INSTANCE?prefix=PREFIX&profile=APP_PROFILE"';
 const identifier = /^[a-z0-9][a-z0-9.:_-]*$/i;
 
-/** Reads `bigtable://PROJECT/INSTANCE?prefix=P&profile=APP_PROFILE`. */
+const texts = ["endpoint", "adminEndpoint", "universeDomain"] as const;
+const numbers = ["connections", "maxInFlight", "deadlineMs", "retryForMs"] as const;
+const names: ReadonlySet<string> = new Set(["prefix", "profile", ...texts, ...numbers]);
+
+/** Reads `bigtable://PROJECT/INSTANCE?prefix=P&profile=APP_PROFILE`, and the {@link ClientParameters}. */
 export function parseLocation(place: string): BigtableLocation {
   const refuse = (why: string) => new InvalidArgumentError(`${shape}; in "${place}" ${why}.`);
   if (!place.startsWith(scheme)) throw refuse(`there is no ${scheme} at the beginning`);
@@ -25,7 +42,8 @@ export function parseLocation(place: string): BigtableLocation {
   if (!identifier.test(instance)) throw refuse("the instance's name is missing, or cannot be one");
   const options = new URLSearchParams(query);
   for (const name of options.keys()) {
-    if (name !== "prefix" && name !== "profile") throw refuse(`"${name}" is no option`);
+    if (!names.has(name)) throw refuse(`"${name}" is no option; there are ${[...names].join(", ")}`);
+    if (options.getAll(name).length > 1) throw refuse(`"${name}" is given twice`);
   }
   const prefix = options.get("prefix") ?? undefined;
   if (prefix !== undefined && !/^[a-z0-9][a-z0-9_-]{0,19}$/i.test(prefix)) {
@@ -33,10 +51,22 @@ export function parseLocation(place: string): BigtableLocation {
   }
   const profile = options.get("profile") ?? "default";
   if (!/^[a-z0-9_-]{1,50}$/i.test(profile)) throw refuse("the app profile cannot be one");
-  return { project, instance, prefix, profile };
+  const client: Record<string, string | number> = {};
+  for (const name of texts) {
+    const value = options.get(name);
+    if (value !== null) client[name] = value;
+  }
+  for (const name of numbers) {
+    const value = options.get(name);
+    if (value === null) continue;
+    if (!/^[1-9]\d{0,8}$/.test(value))
+      throw refuse(`"${name}" must be a whole number of at least 1, not "${value}"`);
+    client[name] = Number(value);
+  }
+  return { project, instance, prefix, profile, client };
 }
 
-/** The location as text, again. */
+/** The location as text, without what does not say which database it is. */
 export function showLocation({ project, instance, prefix, profile }: BigtableLocation): string {
   const options = new URLSearchParams();
   if (prefix !== undefined) options.set("prefix", prefix);

@@ -62,6 +62,7 @@ describe("locations", () => {
       instance: "i-1",
       prefix: undefined,
       profile: "default",
+      client: {},
     });
     const full = "bigtable://example.com:p/i?prefix=shop&profile=one-cluster";
     expect(parseLocation(full)).toMatchObject({
@@ -70,6 +71,13 @@ describe("locations", () => {
       profile: "one-cluster",
     });
     expect(showLocation(parseLocation(full))).toBe(full);
+    const tuned = `${full}&connections=8&deadlineMs=5000&endpoint=eu.example.com%3A8443`;
+    expect(parseLocation(tuned).client).toEqual({
+      connections: 8,
+      deadlineMs: 5_000,
+      endpoint: "eu.example.com:8443",
+    });
+    expect(showLocation(parseLocation(tuned))).toBe(full);
     expect(showLocation(parseLocation("bigtable://p/i/"))).toBe("bigtable://p/i");
   });
 
@@ -83,6 +91,10 @@ describe("locations", () => {
     "bigtable://p/i?prefix=a.b",
     "bigtable://p/i?prefix=abcdefghijklmnopqrstu",
     "bigtable://p/i?profile=a/b",
+    "bigtable://p/i?prefix=a&prefix=b",
+    "bigtable://p/i?connections=0",
+    "bigtable://p/i?deadlineMs=5s",
+    "bigtable://p/i?maxInFlight=",
   ])("%s is none", (place) => {
     expect(() => parseLocation(place)).toThrow("bigtable://PROJECT/INSTANCE");
   });

@@ -1,8 +1,8 @@
 import { type Environment, systemEnvironment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import type { RowStore } from "../row-store.js";
-import { type AuthClient, findEndpoint } from "./credentials.js";
-import { parseLocation } from "./location.js";
+import { type AuthClient, type Endpoint, findEndpoint } from "./credentials.js";
+import { type BigtableLocation, parseLocation } from "./location.js";
 import { BigtableStore } from "./store.js";
 import { Tables } from "./tables.js";
 import { Transport } from "./transport.js";
@@ -31,8 +31,25 @@ export interface BigtableStoreOptions {
    * request, and mutations without guards as another. Default: true.
    */
   readonly gather?: boolean | undefined;
-  /** Connections at the most. Bigtable takes 100 requests at a time on each. Default: 4; 1 to an emulator. */
+  /** The most connections. Bigtable takes 100 requests at a time on each. Default: 4; 1 to an emulator. */
   readonly connections?: number | undefined;
+  /**
+   * The most requests about rows that are under way at a time, on all connections together. Further ones wait for their turn, and
+   * the wait counts in their deadline. Default: 100 for each connection.
+   */
+  readonly maxInFlight?: number | undefined;
+  /**
+   * `HOST` or `HOST:PORT` of the service's data API, such as that of a region or of a private connection; the port is 443 if none is given.
+   * Counts before `BIGTABLE_EMULATOR_HOST`. Always TLS. Default: `bigtable.UNIVERSE`.
+   */
+  readonly endpoint?: string | undefined;
+  /** The same of the service's admin API. Default: `bigtableadmin.UNIVERSE`. */
+  readonly adminEndpoint?: string | undefined;
+  /**
+   * The universe domain that the endpoints and credentials are of. Credentials of another one are refused. Default: what
+   * `GOOGLE_CLOUD_UNIVERSE_DOMAIN` says; without it, `googleapis.com`.
+   */
+  readonly universeDomain?: string | undefined;
   /** `HOST:PORT` of an emulator. Default: what `BIGTABLE_EMULATOR_HOST` says; without it, the service. */
   readonly emulatorHost?: string | undefined;
   /** A client of google-auth-library. Default: application default credentials. */
@@ -45,7 +62,8 @@ const lookingMs = 10_000;
 /**
  * Opens a database on Cloud Bigtable, at `bigtable://PROJECT/INSTANCE?prefix=PREFIX&profile=APP_PROFILE`. Credentials are
  * found Google's way: `GOOGLE_APPLICATION_CREDENTIALS`, those of `gcloud`, the metadata server; `BIGTABLE_EMULATOR_HOST` names
- * an emulator. Tables are looked at before they are first used.
+ * an emulator. Tables are looked at before they are first used. Each option that is a number or a text, apart from `emulatorHost`, may
+ * stand in the location instead: `&connections=8&deadlineMs=5000`. An option that is given here counts before the location.
  *
  * Fails with a `StoreError` where there are no credentials or the app profile is not one to use, and, when a table is first
  * used, where that has collection rules or cannot be made; each says what to do.
@@ -58,13 +76,11 @@ export async function openBigtableStore(
   options: BigtableStoreOptions = {},
 ): Promise<RowStore> {
   const place = parseLocation(location);
-  const { deadlineMs, retryForMs } = callTimes(options);
+  const { deadlineMs, retryForMs, endpoint, connections, maxInFlight } = await settle(place, options);
   const environment = options.environment ?? systemEnvironment;
-  const endpoint = await findEndpoint(options.emulatorHost, options.auth);
-  const connections = positive("connections", options.connections ?? (endpoint.emulator ? 1 : 4));
   const { credentials, emulator } = endpoint;
-  const transport = new Transport({ address: endpoint.data, credentials, connections });
-  const admin = new Transport({ address: endpoint.admin, credentials, connections: 1 });
+  const transport = new Transport({ address: endpoint.data, credentials, connections, maxInFlight });
+  const admin = adminTransport(endpoint);
   const tables = new Tables({
     location: place,
     admin,
@@ -95,13 +111,36 @@ export async function openBigtableStore(
   return store;
 }
 
-/** How long requests may take, and how long they are made again. */
-export function callTimes(options: BigtableStoreOptions): {
+/** The options and the location's parameters, with their defaults. */
+export async function settle(
+  { client }: BigtableLocation,
+  options: BigtableStoreOptions,
+): Promise<{
   readonly deadlineMs: number;
   readonly retryForMs: number;
-} {
-  const deadlineMs = positive("deadlineMs", options.deadlineMs ?? 10_000);
-  return { deadlineMs, retryForMs: positive("retryForMs", options.retryForMs ?? 6 * deadlineMs) };
+  readonly endpoint: Endpoint;
+  readonly connections: number;
+  readonly maxInFlight: number | undefined;
+}> {
+  const deadlineMs = positive("deadlineMs", options.deadlineMs ?? client.deadlineMs ?? 10_000);
+  const retryForMs = positive("retryForMs", options.retryForMs ?? client.retryForMs ?? 6 * deadlineMs);
+  const endpoint = await findEndpoint({
+    emulatorHost: options.emulatorHost,
+    auth: options.auth,
+    endpoint: options.endpoint ?? client.endpoint,
+    adminEndpoint: options.adminEndpoint ?? client.adminEndpoint,
+    universeDomain: options.universeDomain ?? client.universeDomain,
+  });
+  const usual = endpoint.emulator ? 1 : 4;
+  const connections = positive("connections", options.connections ?? client.connections ?? usual);
+  const most = options.maxInFlight ?? client.maxInFlight;
+  const maxInFlight = most === undefined ? undefined : positive("maxInFlight", most);
+  return { deadlineMs, retryForMs, endpoint, connections, maxInFlight };
+}
+
+/** Requests about tables are few: they share a connection. */
+export function adminTransport({ admin: address, credentials }: Endpoint): Transport {
+  return new Transport({ address, credentials, connections: 1 });
 }
 
 function positive(name: string, value: number): number {

@@ -1,10 +1,8 @@
 import { systemEnvironment } from "../../environment/index.js";
 import type { Part } from "../cell.js";
-import { findEndpoint } from "./credentials.js";
 import { parseLocation } from "./location.js";
-import { type BigtableStoreOptions, callTimes } from "./open.js";
+import { adminTransport, type BigtableStoreOptions, settle } from "./open.js";
 import { Tables } from "./tables.js";
-import { Transport } from "./transport.js";
 
 /** What is there of a table, and what is to be made. */
 export interface TablePlan {
@@ -26,17 +24,17 @@ export async function planTables(
   options: BigtableStoreOptions = {},
 ): Promise<readonly TablePlan[]> {
   const place = parseLocation(location);
-  const times = callTimes(options);
-  const { admin: address, credentials, emulator } = await findEndpoint(options.emulatorHost, options.auth);
-  const admin = new Transport({ address, credentials, connections: 1 });
+  const { deadlineMs, retryForMs, endpoint } = await settle(place, options);
+  const admin = adminTransport(endpoint);
   try {
     const looking = new Tables({
       location: place,
       admin,
-      emulator,
+      emulator: endpoint.emulator,
       create: false,
       environment: options.environment ?? systemEnvironment,
-      ...times,
+      deadlineMs,
+      retryForMs,
     });
     await looking.checkProfile();
     return await Promise.all(tables.map((table) => looking.plan(table)));

@@ -1,11 +1,12 @@
 import { abortError } from "../../errors/index.js";
 import { type ReadCell, type ReadRow, RowAssembler } from "./chunks.js";
+import type { RoutingCookies } from "./cookies.js";
 import type { RowSet } from "./protos/codec.js";
 import { int64 } from "./protos/int64.js";
 import { Attempts, type RepeatOptions } from "./repeat.js";
 import { type EncodedFilter, readRows } from "./rpc.js";
 import type { Counts } from "./statistics.js";
-import { codeOf, isRepeatable, storeError } from "./status.js";
+import { codeOf, mayPass, storeError } from "./status.js";
 import type { KnownTable } from "./tables.js";
 import type { Transport } from "./transport.js";
 
@@ -19,6 +20,8 @@ export interface RowsRequest {
   /** Stops within a row that has more bytes than these. Default: never. */
   readonly rowBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Of the read that this one goes on from. */
+  readonly cookies?: RoutingCookies | undefined;
 }
 
 /**
@@ -31,6 +34,8 @@ export interface RowsEnd {
   readonly lastKey: Uint8Array | undefined;
   /** The row that was too wide. */
   readonly openKey: Uint8Array | undefined;
+  /** What the service sent for the read that goes on from a `cut`. */
+  readonly cookies?: RoutingCookies | undefined;
 }
 
 export interface RowsOptions extends RepeatOptions {
@@ -81,8 +86,8 @@ export class Rows {
       (error) => {
         if (error === null && assembler.openKey === undefined) done(null, cells);
         else if (signal?.aborted) done(abortError(signal, "A read"), noCells);
-        else if (error !== null && !isRepeatable(codeOf(error))) done(failed(error, table), noCells);
-        else this.#readAgain({ table, rows: { rowKeys: [key] }, filter, signal }, began, done);
+        else if (error !== null && !mayPass(error)) done(failed(error, table), noCells);
+        else this.#readAgain({ table, rows: { rowKeys: [key] }, filter, signal }, began, error, done);
       },
     );
   }
@@ -90,15 +95,15 @@ export class Rows {
   #readAgain(
     request: RowsRequest,
     began: number,
+    failure: unknown,
     done: (error: unknown, cells: readonly ReadCell[]) => void,
   ): void {
     let cells = noCells;
-    this.#options.counts.repeated++;
     const take = (row: ReadRow) => {
       cells = row.cells;
       return true;
     };
-    const reading = this.#readSince(began, request, take);
+    const reading = this.#readSince(began, request, take, failure);
     reading.then(
       () => done(null, cells),
       (error: unknown) => done(error, noCells),
@@ -110,21 +115,32 @@ export class Rows {
     return this.#readSince(this.#options.environment.monotonic(), request, take);
   }
 
-  async #readSince(began: number, request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
+  /** `failure` is what became of a first attempt: an error, or null if its stream ended within a row. */
+  async #readSince(
+    began: number,
+    request: RowsRequest,
+    take: (row: ReadRow) => boolean,
+    failure?: unknown,
+  ): Promise<RowsEnd> {
     // Without keys and ranges Bigtable would read the whole table.
     const { rowKeys, rowRanges } = request.rows;
     if ((rowKeys?.length ?? 0) + (rowRanges?.length ?? 0) === 0) {
       return { how: "complete", lastKey: undefined, openKey: undefined };
     }
     const { counts } = this.#options;
-    const attempts = new Attempts(this.#options, began);
+    const attempts = new Attempts(this.#options, began, request.cookies);
+    const again = async (error: unknown) => {
+      if (!(await attempts.again(error, request.signal, "A read"))) throw failed(error, request.table);
+    };
+    if (failure !== undefined) {
+      if (failure !== null) await again(failure);
+      counts.repeated++;
+    }
     for (;;) {
       counts.reads++;
-      const end = await this.#attempt(request, take, attempts.deadlineMs);
+      const end = await this.#attempt(request, take, attempts);
       if ("how" in end) return end;
-      if (!(await attempts.again(end.error, request.signal, "A read"))) {
-        throw failed(end.error, request.table);
-      }
+      await again(end.error);
       counts.repeated++;
     }
   }
@@ -132,7 +148,7 @@ export class Rows {
   async #attempt(
     request: RowsRequest,
     take: (row: ReadRow) => boolean,
-    deadlineMs: number,
+    attempts: Attempts,
   ): Promise<RowsEnd | { readonly error: unknown }> {
     let more = true;
     const assembler = new RowAssembler((row) => {
@@ -154,7 +170,7 @@ export class Rows {
       await transport.stream(
         readRows,
         { request: message, filter },
-        { metadata: table.metadata, deadlineMs, signal },
+        { ...attempts.call(table.metadata), signal },
         (answer) => {
           assembler.push(answer);
           return more && !wide();
@@ -162,10 +178,10 @@ export class Rows {
       );
     } catch (error) {
       if (signal?.aborted) throw abortError(signal, "A read");
-      const code = codeOf(error);
-      if (code === undefined) throw error;
-      if (isRepeatable(code) && assembler.lastKey !== undefined) return end("cut");
-      return { error };
+      if (codeOf(error) === undefined) throw error;
+      if (!mayPass(error) || assembler.lastKey === undefined) return { error };
+      await attempts.hold(error, signal);
+      return { ...end("cut"), cookies: attempts.cookies };
     }
     if (!more) return end("enough");
     if (wide()) return end("wide");

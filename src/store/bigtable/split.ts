@@ -4,7 +4,7 @@ import { type RepeatOptions, repeated } from "./repeat.js";
 import { sampleRowKeys } from "./rpc.js";
 import { storeError } from "./status.js";
 import type { KnownTable } from "./tables.js";
-import type { Transport } from "./transport.js";
+import type { CallOptions, Transport } from "./transport.js";
 
 /** Rows at which Bigtable would divide the table, at most so many of them. */
 export async function readSplitPoints(
@@ -14,9 +14,9 @@ export async function readSplitPoints(
   most: number,
 ): Promise<readonly Uint8Array[]> {
   const request = { tableName: table.path, appProfileId: profile };
-  const ask = async (deadlineMs: number) => {
+  const ask = async (call: Omit<CallOptions, "signal">) => {
     const points: Uint8Array[] = [];
-    await transport.stream(sampleRowKeys, request, { metadata: table.metadata, deadlineMs }, ({ rowKey }) => {
+    await transport.stream(sampleRowKeys, request, call, ({ rowKey }) => {
       // The last one, empty, is the end of the table.
       if (rowKey === undefined || rowKey.length === 0) return true;
       const row = decodeRow(rowKey);
@@ -28,7 +28,7 @@ export async function readSplitPoints(
   };
   let points: readonly Uint8Array[];
   try {
-    points = await repeated(repeating, ask);
+    points = await repeated(repeating, table.metadata, ask);
   } catch (error) {
     throw storeError(error, `divide table ${JSON.stringify(table.name)}`);
   }

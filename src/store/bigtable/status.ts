@@ -1,5 +1,6 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { StoreError } from "../../errors/index.js";
+import { retryDelayMs } from "./retry-info.js";
 
 /** Answers after which a mutation was certainly not applied. Every other one decides nothing. */
 const refusals: ReadonlySet<number> = new Set([
@@ -36,9 +37,10 @@ export function isRefusal(code: number): boolean {
   return refusals.has(code);
 }
 
-/** Whether a request that ended so may be made again, if it is one that does no harm twice. */
-export function isRepeatable(code: number | undefined): boolean {
-  return code !== undefined && repeatable.has(code);
+/** Whether a request that failed so may be made again, if it is one that does no harm twice: by its code, or as the service says. */
+export function mayPass(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== undefined && (repeatable.has(code) || retryDelayMs(error) !== undefined);
 }
 
 const advice: Readonly<Record<number, string>> = {
@@ -68,6 +70,6 @@ export function statusError(code: number, details: string, doing: string, cause?
   const said = details === "" ? "" : `: ${details.slice(0, 500)}`;
   return new StoreError(
     `Bigtable could not ${doing} (${status[code] ?? code}${said}).${hint === undefined ? "" : ` ${hint}.`}`,
-    { cause, retryable: isRepeatable(code) },
+    { cause, retryable: repeatable.has(code) || mayPass(cause) },
   );
 }

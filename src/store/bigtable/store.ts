@@ -22,7 +22,7 @@ import { encodeMutations } from "./mutations.js";
 import { encodeRow } from "./names.js";
 import { readColumns, readPages, type Source } from "./pages.js";
 import type { Mutation } from "./protos/codec.js";
-import type { RepeatOptions } from "./repeat.js";
+import { holdBack, type RepeatOptions } from "./repeat.js";
 import { readPagesReversed } from "./reverse.js";
 import { Rows } from "./rows.js";
 import { checkAndMutateRow, encodeFilter } from "./rpc.js";
@@ -79,6 +79,7 @@ export class BigtableStore implements RowStore {
   readonly #writes: GatheredWrites;
   #underWay = 0;
   #whenIdle: (() => void)[] = [];
+  readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
 
   constructor(setting: Setting) {
@@ -87,11 +88,11 @@ export class BigtableStore implements RowStore {
     this.capabilities = Object.freeze({ ...capabilities, bulkMutations: gather });
     this.description = showLocation(place);
     const shared = { transport, profile: place.profile, counts: this.#counts };
-    const isClosing = () => this.#closing !== undefined;
-    this.#repeating = { environment, deadlineMs, retryForMs, isClosing };
+    const closing = this.#ending.signal;
+    this.#repeating = { environment, deadlineMs, retryForMs, closing };
     this.#rows = new Rows({ ...shared, ...this.#repeating });
     this.#reads = new GatheredReads(this.#rows, environment, gather);
-    this.#writes = new GatheredWrites({ ...shared, environment, deadlineMs, gather });
+    this.#writes = new GatheredWrites({ ...shared, environment, deadlineMs, closing, gather });
   }
 
   async prepare(names: readonly string[]): Promise<void> {
@@ -239,6 +240,7 @@ export class BigtableStore implements RowStore {
   }
 
   async #close(): Promise<void> {
+    this.#ending.abort();
     this.#setting.tables.stopRepeating();
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     this.#setting.transport.close();
@@ -251,7 +253,8 @@ export class BigtableStore implements RowStore {
     { filter, holds }: Exclude<Predicate, string>,
     whenEnded?: () => void,
   ): Promise<MutationAnswer> {
-    const { transport, deadlineMs, place } = this.#setting;
+    const { transport, deadlineMs, place, environment } = this.#setting;
+    const until = environment.monotonic() + deadlineMs;
     const request = {
       tableName: table.path,
       appProfileId: place.profile,
@@ -267,15 +270,20 @@ export class BigtableStore implements RowStore {
         request,
         { metadata: table.mutating, deadlineMs, signal },
         (error, answer) => {
-          whenEnded?.();
-          if (error === null) {
-            resolve((answer!.predicateMatched === true) === holds ? "applied" : "rejected");
-          } else if (isRefusal(error.code)) {
-            reject(storeError(error, `mutate a row of table ${JSON.stringify(table.name)}`));
-          } else {
-            this.#counts.unknown++;
-            resolve("unknown");
-          }
+          const settle = () => {
+            whenEnded?.();
+            if (error === null) {
+              resolve((answer!.predicateMatched === true) === holds ? "applied" : "rejected");
+            } else if (isRefusal(error.code)) {
+              reject(storeError(error, `mutate a row of table ${JSON.stringify(table.name)}`));
+            } else {
+              this.#counts.unknown++;
+              resolve("unknown");
+            }
+          };
+          const held = error === null ? undefined : holdBack(this.#repeating, error, until, signal);
+          if (held === undefined) settle();
+          else void held.then(settle);
         },
       );
     });

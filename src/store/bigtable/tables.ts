@@ -3,6 +3,7 @@ import type { Environment } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import { type Part, parts } from "../cell.js";
 import { checkTable } from "../check.js";
+import { clientNames } from "./client-names.js";
 import type { BigtableLocation } from "./location.js";
 import { tableId } from "./names.js";
 import type { TablePlan } from "./plan.js";
@@ -44,7 +45,12 @@ const millis = 1;
 /** Tables are made slowly. A request to make one is repeated for as long. */
 const creatingMs = 120_000;
 
-const features: FeatureFlags = { reverseScans: true, lastScannedRowResponses: true };
+const features: FeatureFlags = {
+  reverseScans: true,
+  lastScannedRowResponses: true,
+  routingCookie: true,
+  retryInfo: true,
+};
 
 /** The tables of one database: each is looked at before it is first used, and made where it is missing. */
 export class Tables {
@@ -52,7 +58,7 @@ export class Tables {
   readonly #instance: string;
   readonly #known = new Map<string, KnownTable>();
   readonly #looking = new Map<string, Promise<KnownTable | undefined>>();
-  #isClosing = false;
+  readonly #closing = new AbortController();
 
   constructor(options: TablesOptions) {
     this.#options = options;
@@ -62,7 +68,7 @@ export class Tables {
 
   /** Somebody waits for the end of what is under way: no request is made again from now on. */
   stopRepeating(): void {
-    this.#isClosing = true;
+    this.#closing.abort();
   }
 
   /** A table that was looked at before. */
@@ -226,14 +232,13 @@ export class Tables {
     lastingMs?: number,
   ): Promise<Response> {
     const { admin, environment, deadlineMs, retryForMs } = this.#options;
-    const metadata = this.#metadata(parameter, value);
     const options = {
       environment,
       deadlineMs: lastingMs ?? deadlineMs,
       retryForMs: lastingMs ?? retryForMs,
-      isClosing: () => this.#isClosing,
+      closing: this.#closing.signal,
     };
-    return repeated(options, (deadlineMs) => admin.unary(method, request, { metadata, deadlineMs }));
+    return repeated(options, this.#metadata(parameter, value), (call) => admin.unary(method, request, call));
   }
 
   #path(name: string): string {
@@ -246,6 +251,7 @@ export class Tables {
     const parameters = new URLSearchParams({ [parameter]: value, app_profile_id: profile });
     metadata.set("x-goog-request-params", parameters.toString());
     metadata.set("google-cloud-resource-prefix", this.#instance);
+    metadata.set("x-goog-api-client", clientNames());
     metadata.set("bigtable-features", encodeFeatureFlags(features).toString("base64url"));
     return metadata;
   }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import {
-  type Metadata,
+  Metadata,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
@@ -27,17 +27,43 @@ export interface Call {
   readonly metadata: Metadata;
   /** How many calls of the method came before. */
   readonly index: number;
+  /** Answers with headers before anything else. */
+  sendHeaders(headers: Readonly<Record<string, string>>): void;
   /** Whether whoever asked has given up. */
   cancelled(): boolean;
+}
+
+export type Trailers = Readonly<Record<string, string | Buffer>>;
+
+function metadataOf(entries: Trailers): Metadata {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(entries)) metadata.set(key, value);
+  return metadata;
+}
+
+/** The trailers by which a service says how long to wait before the next try. */
+export function retryAfter(retryDelay: { readonly seconds?: number; readonly nanos?: number }): Trailers {
+  const info = protos.lookupType("google.rpc.RetryInfo");
+  const status = protos.lookupType("google.rpc.Status");
+  const encode = (type: protobuf.Type, plain: Plain) =>
+    Buffer.from(type.encode(type.fromObject(plain)).finish());
+  const details = [
+    { typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value: Buffer.from("other") },
+    { typeUrl: "type.googleapis.com/google.rpc.RetryInfo", value: encode(info, { retryDelay }) },
+  ];
+  return { "grpc-status-details-bin": encode(status, { code: 14, details }) };
 }
 
 /** A failure with a status of gRPC. */
 export class Failure extends Error {
   readonly code: status;
+  /** Its trailers. */
+  readonly metadata: Metadata;
 
-  constructor(code: status, message = status[code]) {
+  constructor(code: status, message = status[code], trailers: Trailers = {}) {
     super(message);
     this.code = code;
+    this.metadata = metadataOf(trailers);
   }
 }
 
@@ -111,7 +137,12 @@ export class TestService {
     this.calls.push({ method, request: call.request, metadata: call.metadata });
     const handler = this.handlers[method];
     if (handler === undefined) throw new Failure(status.UNIMPLEMENTED);
-    return handler(call.request, { metadata: call.metadata, index, cancelled: () => call.cancelled });
+    return handler(call.request, {
+      metadata: call.metadata,
+      index,
+      sendHeaders: (headers) => call.sendMetadata(metadataOf(headers)),
+      cancelled: () => call.cancelled,
+    });
   }
 
   async #unary(

@@ -1,5 +1,8 @@
 import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { systemEnvironment } from "../../environment/index.js";
+import { userAgent } from "./client-names.js";
+import { cookiesOf } from "./cookies.js";
+import { InFlight } from "./in-flight.js";
 import type { Method } from "./rpc.js";
 
 export interface TransportOptions {
@@ -8,6 +11,8 @@ export interface TransportOptions {
   readonly credentials: ChannelCredentials;
   /** Connections at the most; each is opened when it is first used. */
   readonly connections: number;
+  /** Requests under way at the most, on all connections together. Default: 100 for each connection. */
+  readonly maxInFlight?: number | undefined;
 }
 
 export interface CallOptions {
@@ -15,6 +20,9 @@ export interface CallOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Requests that Bigtable takes at a time on a connection. */
+const streamsOfConnection = 100;
 
 /** Bigtable's messages are smaller; the emulator sends a row's cell in one. */
 const mostMessageBytes = 300 << 20;
@@ -51,7 +59,8 @@ class Connection {
   #isLeft = false;
 
   constructor({ address, credentials }: TransportOptions) {
-    this.client = new Client(address, credentials, channelOptions);
+    const options = { ...channelOptions, "grpc.primary_user_agent": userAgent() };
+    this.client = new Client(address, credentials, options);
   }
 
   begin(): void {
@@ -84,34 +93,51 @@ class Connection {
 export class Transport {
   readonly #options: TransportOptions;
   readonly #connections: (Connection | undefined)[];
+  readonly #inFlight: InFlight;
   #next = 0;
 
   constructor(options: TransportOptions) {
     this.#options = options;
+    this.#inFlight = new InFlight(options.maxInFlight ?? streamsOfConnection * options.connections);
     this.#connections = new Array(options.connections).fill(undefined);
   }
 
   /** One request, one answer. `done` gets it, or a `ServiceError`. */
   ask<Request, Response>(
-    { path, encode, decode }: Method<Request, Response>,
+    method: Method<Request, Response>,
     request: Request,
     options: CallOptions,
     done: (error: ServiceError | null, response?: Response) => void,
   ): void {
+    const until = deadline(options);
+    this.#inFlight.begin(options, () => this.#ask(method, request, options, until, done), done);
+  }
+
+  #ask<Request, Response>(
+    { path, encode, decode }: Method<Request, Response>,
+    request: Request,
+    { signal, metadata }: CallOptions,
+    until: number,
+    done: (error: ServiceError | null, response?: Response) => void,
+  ): void {
     const index = this.#turn();
     const connection = this.#connection(index);
-    const { signal, metadata } = options;
     const answered = (error: ServiceError | null, response?: Response) => {
       if (cancel !== undefined) signal!.removeEventListener("abort", cancel);
       this.#note(index, connection, error === null ? status.OK : error.code);
+      if (error !== null) keepCookies(error, headers);
       done(error, response);
     };
     const { client } = connection;
-    const callOptions = { deadline: deadline(options) };
+    const callOptions = { deadline: until };
+    let headers: Metadata | undefined;
     connection.begin();
     const call = withoutStack(() =>
       client.makeUnaryRequest(path, encode, decode, request, metadata, callOptions, answered),
     );
+    call.on("metadata", (received: Metadata) => {
+      headers = received;
+    });
     const cancel = signal && (() => call.cancel());
     if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) call.cancel();
@@ -136,23 +162,35 @@ export class Transport {
    * `onMessage` threw.
    */
   listen<Request, Response>(
-    { path, encode, decode }: Method<Request, Response>,
+    method: Method<Request, Response>,
     request: Request,
     options: CallOptions,
     onMessage: (message: Response) => boolean,
     done: (error: unknown) => void,
   ): void {
+    const until = deadline(options);
+    this.#inFlight.begin(options, () => this.#listen(method, request, options, until, onMessage, done), done);
+  }
+
+  #listen<Request, Response>(
+    { path, encode, decode }: Method<Request, Response>,
+    request: Request,
+    { signal, metadata }: CallOptions,
+    until: number,
+    onMessage: (message: Response) => boolean,
+    done: (error: unknown) => void,
+  ): void {
     const index = this.#turn();
     const connection = this.#connection(index);
-    const { signal, metadata } = options;
     const { client } = connection;
-    const callOptions = { deadline: deadline(options) };
+    const callOptions = { deadline: until };
     connection.begin();
     const call = withoutStack(() =>
       client.makeServerStreamRequest(path, encode, decode, request, metadata, callOptions),
     );
     const cancel = signal && (() => call.cancel());
     let over = false;
+    let headers: Metadata | undefined;
     const end = (code: status, error: unknown) => {
       if (over) return;
       over = true;
@@ -160,6 +198,9 @@ export class Transport {
       this.#note(index, connection, code);
       done(error);
     };
+    call.on("metadata", (received: Metadata) => {
+      headers = received;
+    });
     call.on("data", (message: Response) => {
       if (over) return;
       let failure: unknown = null;
@@ -172,7 +213,10 @@ export class Transport {
       call.cancel();
     });
     call.on("end", () => end(status.OK, null));
-    call.on("error", (error: ServiceError) => end(error.code, error));
+    call.on("error", (error: ServiceError) => {
+      keepCookies(error, headers);
+      end(error.code, error);
+    });
     if (cancel !== undefined) signal!.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) call.cancel();
   }
@@ -193,6 +237,7 @@ export class Transport {
   }
 
   close(): void {
+    this.#inFlight.close();
     for (const connection of this.#connections) connection?.client.close();
     this.#connections.fill(undefined);
   }
@@ -208,10 +253,17 @@ export class Transport {
   }
 
   #note(index: number, connection: Connection, code: status): void {
+    this.#inFlight.end();
     if (connection.end(code) || this.#connections[index] !== connection) return;
     this.#connections[index] = undefined;
     connection.leave();
   }
+}
+
+/** Cookies may come with the headers of an answer that fails later; those of its trailers are newer. */
+function keepCookies({ metadata }: ServiceError, headers: Metadata | undefined): void {
+  for (const [key, value] of cookiesOf(headers) ?? [])
+    if (metadata.get(key).length === 0) metadata.set(key, value);
 }
 
 /** The network's time is the system's, whatever the environment's clock does. */

@@ -142,6 +142,8 @@ export interface CheckAndMutateRowRequest {
 export interface FeatureFlags {
   reverseScans?: boolean | undefined;
   lastScannedRowResponses?: boolean | undefined;
+  routingCookie?: boolean | undefined;
+  retryInfo?: boolean | undefined;
 }
 
 /** `google.bigtable.admin.v2.CreateTableRequest` */
@@ -254,6 +256,13 @@ export interface MutateRowsResponseEntry {
 export interface Status {
   code?: number | undefined;
   message?: string | undefined;
+  details?: readonly Any[] | undefined;
+}
+
+/** `google.rpc.Any` */
+export interface Any {
+  typeUrl?: string | undefined;
+  value?: Uint8Array | undefined;
 }
 
 /** `google.bigtable.v2.CheckAndMutateRowResponse` */
@@ -277,6 +286,17 @@ export interface AppProfileMultiClusterRoutingUseAny {
 export interface AppProfileSingleClusterRouting {
   clusterId?: string | undefined;
   allowTransactionalWrites?: boolean | undefined;
+}
+
+/** `google.rpc.RetryInfo` */
+export interface RetryInfo {
+  retryDelay?: RetryInfoDelay | undefined;
+}
+
+/** `google.rpc.RetryInfo.Delay` */
+export interface RetryInfoDelay {
+  seconds?: Int64 | undefined;
+  nanos?: number | undefined;
 }
 
 export function encodeReadRowsRequest(message: ReadRowsRequest): Buffer {
@@ -372,6 +392,16 @@ export function decodeTable(bytes: Uint8Array): Table {
 export function decodeAppProfile(bytes: Uint8Array): AppProfile {
   const r = Reader.create(bytes);
   return readAppProfile(r, r.len);
+}
+
+export function decodeStatus(bytes: Uint8Array): Status {
+  const r = Reader.create(bytes);
+  return readStatus(r, r.len);
+}
+
+export function decodeRetryInfo(bytes: Uint8Array): RetryInfo {
+  const r = Reader.create(bytes);
+  return readRetryInfo(r, r.len);
 }
 
 function writeReadRowsRequest(w: Writer, m: ReadRowsRequest): void {
@@ -653,6 +683,12 @@ function writeFeatureFlags(w: Writer, m: FeatureFlags): void {
   if (m.lastScannedRowResponses) {
     w.uint32(32).bool(m.lastScannedRowResponses);
   }
+  if (m.routingCookie) {
+    w.uint32(48).bool(m.routingCookie);
+  }
+  if (m.retryInfo) {
+    w.uint32(56).bool(m.retryInfo);
+  }
 }
 
 function writeCreateTableRequest(w: Writer, m: CreateTableRequest): void {
@@ -929,8 +965,8 @@ function readMutateRowsResponseEntry(r: Reader, length: number): MutateRowsRespo
 }
 
 function readStatus(r: Reader, length: number): Status {
-  const m: Status = { code: undefined, message: undefined };
-
+  const m: Status = { code: undefined, message: undefined, details: undefined };
+  let details: Any[] | undefined;
   for (const end = r.pos + length; r.pos < end; ) {
     const tag = r.uint32();
     switch (tag >>> 3) {
@@ -939,6 +975,30 @@ function readStatus(r: Reader, length: number): Status {
         break;
       case 2:
         m.message = r.string();
+        break;
+      case 3:
+        details ??= [];
+        details.push(readAny(r, r.uint32()));
+        break;
+      default:
+        r.skipType(tag & 7);
+    }
+  }
+  m.details = details;
+  return m;
+}
+
+function readAny(r: Reader, length: number): Any {
+  const m: Any = { typeUrl: undefined, value: undefined };
+
+  for (const end = r.pos + length; r.pos < end; ) {
+    const tag = r.uint32();
+    switch (tag >>> 3) {
+      case 1:
+        m.typeUrl = r.string();
+        break;
+      case 2:
+        m.value = r.bytes();
         break;
       default:
         r.skipType(tag & 7);
@@ -1154,6 +1214,43 @@ function readAppProfileSingleClusterRouting(r: Reader, length: number): AppProfi
         break;
       case 2:
         m.allowTransactionalWrites = r.bool();
+        break;
+      default:
+        r.skipType(tag & 7);
+    }
+  }
+
+  return m;
+}
+
+function readRetryInfo(r: Reader, length: number): RetryInfo {
+  const m: RetryInfo = { retryDelay: undefined };
+
+  for (const end = r.pos + length; r.pos < end; ) {
+    const tag = r.uint32();
+    switch (tag >>> 3) {
+      case 1:
+        m.retryDelay = readRetryInfoDelay(r, r.uint32());
+        break;
+      default:
+        r.skipType(tag & 7);
+    }
+  }
+
+  return m;
+}
+
+function readRetryInfoDelay(r: Reader, length: number): RetryInfoDelay {
+  const m: RetryInfoDelay = { seconds: undefined, nanos: undefined };
+
+  for (const end = r.pos + length; r.pos < end; ) {
+    const tag = r.uint32();
+    switch (tag >>> 3) {
+      case 1:
+        m.seconds = readInt64(r);
+        break;
+      case 2:
+        m.nanos = r.int32();
         break;
       default:
         r.skipType(tag & 7);
