@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { packageManifest } from "../environment/manifest.js";
+import { packageManifest } from "../environment/index.js";
 import type { AddCommand, Cli } from "./cli.js";
 import { addBackfill } from "./commands/backfill.js";
 import { addBench } from "./commands/bench.js";

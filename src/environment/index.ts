@@ -1,5 +1,6 @@
 export { type Backoff, backoffDelay } from "./backoff.js";
 export type { Environment, Timer } from "./environment.js";
+export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";
 export { sleep } from "./sleep.js";
 export { systemEnvironment } from "./system.js";

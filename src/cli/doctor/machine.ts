@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { packageManifest } from "../../environment/manifest.js";
+import { packageManifest } from "../../environment/index.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
 const leastDescriptors = 1_024;

@@ -1,4 +1,4 @@
-import { packageManifest } from "../../environment/manifest.js";
+import { packageManifest } from "../../environment/index.js";
 import type { About } from "../api.js";
 import type { ViewContext } from "./context.js";
 

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { packageManifest } from "../../environment/manifest.js";
+import { packageManifest } from "../../environment/index.js";
 
 /** How this package names itself to the service, in front of what the gRPC library says of itself: the header `user-agent`. */
 export function userAgent(): string {

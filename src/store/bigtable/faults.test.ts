@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { NetworkProxy } from "../../../test/support/proxy/index.js";
-import { packageManifest } from "../../environment/manifest.js";
+import { packageManifest } from "../../environment/index.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
 import { openBigtableStore } from "./open.js";
 import { column, endAll, openOn, read, text } from "./test-faults.js";
