@@ -5,10 +5,12 @@ import {
   type BackfillReport,
   backfill,
   type DrainOptions,
+  type DueCell,
   discardParked,
   isObserver,
   listParked,
   listPending,
+  markDue,
   type ObservedCell,
   type Observer,
   type ObserverRecord,
@@ -260,6 +262,16 @@ export class Database {
       isObserver(observer) ? observer.name : observer,
       known("db.backfill", options),
     );
+  }
+
+  /**
+   * Makes observers due on cells, whether they are registered yet or not.
+   *
+   * @internal
+   */
+  async markDue(due: readonly DueCell[], signal?: AbortSignal): Promise<void> {
+    this.#open();
+    await markDue(this.#registry, due, signal);
   }
 
   /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */

@@ -17,6 +17,7 @@ export type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
 export type { FailureText } from "./failure.js";
 export { parseHintRow } from "./hint.js";
 export type { DrainOptions, DrainProgress, IdleOptions } from "./idle.js";
+export { type DueCell, markDue } from "./mark-due.js";
 export { isObserver, type Observer, observer } from "./observer.js";
 export type { ObserverOptions } from "./options.js";
 export {

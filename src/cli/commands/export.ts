@@ -8,9 +8,10 @@ import type { Cli } from "../cli.js";
 import { databaseCommand, listOption, parsedBy } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { BlockBuilder } from "../dump/block-builder.js";
+import { DueChanges } from "../dump/due-changes.js";
 import { exportBlocks } from "../dump/export-blocks.js";
 import { type CutExport, ExportFile } from "../dump/export-file.js";
-import { type ExportHeader, formatName, formatVersion } from "../dump/format.js";
+import { type DueLine, type ExportHeader, formatName, formatVersion } from "../dump/format.js";
 import { gzipMember } from "../dump/gzip-member.js";
 import { counted, showBytes } from "../layout.js";
 import { type OpenedDatabase, withDatabase } from "../open-database.js";
@@ -42,6 +43,7 @@ export function addExport(program: Command, cli: Cli): void {
       "Writes all cells of all tables, as of one moment, as lines of JSON with checksums; compressed where the file's name ends " +
       "with .gz. Without a file, to the standard output. The database may be in use. Given again, the command continues a file " +
       "that was cut, at the same moment, as long as that is within the retention. `import` reads the file into any store. " +
+      "What observers are due on, or have parked, is part of it, and due again after the import. " +
       'Versions of the past and what observers have handled are not part of it. "The format of an export" in the documentation describes the file.',
     examples: [
       "export ./data backup.jsonl.gz",
@@ -139,15 +141,21 @@ async function checkCut(
 
 async function exportTo(
   cli: Cli,
-  { db }: OpenedDatabase,
+  opened: OpenedDatabase,
   sink: Sink,
   tables: readonly TableDescription[],
   { at }: ExportOptions,
 ): Promise<{ readonly header: ExportHeader; readonly cells: number; readonly durationMs: number }> {
   const { cut } = sink;
   const progress = new Progress(cli);
+  const { db } = opened;
+  // Looked at on both sides of the moment: what is due at it stands at one of them, unless it came and went between.
+  const due = new DueChanges();
+  const names = new Set(tables.map(({ name }) => name));
+  if (cut === undefined) await due.add(db, opened, names, cli.signal);
   await using snapshot = await takeSnapshot(cli, db, cut, at);
-  const header = cut?.header ?? headerOf(snapshot, (await db.status()).store, tables);
+  if (cut === undefined) await due.add(db, opened, names, cli.signal);
+  const header = cut?.header ?? headerOf(snapshot, (await db.status()).store, tables, due.lines);
   await sink.begin();
   const builder = new BlockBuilder(cut?.block);
   if (cut === undefined) {
@@ -195,7 +203,8 @@ function headerOf(
   { timestamp }: Snapshot,
   source: string,
   tables: readonly TableDescription[],
+  due: readonly DueLine[],
 ): ExportHeader {
   const time = showTimestamp(timestamp);
-  return { format: formatName, version: formatVersion, timestamp, time, source, tables };
+  return { format: formatName, version: formatVersion, timestamp, time, source, tables, due };
 }

@@ -30,7 +30,7 @@ export function addImport(program: Command, cli: Cli): void {
       "Writes the cells of an export into a database, which is made where there is none, and may be on another store. A file is " +
       "checked whole before anything is changed; of the standard input each block is, before it is written. Given again, the " +
       "command goes on where it stopped. Cells that are imported are changes: observers that are registered become due on " +
-      "them. Import before observers are registered, and nothing is due until `backfill`.",
+      "them. Import before observers are registered, and only that is due which was due or parked in the database that was exported.",
     examples: [
       "import ./copy backup.jsonl.gz",
       "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",

@@ -26,6 +26,19 @@ export interface ExportHeader {
   /** The store that was read, as it describes itself. */
   readonly source: string;
   readonly tables: readonly TableDescription[];
+  /** What observers were due on, or had given up on. Files of older versions have none. */
+  readonly due?: readonly DueLine[] | undefined;
+}
+
+/** An observer that is due on a cell. */
+export interface DueLine {
+  readonly observer: string;
+  readonly table: string;
+  /** As commands take it. */
+  readonly row: string;
+  /** The column's, the family's or the signal's name. */
+  readonly column: string;
+  readonly qualifier?: string | undefined;
 }
 
 /** Column and value; family, qualifier and value; or a value that its codec cannot carry, as base64. */
@@ -75,10 +88,16 @@ export function parseHeader(line: string): ExportHeader {
       `The export has version ${String(header.version)} of the format; this package reads version ${formatVersion}. Upgrade it.`,
     );
   }
-  if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables)) {
+  if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables) || !isDue(header.due)) {
     throw new ExportDamagedError("The header of the export, in its first line, is damaged.");
   }
   return header as ExportHeader;
+}
+
+function isDue(due: unknown): boolean {
+  if (due === undefined) return true;
+  const names = ["observer", "table", "row", "column"];
+  return Array.isArray(due) && due.every((line) => names.every((name) => typeof line?.[name] === "string"));
 }
 
 /** The document of a line; undefined where it is none. */

@@ -1,5 +1,6 @@
 import type { Database } from "../../database/index.js";
 import { CommitOutcomeUnknownError, ExportDamagedError, PercolatorError } from "../../errors/index.js";
+import type { DueCell } from "../../observer/index.js";
 import {
   bytesTable,
   definition,
@@ -11,7 +12,8 @@ import {
 import type { Transaction } from "../../transaction/index.js";
 import type { ReadBlock } from "./block-reader.js";
 import { cellFromLine, type DumpedCell } from "./cell-text.js";
-import { type ExportHeader, parseLine, type RowLine } from "./format.js";
+import { dueCell } from "./due-changes.js";
+import { type DueLine, type ExportHeader, parseLine, type RowLine } from "./format.js";
 
 /** A table of an export: to write bytes to, and to read lines by. */
 interface ImportedTable {
@@ -45,9 +47,11 @@ export class BlockImporter {
   cells = 0;
   readonly #tables: ReadonlyMap<string, ImportedTable>;
   readonly #options: ImportOptions;
+  readonly #due: readonly DueLine[];
 
   constructor(header: ExportHeader, options: ImportOptions) {
     this.#options = options;
+    this.#due = header.due ?? [];
     this.#tables = new Map(
       header.tables.map((description) => [
         description.name,
@@ -76,9 +80,23 @@ export class BlockImporter {
     if (wrote) this.cells += cells.length;
   }
 
-  /** Forgets how far it is: all was written. */
+  /** Makes due what was due where the export was made, and forgets how far it is: all was written. */
   async finish(): Promise<void> {
+    const { db, wanted, signal } = this.#options;
+    const due = this.#due.filter(({ table }) => wanted.has(table));
+    await db.markDue(
+      due.map((line) => this.#dueCell(line)),
+      signal,
+    );
     await this.#transact((tx) => tx.setNote(this.#options.note, undefined));
+  }
+
+  #dueCell(line: DueLine): DueCell {
+    const known = this.#tables.get(line.table);
+    if (known !== undefined) return dueCell(known.typed, line);
+    throw new ExportDamagedError(
+      `${this.#options.name} has a change that is due in table ${line.table}, which is not in its header.`,
+    );
   }
 
   async #transact<T>(run: (tx: Transaction) => T | Promise<T>): Promise<T> {

@@ -1,0 +1,57 @@
+import type { KnownTables } from "../../dashboard/index.js";
+import type { Database } from "../../database/index.js";
+import { LimitExceededError } from "../../errors/index.js";
+import type { DueCell, ObservedCell } from "../../observer/index.js";
+import { columnPath, definition, encodeRow, type TableDefinition } from "../../schema/index.js";
+import type { DueLine } from "./format.js";
+
+/** The header is one block, of 96 MiB at most: what it has besides is small. */
+const mostDueCharacters = 64 * 1024 * 1024;
+
+/** What observers are due on in the database, or have given up on: what is due where the export is imported. */
+export class DueChanges {
+  readonly #lines = new Map<string, DueLine>();
+  #characters = 0;
+
+  get lines(): readonly DueLine[] {
+    return [...this.#lines.values()];
+  }
+
+  /** Adds what is due on these tables now. */
+  async add(
+    db: Database,
+    tables: KnownTables,
+    names: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const list of [db.pending({ signal }), db.parked({ signal })]) {
+      for await (const change of list) if (names.has(change.table)) this.#add(tables, change);
+    }
+  }
+
+  #add(tables: KnownTables, { observer, table, row, column, qualifier }: ObservedCell): void {
+    const { key } = tables.table(table)![definition];
+    const line = { observer, table, row: key.format(row), column, qualifier };
+    const text = JSON.stringify(line);
+    if (this.#lines.has(text)) return;
+    this.#lines.set(text, line);
+    this.#characters += text.length;
+    if (this.#characters <= mostDueCharacters) return;
+    throw new LimitExceededError(
+      `${this.#lines.size} changes are due or parked, which is more than an export carries. Run workers until less is left ` +
+        "(`percolator wait`, `percolator parked --retry`), then export.",
+    );
+  }
+}
+
+/** The cell of a line. Throws if it cannot be one of the table's. */
+export function dueCell(table: TableDefinition, { observer, row, column, qualifier }: DueLine): DueCell {
+  return {
+    observer,
+    cell: {
+      table: table.name,
+      row: encodeRow(table, table.key.parse(row)),
+      column: columnPath(column, qualifier),
+    },
+  };
+}
