@@ -1,5 +1,6 @@
 import {
   codec,
+  InvalidKeyError,
   int,
   json,
   observer,
@@ -339,4 +340,76 @@ test.each([
   await clock.advance(20_000);
   await clock.until(dueThere.fireDue(db));
   expect(await clock.until(db.transact((tx) => tx.get(fired.times, "a")))).toBe(1);
+});
+
+test("the longest key does not depend on its hash, and a page of the longest keys is followed by the next", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const shown: string[] = [];
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: json<null>(),
+    environment,
+    spreads: 1,
+    fire: (_, { key }) => void shown.push(key),
+    onError: (error) => void told.push(error),
+  });
+  const spread = schedule("spread", { value: json<null>(), environment, spreads: 1_024, fire: () => {} });
+  await using db = await open("memory:", { tables: [...due.tables, ...spread.tables], environment });
+  const key = (n: number, length: number) => String(n).padStart(length, "k");
+  const takes = (each: typeof due, text: string) =>
+    clock.until(db.transact((tx) => each.after(tx, text, 0, null))).then(
+      () => true,
+      (error: unknown) => {
+        expect(error).toMatchObject({ code: "INVALID_KEY" });
+        expect(String(error)).toContain("Schedule a shorter key");
+        return false;
+      },
+    );
+  let longest = 1_500;
+  while (!(await takes(due, key(0, longest)))) longest--;
+  expect(longest).toBeGreaterThan(1_450);
+  for (let n = 0; n < 40; n++) {
+    expect(await takes(spread, key(n, longest))).toBe(true);
+    expect(await takes(spread, key(n, longest + 1))).toBe(false);
+  }
+  for (let n = 1; n < 250; n++) await takes(due, key(n, longest));
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal });
+  await clock.advance(500);
+  stop.abort();
+  await working;
+  expect(told).toEqual([]);
+  expect(new Set(shown)).toEqual(new Set(Array.from({ length: 250 }, (_, n) => key(n, longest))));
+  expect(shown).toHaveLength(250);
+});
+
+test("work goes on after any error that it can tell, and ends when the database is closed", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const told: unknown[] = [];
+  const fires: string[] = [];
+  const options = { value: json<null>(), environment };
+  const due = schedule("due", {
+    ...options,
+    fire: (_, { key }) => void fires.push(key),
+    onError: (error) => void told.push(error),
+  });
+  const quiet = schedule("due", { ...options, fire: () => {} });
+  const db = await open("memory:", { tables: due.tables, environment });
+  await clock.until(db.transact((tx) => due.after(tx, "a", 0, null)));
+  const transact = db.transact;
+  const broken = new InvalidKeyError("It cannot be.");
+  db.transact = () => Promise.reject(broken);
+  await expect(quiet.work(db)).rejects.toBe(broken);
+  const working = due.work(db);
+  await clock.advance(500);
+  expect(told).toEqual([broken]);
+  db.transact = transact;
+  await clock.advance(1_000);
+  expect(fires).toEqual(["a"]);
+  await clock.until(db.close());
+  const ended = expect(working).rejects.toMatchObject({ code: "CLOSED" });
+  await clock.advance(2_000);
+  await ended;
 });

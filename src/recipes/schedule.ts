@@ -6,6 +6,7 @@ import {
   type Environment,
   type ErrorCode,
   float,
+  InvalidKeyError,
   int,
   type KeyCodec,
   PercolatorError,
@@ -79,8 +80,9 @@ interface Look {
   failure?: { readonly error: unknown };
 }
 
-/** The most changes of a spread that one look takes on. */
+/** The most changes of a spread that one transaction looks up. */
 const atOnce = 100;
+const mostSpreads = 1_024;
 const firstDelayMs = 1_000;
 const longestDelayMs = 3_600_000;
 
@@ -108,7 +110,7 @@ export class Schedule<V, K = string> {
     this.#options = options;
     this.#environment = options.environment ?? systemEnvironment;
     this.#keys = keyText(options.key);
-    this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, 1_024);
+    this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, mostSpreads);
     this.#attempts = wholeOption("attempts", options.attempts ?? 15, 1, 1_000);
     this.#parked = new ParkedChanges(name, options.value, options.key);
     const changes = table(name, { value: options.value, dueAt: float() }, { key: options.key });
@@ -124,8 +126,23 @@ export class Schedule<V, K = string> {
   async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
     const dueAt = numberOption("time", Number(time), 0, 8.64e15) + 0; // -0 would sort before 0
     const keyAsText = this.#keys.format(key);
+    this.#checkLength(keyAsText, dueAt);
     const bytes = takeValue(tx, this.#values, key, value);
     await this.#inTurn(tx, () => this.#put(tx, this.#keys.parse(keyAsText), dueAt, bytes));
+  }
+
+  /** Throws for a key that would be too long in some spread, so that the longest key does not depend on its hash. */
+  #checkLength(keyAsText: string, dueAt: number): void {
+    try {
+      this.#due.table.key.encode([mostSpreads - 1, dueAt, keyAsText]);
+    } catch (cause) {
+      if (!(cause instanceof InvalidKeyError)) throw cause;
+      throw new InvalidKeyError(
+        `Schedule "${this.name}", key ${JSON.stringify(keyAsText.slice(0, 50))}…: ${cause.message}. The key stands behind its spread and ` +
+          "time in the schedule, which take some bytes. Schedule a shorter key, such as a hash of this one.",
+        { cause },
+      );
+    }
   }
 
   /** Schedules a change for so many milliseconds from now. */
@@ -200,7 +217,10 @@ export class Schedule<V, K = string> {
   /**
    * Fires what becomes due, until the signal is aborted. One process is enough; several share the work.
    *
-   * @throws what the database throws, unless it is worth another try at the next look.
+   * An error is told to `onError`, and the next look tries again.
+   *
+   * @throws ClosedError if the database was closed. Without `onError` also what the database throws, unless the next look may well
+   * succeed.
    */
   async work(db: Database, options: ScheduleWorkOptions = {}): Promise<void> {
     const { signal } = options;
@@ -210,8 +230,9 @@ export class Schedule<V, K = string> {
         await this.fireDue(db, { signal });
       } catch (error) {
         if (signal?.aborted) return;
-        if (!mayPass(error)) throw error;
-        this.#options.onError?.(error, undefined);
+        const { onError } = this.#options;
+        if (isClosed(error) || (onError === undefined && !mayPass(error))) throw error;
+        onError?.(error, undefined);
       }
       await sleepUnlessAborted(this.#environment, everyMs, signal);
     }
@@ -220,15 +241,15 @@ export class Schedule<V, K = string> {
   async #fireSpread(look: Look, spread: number): Promise<void> {
     const { db, signal } = look;
     const now = this.#environment.now();
-    let start: DueKey = [spread, 0, ""];
+    let last: DueKey | undefined;
     for (;;) {
-      const from = start;
+      const from: DueKey = last ?? [spread, 0, ""];
       const due = await db.transact((tx) => this.#dueUntil(tx, from, now), { signal });
-      for (const row of due) await this.#fireInLook(look, row);
-      if (due.length < atOnce) return;
-      // Behind the last: what failed may still be there.
-      const [, dueAt, key] = due.at(-1)!;
-      start = [spread, dueAt, `${key}\0`];
+      // The last of the page before, if it is still there, has had its turn.
+      const isAgain = last !== undefined && due[0]?.[1] === last[1] && due[0][2] === last[2];
+      for (const row of isAgain ? due.slice(1) : due) await this.#fireInLook(look, row);
+      if (due.length <= atOnce) return;
+      last = due.at(-1)!;
     }
   }
 
@@ -244,7 +265,7 @@ export class Schedule<V, K = string> {
 
   async #dueUntil(tx: Transaction, start: DueKey, now: number): Promise<readonly DueKey[]> {
     const due: DueKey[] = [];
-    const range = { start, end: [start[0], now, "\u{10ffff}"], limit: atOnce } as const;
+    const range = { start, end: [start[0], now, "\u{10ffff}"], limit: atOnce + 1 } as const;
     for await (const { row } of tx.scan(this.#due, range)) due.push(row);
     return due;
   }
@@ -337,6 +358,10 @@ const setbacks: ReadonlySet<string> = new Set<ErrorCode>([
   "COORDINATOR",
   "COMMIT_OUTCOME_UNKNOWN",
 ]);
+
+function isClosed(error: unknown): boolean {
+  return error instanceof PercolatorError && error.code === "CLOSED";
+}
 
 /** Whether the next look may well succeed. */
 function mayPass(error: unknown): boolean {
