@@ -53,6 +53,7 @@ describe("a read", () => {
       yield { rowKey: Buffer.from("m") };
       if (index < 2) throw new Failure(status.UNAVAILABLE);
       yield { rowKey: Buffer.from("t") };
+      yield { rowKey: Buffer.from("t") };
     };
     const { service, store } = await openOn({ SampleRowKeys: handler });
     expect((await store.splitPoints("t", 9)).map(text)).toEqual(["m", "t"]);

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +8,12 @@ import { acquireFolder, releaseFolder } from "./environment.js";
 import { Request } from "./request.js";
 import type { SharedFolder } from "./shared-folder.js";
 
+const options = { readOnly: false, create: true, noReadAhead: false, mapSize: 2 ** 24, maxReaders: 16 };
 let path: string;
 let shared: SharedFolder;
 
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), "percolatordb-shared-"));
-  const options = { readOnly: false, create: true, noReadAhead: false, mapSize: 2 ** 24, maxReaders: 16 };
   shared = await acquireFolder(join(path, "data"), options, systemEnvironment);
 });
 
@@ -65,6 +66,32 @@ it("what could not be committed for lost free pages is done by the next group", 
   expect(await put("b")).toBe("applied");
   expect([begun, shared.mended]).toEqual([1, 1]);
 });
+
+/** Files of the folder that this process has open. */
+function openFiles(): readonly string[] {
+  const targets = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ""; // The one with which the list was read.
+    }
+  });
+  return targets.filter((target) => target.startsWith(path));
+}
+
+it.runIf(process.platform === "linux")(
+  "is closed once LMDB was opened again: nothing of it stays open",
+  async () => {
+    expect(openFiles()).not.toEqual([]);
+    // LMDB is opened again when its flush has ended.
+    shared.databases.root.env.sync(() => undefined);
+    const mending = shared.mend(failure(-30781));
+    await releaseFolder(shared);
+    expect(await mending).toBe(true);
+    expect(openFiles()).toEqual([]);
+    shared = await acquireFolder(join(path, "data"), options, systemEnvironment);
+  },
+);
 
 it("is left as it is where another reason is told", async () => {
   expect(await shared.mend(failure(28))).toBe(false);

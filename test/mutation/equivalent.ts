@@ -1,0 +1,33 @@
+import type { Candidate } from "./candidates.js";
+
+/** A mutant that does what the source does, so that no test can tell them apart; and why. */
+export interface Equivalent extends Pick<Candidate, "path" | "kind" | "change"> {
+  readonly why: string;
+}
+
+/** Those that were drawn once and thought through. They are named in place of being run. */
+export const equivalents: readonly Equivalent[] = [
+  {
+    path: "src/observer/scan-loop.ts",
+    kind: "swapped",
+    change: "await this.#running; this.wake(); → this.wake(); await this.#running;",
+    why: "A wake during a scan begins the next one as that scan ends, and a second `await this.#running` follows.",
+  },
+  {
+    path: "src/transaction/collect.ts",
+    kind: "1 removed",
+    change: "this.#safepoint + 1 → this.#safepoint",
+    why: "A write record at the safepoint itself is the newest up to it. It is among `kept`, or it names no data: a delete, or a rollback whose data the next collection drops.",
+  },
+  {
+    path: "src/oracle/gathered.ts",
+    kind: "guard removed",
+    change: "if (this.#isClosed) return; → ;",
+    why: "To close a second time refuses callers that were refused, and aborts what was aborted: neither does anything.",
+  },
+];
+
+/** Why a mutant is no change, or undefined if it is one. */
+export function whyEquivalent({ path, kind, change }: Candidate): string | undefined {
+  return equivalents.find((each) => each.path === path && each.kind === kind && each.change === change)?.why;
+}
