@@ -88,6 +88,30 @@ describe("worker", () => {
     });
   });
 
+  it("is ready while it runs one of its observers, and says why it is not", async () => {
+    const command = await start("--json", "--metrics", "0", "--observer", "slow");
+    const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
+    const readiness = async () => {
+      const response = await fetch(new URL("/readyz", metrics));
+      return { status: response.status, text: await response.text() };
+    };
+    await eventually(async () => expect(await readiness()).toEqual({ status: 200, text: "ok\n" }));
+    await set("documents.links", "new", "[]");
+    await eventually(() => expect(running).toEqual(["new"]));
+    await using db = await open(`${cli.folder}/data`);
+    await db.unregister("slow");
+    // It ends when its run has; until then it is asked.
+    await eventually(async () =>
+      expect(await readiness()).toEqual({
+        status: 503,
+        text: 'Observer "slow" was unregistered; this program has version 1 and no longer runs it.\n',
+      }),
+    );
+    expect((await fetch(new URL("/healthz", metrics))).status).toBe(200);
+    release();
+    expect(await command.outcome).toMatchObject({ code: 3 });
+  });
+
   it("serves its metrics where it is told to", async () => {
     const command = await start("--json", "--metrics", "0");
     const { metrics } = eventsOf(command)[0] as { readonly metrics: string };

@@ -20,6 +20,7 @@ import { addMetricsFlags, type MetricsFlags, metricsArguments, metricsOptions } 
 import type { App } from "../module.js";
 import { type OpenedDatabase, withDatabase } from "../open-database.js";
 import { ProcessesSource } from "../processes-source.js";
+import { ReadinessWatch } from "../readiness-watch.js";
 import { Supervisor } from "../supervisor.js";
 import { parseCount, parseDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
@@ -37,8 +38,6 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
 const lastMs = 5_000;
-/** How often a worker looks whether it has anything to run, in milliseconds: soon enough for who replaces it. */
-const readinessMs = 2_000;
 const mostProcesses = 1_024;
 
 export function addWorker(program: Command, cli: Cli): void {
@@ -166,16 +165,16 @@ async function work(
   const { db } = opened;
   const log = new WorkerLog(cli, db);
   const unanswer = await answerForDashboard(cli, opened);
-  let worker: Worker | undefined;
-  const metrics = await startMetrics(cli, db, options, () => unreadiness(cli, worker));
+  const readiness = new ReadinessWatch(cli);
+  const metrics = await startMetrics(cli, db, options, () => readiness.unready);
   const dashboard = await startDashboard(cli, location, opened, options).catch(async (error: unknown) => {
     await metrics?.close();
     throw error;
   });
-  worker = db.work({ observers: options.observer, concurrency: options.concurrency });
+  const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   try {
     await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url });
-    await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log)]);
+    await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
     if (!isEnded) abandon.abort();
   } finally {
@@ -186,23 +185,12 @@ async function work(
   }
 }
 
-/** Why this process runs nothing though everything it needs answers. */
-function unreadiness(cli: Cli, worker: Worker | undefined): string | undefined {
-  if (cli.signal.aborted) return "The worker is ending.";
-  return worker === undefined ? "The worker has not started yet." : undefined;
-}
-
 /** Resolves when the worker has nothing to run any more; never if it goes on until the signal. */
-async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog): Promise<void> {
-  while (!cli.signal.aborted) {
-    await sleep(cli.environment, readinessMs, cli.signal).catch(() => undefined);
-    // A store that does not answer says nothing of the observers; the worker itself reports that it does not.
-    const readiness = await worker.readiness().catch(() => undefined);
-    if (readiness?.isObsolete !== true || cli.signal.aborted) continue;
-    cli.exitCode = exitCodes.obsolete;
-    await log.obsolete(readiness.reasons);
-    return;
-  }
+async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog, watch: ReadinessWatch): Promise<void> {
+  const reasons = await watch.untilObsolete(worker);
+  if (reasons === undefined) return;
+  cli.exitCode = exitCodes.obsolete;
+  await log.obsolete(reasons);
 }
 
 async function startDashboard(
