@@ -164,7 +164,8 @@ export class CoordinatorMember implements AsyncDisposable {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing listens at now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

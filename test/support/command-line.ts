@@ -57,6 +57,8 @@ export interface CommandOptions {
   readonly stdin?: string | Uint8Array | Readable | undefined;
   readonly stdout?: OutputStream | undefined;
   readonly stderr?: OutputStream | undefined;
+  /** Variables of the environment. Default: none. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A command line under way in this process. */
@@ -91,6 +93,7 @@ export class CommandLine {
       stdout,
       stderr,
       cwd: this.folder,
+      env: options.env,
       environment: systemEnvironment,
       onSignal(listener) {
         listeners.add(listener);

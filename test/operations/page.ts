@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { blocksOf, root } from "../docs/examples.js";
+import { wordsOf } from "../docs/story.js";
+
+/** A command as a page shows it: in a block of `sh`, or in a sentence. */
+export interface ShownCommand {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** The commands of docs/operations.md, taken from it and filled in. Remembers which of them were used. */
+export class OperationsPage {
+  readonly #markdown = readFileSync(join(root, "docs/operations.md"), "utf8");
+  readonly #commands = [...this.#ofBlocks(), ...this.#ofSentences()];
+  readonly #used = new Set<ShownCommand>();
+  /** What stands for itself on the page, and what it is here. */
+  readonly words: Record<string, string> = {};
+
+  /** The words of the first command that begins so, each filled in. It and what it is the long form of count as used. */
+  take(beginning: string): readonly string[] {
+    const command = this.#commands.find(({ text }) => `${text} `.startsWith(`${beginning} `));
+    if (command === undefined) throw new Error(`docs/operations.md shows no command \`${beginning}\`.`);
+    for (const each of this.#commands)
+      if (`${command.text} `.startsWith(`${each.text} `)) this.#used.add(each);
+    return wordsOf(command.text).map((word) => this.#fill(word));
+  }
+
+  /** A command that a shell is to run, filled in. */
+  shell(beginning: string): string {
+    return this.take(beginning).join(" ");
+  }
+
+  /** Whether the page says this, word for word. */
+  says(text: string): boolean {
+    return this.#markdown.includes(text);
+  }
+
+  /** Commands of `percolator` that no step has run: those with arguments, and names of which no command was run. */
+  get unused(): readonly string[] {
+    const nameOf = ({ text }: ShownCommand) => text.split(" ")[1];
+    const names = new Set([...this.#used].map(nameOf));
+    return this.#commands
+      .filter((each) => (isName(each) ? !names.has(nameOf(each)) : !this.#used.has(each)))
+      .map(({ text, line }) => `line ${line}: ${text}`);
+  }
+
+  #fill(word: string): string {
+    const names = Object.keys(this.words).sort((a, b) => b.length - a.length);
+    return names.reduce(
+      (text, name) =>
+        text.replaceAll(new RegExp(`(?<![\\w-])${escaped(name)}(?![\\w-])`, "g"), this.words[name]!),
+      word,
+    );
+  }
+
+  #ofBlocks(): readonly ShownCommand[] {
+    return blocksOf(this.#markdown)
+      .filter(({ language, isShownOnly }) => language === "sh" && !isShownOnly)
+      .flatMap(({ body, line }) =>
+        body
+          .split("\n")
+          .map((text) => text.replace(/\s+#.*$/, "").trim())
+          .filter((text) => text !== "")
+          .map((text) => ({ text, line })),
+      );
+  }
+
+  #ofSentences(): readonly ShownCommand[] {
+    return this.#markdown.split("\n").flatMap((text, index) =>
+      [...text.matchAll(/`((?:percolator|node) [^`]*)`/g)].map(([, command]) => ({
+        text: command!,
+        line: index + 1,
+      })),
+    );
+  }
+}
+
+/** A command that is only named, as in "`percolator check` looks at". */
+function isName({ text }: ShownCommand): boolean {
+  return text.split(" ").length === 2;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
