@@ -1,6 +1,9 @@
 import type { Machine } from "./machine.js";
 
-export type EventKind = "arrival" | "answer" | "timer" | "other";
+/** What follows from an event: a function that it ends in tells of it, after what was told before. */
+export type Happening = void | Promise<void> | Promise<() => void>;
+
+export type EventKind = "arrival" | "answer" | "timer" | "request" | "other";
 
 /** Something that happens at a moment of the world's time. */
 export interface SimulatedEvent {
@@ -11,7 +14,7 @@ export interface SimulatedEvent {
   readonly kind: EventKind;
   /** To whom it happens: not while that one stands still, and never after it has stopped. Undefined: to what never fails. */
   readonly machine: Machine | undefined;
-  readonly happen: () => void | Promise<void>;
+  readonly happen: () => Happening;
   isCancelled: boolean;
 }
 
@@ -21,6 +24,11 @@ export class EventQueue {
 
   get size(): number {
     return this.#heap.length;
+  }
+
+  /** What happens next. */
+  get first(): SimulatedEvent | undefined {
+    return this.#heap[0];
   }
 
   push(event: SimulatedEvent): void {

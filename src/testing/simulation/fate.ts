@@ -88,7 +88,9 @@ export class Fates {
         const slowMs = delay();
         const arrival = isOutward ? slowMs : outMs;
         const back = isOutward ? well.backMs : slowMs;
-        const lostAfterMs = arrival + back > timeoutMs ? timeoutMs : undefined;
+        // A store within the process answers, however long that takes.
+        const isFar = this.#options.plan.store !== "lmdb";
+        const lostAfterMs = isFar && arrival + back > timeoutMs ? timeoutMs : undefined;
         return { ...well, fault, arrivals: [arrival], backMs: back, lostAfterMs };
       }
       case "twice": {

@@ -14,9 +14,10 @@ import { type Clocks, trueClocks } from "./machine.js";
 /**
  * Which kind of store a run has. `one-phase`, `two-phase`: a store with atomic batches, and how all processes commit there;
  * `mixed`: each process as is drawn for it. `rows`: a store of one-row mutations, with an oracle beside it. `elected`: the same,
- * and the oracle is whichever of two candidates holds the lease.
+ * and the oracle is whichever of two candidates holds the lease. `lmdb`: real LMDB in a temporary folder, with commits in one phase, in two, or
+ * mixed. All others are memory stores.
  */
-export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected";
+export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected" | "lmdb";
 
 /** Every kind of store that a simulation knows. */
 export const simulatedStores: readonly SimulatedStore[] = [
@@ -25,6 +26,7 @@ export const simulatedStores: readonly SimulatedStore[] = [
   "mixed",
   "rows",
   "elected",
+  "lmdb",
 ];
 
 /** Something that happens to a process when so many events have happened to it. */
@@ -55,6 +57,10 @@ export interface Plan {
   readonly pageCells: number;
   /** Whether the store declares bulk mutations, so that secondaries go without guards. */
   readonly bulkMutations: boolean;
+  /** LMDB only: whether a commit is answered after its flush or before it. */
+  readonly durability: "full" | "none";
+  /** LMDB only: requests that fall into one span of so many milliseconds are asked together. 0: each by itself. */
+  readonly groupEveryMs: number;
   readonly leaseMs: number;
   readonly knowsProcesses: boolean;
   /** Whether every read is compared; else the quickest way of reading is taken. */
@@ -79,7 +85,9 @@ export interface PlanOptions {
   readonly length: number;
 }
 
-const stores: Readonly<Record<SimulatedStore, number>> = {
+type MemoryKind = Exclude<SimulatedStore, "lmdb">;
+
+const memoryKinds: Readonly<Record<MemoryKind, number>> = {
   "one-phase": 3,
   "two-phase": 2,
   mixed: 2,
@@ -87,24 +95,36 @@ const stores: Readonly<Record<SimulatedStore, number>> = {
   elected: 3,
 };
 
+/** One run in 20 is on LMDB if other stores may be drawn too: it takes longer than one on a memory store. */
+const lmdbShare = 0.05;
+/** What cannot happen between a process and a store that it has within itself. */
+const notEmbedded: ReadonlySet<FaultKind> = new Set(["lostRequest", "lostAnswer", "late", "twice", "cut"]);
+
 /** Draws what a run is like: which faults it has and how often, so that no two are alike. */
 export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
-  const faults = drawFaults(random.fork("faults"), options.faults);
-  const may = (kind: FaultKind) => faults.includes(kind);
   const settings = random.fork("settings");
-  const store = weighted(settings, options.stores);
+  const lmdb = random.fork("lmdb");
+  const kinds = options.stores.filter((kind) => kind !== "lmdb");
+  const isLmdb =
+    options.stores.includes("lmdb") && (kinds.length === 0 || random.fork("lmdb share").chance(lmdbShare));
+  const memoryKind = weighted(settings, kinds.length === 0 ? ["one-phase", "two-phase", "mixed"] : kinds);
+  const store: SimulatedStore = isLmdb ? "lmdb" : memoryKind;
+  const commit = isLmdb ? lmdb.pick(["one-phase", "two-phase", "mixed"] as const) : memoryKind;
+  const drawn = drawFaults(random.fork("faults"), options.faults);
+  const faults = isLmdb ? drawn.filter((kind) => !notEmbedded.has(kind)) : drawn;
+  const may = (kind: FaultKind) => faults.includes(kind);
   const isOfRows = store === "rows" || store === "elected";
   const latencyMs = logUniform(settings, 0.2, 8);
   const timeoutMs = logUniform(settings, 50, 800);
   const errors = clockErrors(random.fork("clocks"), may, options.clients);
   const mostDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
   // A store of rows rests on it that nothing arrives later than the retention; clocks that differ shorten it.
-  const leastRetentionMs = store === "one-phase" ? 0 : mostDelayMs + errors.worstMs;
+  const leastRetentionMs = commit === "one-phase" ? 0 : mostDelayMs + errors.worstMs;
   const collects = settings.chance(0.5);
   const bulkMutations = isOfRows && random.fork("bulk").chance(0.7);
   const plan = {
     store,
-    commits: draws(options.clients, () => commitOf(settings, store)),
+    commits: draws(options.clients, () => commitOf(settings, commit)),
     latencyMs,
     timeoutMs,
     mostDelayMs,
@@ -115,6 +135,8 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
     mutationCells: settings.pick([1_000, 1_000, 12]),
     pageCells: settings.pick([1_000, 1_000, 3]),
     bulkMutations,
+    durability: lmdb.pick(["full", "none"] as const),
+    groupEveryMs: lmdb.pick([0, 1, 4]) * latencyMs,
     leaseMs: logUniform(settings, 1_000, 4_000),
     knowsProcesses: settings.chance(0.3),
     watchesReads: settings.chance(0.7),
@@ -135,9 +157,9 @@ function drawFaults(random: SeededRandom, allowed: readonly FaultKind[]): readon
   return faultKinds.filter((kind) => random.chance(share) && allowed.includes(kind));
 }
 
-function commitOf(random: SeededRandom, store: SimulatedStore): "auto" | "two-phase" {
-  if (store === "mixed") return random.pick(["auto", "two-phase"]);
-  return store === "two-phase" ? "two-phase" : "auto";
+function commitOf(random: SeededRandom, commit: MemoryKind): "auto" | "two-phase" {
+  if (commit === "mixed") return random.pick(["auto", "two-phase"]);
+  return commit === "two-phase" ? "two-phase" : "auto";
 }
 
 function drawRates(
@@ -222,8 +244,8 @@ function lengthOf(kind: ProcessFault | OracleFault, random: SeededRandom, jumpMs
   }
 }
 
-function weighted(random: SeededRandom, kinds: readonly SimulatedStore[]): SimulatedStore {
-  return random.pick(kinds.flatMap((kind) => draws(stores[kind], () => kind)));
+function weighted(random: SeededRandom, kinds: readonly MemoryKind[]): MemoryKind {
+  return random.pick(kinds.flatMap((kind) => draws(memoryKinds[kind], () => kind)));
 }
 
 function draws<T>(count: number, draw: () => T): readonly T[] {

@@ -35,7 +35,8 @@ export interface ProcessOptions {
   readonly name: string;
   readonly world: World;
   readonly machine: Machine;
-  readonly store: RowStore;
+  /** Gives the store as this process has it. Called once. */
+  readonly connect: () => RowStore | Promise<RowStore>;
   /** Undefined where the store counts by itself. */
   readonly oracle: Oracle | undefined;
   readonly plan: Plan;
@@ -63,6 +64,7 @@ export class SimulatedProcess {
   readonly machine: Machine;
   readonly #options: ProcessOptions;
   readonly #opened: Database[] = [];
+  #store: RowStore | Promise<RowStore> | undefined;
 
   constructor(options: ProcessOptions) {
     this.name = options.name;
@@ -72,7 +74,9 @@ export class SimulatedProcess {
 
   /** Opens the database, again and again where faults keep it from that. */
   async open(another: OpenAnotherOptions = {}): Promise<Database> {
-    const { machine, store, plan, tables, observers, oracle, commit } = this.#options;
+    const { machine, connect, plan, tables, observers, oracle, commit } = this.#options;
+    this.#store ??= connect();
+    const store = this.#store instanceof Promise ? await this.#store : this.#store;
     const options: OpenOptions = {
       tables: another.tables ?? tables,
       observers: another.observers ?? observers,
@@ -87,7 +91,7 @@ export class SimulatedProcess {
     for (let attempt = 1; ; attempt++) {
       try {
         const db = await open(store, options);
-        this.#listen(db);
+        this.#listen(db, store);
         this.#opened.push(db);
         return db;
       } catch (error) {
@@ -111,15 +115,15 @@ export class SimulatedProcess {
     };
   }
 
-  #listen(db: Database): void {
-    this.#watchCommits(db);
+  #listen(db: Database, store: RowStore): void {
+    this.#watchCommits(db, store);
     this.#count(db);
     this.#watchFailures(db);
     if (this.#options.world.isTraced) this.#trace(db);
   }
 
-  #watchCommits(db: Database): void {
-    const { watcher, store } = this.#options;
+  #watchCommits(db: Database, store: RowStore): void {
+    const { watcher } = this.#options;
     const twoPhase = store.atomic === undefined || this.#options.commit === "two-phase";
     // Where the store can, the protocol's own transactions commit in one phase, always.
     const isWatched = (label: string | undefined) =>

@@ -4,15 +4,16 @@ import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { settle } from "../exploration/settle.js";
 import { ProtocolWatcher, type Violation } from "../invariants/index.js";
-import { DistantStore, type Network, SeededRandom, WatchedStore } from "../world/index.js";
+import { DistantStore, type Network, type SeededRandom, WatchedStore } from "../world/index.js";
 import type { Workload } from "./client.js";
 import { noCounts } from "./counts.js";
 import { Fates } from "./fate.js";
+import type { SimulatedFolder } from "./folder.js";
 import { Incidents } from "./incidents.js";
 import { Life, type LifeOptions } from "./life.js";
 import { Machine, trueClocks } from "./machine.js";
 import { ElectedOracle, type OracleService, SingleOracle } from "./oracles.js";
-import { drawPlan, type Plan } from "./plan.js";
+import type { Plan } from "./plan.js";
 import { isExplained, SimulatedProcess, showError } from "./process.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 import { Wire } from "./wire.js";
@@ -35,6 +36,7 @@ export class Run {
   readonly #counts = noCounts();
   readonly #fates: Fates;
   readonly #store: WatchedStore;
+  readonly #folder: SimulatedFolder | undefined;
   readonly #watcher: ProtocolWatcher;
   readonly #oracle: OracleService | undefined;
   readonly #wires: Wire[] = [];
@@ -46,21 +48,19 @@ export class Run {
   #isHealing = false;
   #failure: string | undefined;
 
-  constructor(options: RunOptions) {
+  constructor(
+    options: RunOptions,
+    random: SeededRandom,
+    workload: Workload,
+    plan: Plan,
+    folder: SimulatedFolder | undefined,
+  ) {
     this.#options = options;
-    const seed = `${options.seed}/${options.number}`;
-    const random = new SeededRandom(seed);
     this.#random = random.fork("end");
-    this.#workload = options.workload(random.fork("workload"));
-    const { stores, faults, length, reduction, trace } = options;
-    this.#plan = drawPlan(random.fork("plan"), {
-      clients: this.#workload.clients.length,
-      hasObservers: (this.#workload.observers?.length ?? 0) > 0,
-      stores,
-      faults,
-      length,
-    });
-    const plan = this.#plan;
+    this.#workload = workload;
+    this.#plan = plan;
+    this.#folder = folder;
+    const { reduction, trace } = options;
     this.#incidents = new Incidents({
       plan,
       counts: this.#counts,
@@ -77,15 +77,18 @@ export class Run {
       trace,
       before: (machine) => this.#isHealing || this.#incidents.before(machine),
     });
-    this.#fates = new Fates({ plan, counts: this.#counts, reduction, seed });
-    const bare = this.#memory();
+    this.#fates = new Fates({ plan, counts: this.#counts, reduction, seed: random.seed });
+    const bare = folder?.store ?? this.#memory();
+    if (folder !== undefined) {
+      const clock = new Machine(this.#world, "store");
+      folder.now = () => clock.now();
+    }
     this.#watcher = new ProtocolWatcher({
       store: bare,
       onViolation: (violation) => this.#violated(violation),
       now: () => this.#world.time,
     });
-    this.#store = new WatchedStore(bare);
-    this.#store.watch(this.#watcher);
+    this.#store = this.#watchedStore(bare);
     this.#oracle = this.#makeOracle();
   }
 
@@ -129,6 +132,21 @@ export class Run {
     });
   }
 
+  #watchedStore(store: RowStore): WatchedStore {
+    const watched = new WatchedStore(store);
+    watched.watch(this.#watcher);
+    return watched;
+  }
+
+  /** The store as a process has it, whose requests go over `network`. */
+  #connect(network: Network): RowStore | Promise<RowStore> {
+    const folder = this.#folder;
+    if (folder === undefined) return new DistantStore({ store: this.#store, network });
+    return this.#world
+      .outside(() => folder.open())
+      .then((store) => new DistantStore({ store: this.#watchedStore(store), network }));
+  }
+
   #makeOracle(): OracleService | undefined {
     const { store, oracleClocks, leaseMs } = this.#plan;
     if (store === "rows") return new SingleOracle(new Machine(this.#world, "oracle", oracleClocks[0]));
@@ -158,6 +176,7 @@ export class Run {
       fate: (sender, number, request) => this.#fates.of(sender, number, request, this.#world.time),
       newestTimestamp: () => this.#watcher.newestTimestamp,
       onTimestamp: (askedAfter, timestamp) => this.#watcher.timestamp(askedAfter, timestamp),
+      embeddedEveryMs: this.#folder && this.#plan.groupEveryMs,
     });
     if (isClient) this.#wires.push(wire);
     return wire;
@@ -178,7 +197,7 @@ export class Run {
       name,
       world: this.#world,
       machine,
-      store: new DistantStore({ store: this.#store, network: isNear ? near : wire }),
+      connect: () => this.#connect(isNear ? this.#near : wire),
       oracle: this.#oracle && this.#watched(this.#oracle.client(machine, wire)),
       plan: this.#plan,
       commit,
@@ -190,6 +209,12 @@ export class Run {
       fail: (message) => this.#failed(message),
     });
   }
+
+  /** A network that does what it is asked at once. What a folder does takes real time. */
+  readonly #near: Network = {
+    send: async (request) =>
+      this.#folder === undefined ? request.apply() : this.#world.outside(() => request.apply()),
+  };
 
   /** An oracle whose answers are looked at as its callers get them. */
   #watched(oracle: ReturnType<OracleService["client"]>): ReturnType<OracleService["client"]> {
@@ -360,9 +385,6 @@ export class Run {
     this.#world.note("FAILURE", message);
   }
 }
-
-/** A network that does what it is asked at once. */
-const near: Network = { send: async (request) => request.apply() };
 
 async function resolveLocks(db: Database, machine: Machine): Promise<void> {
   for (let round = 0; round < mostRounds; round++) {

@@ -1,5 +1,5 @@
+import { playRun } from "./play-run.js";
 import type { Reduction } from "./reduction.js";
-import { Run } from "./run.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 
 /** The shortest run that was found to fail as another one does. */
@@ -63,7 +63,7 @@ class Shortener {
   async #leaveOut(part: Part, without: ReadonlySet<string>): Promise<boolean> {
     this.#left--;
     const reduction = this.#reduced(part, without);
-    const result = await new Run({ ...this.#options, reduction }).run();
+    const result = await playRun({ ...this.#options, reduction });
     if (result.failure === undefined || signatureOf(result.failure) !== this.#signature) return false;
     this.#best = result;
     this.#reduction = reduction;
@@ -86,11 +86,11 @@ class Shortener {
 
   async show(): Promise<ShortenedRun> {
     const trace: string[] = [];
-    const { failure, steps, incidents, faults } = await new Run({
+    const { failure, steps, incidents, faults } = await playRun({
       ...this.#options,
       reduction: this.#reduction,
       trace,
-    }).run();
+    });
     return { message: failure!, steps, incidents, faults, trace };
   }
 }

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
 import type { Database } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table, text } from "../../schema/index.js";
@@ -67,6 +70,35 @@ test("only the stores that are asked for are used", async () => {
   const { counts } = await simulate({ ...counting, runs: 5, stores: ["elected"] });
   expect(counts.stores).toEqual({ elected: 5 });
 });
+
+test("runs over LMDB: real folders, removed afterwards, and the same events for the same seed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "simulate-test-"));
+  vi.stubEnv("TMPDIR", folder);
+  try {
+    const play = () => simulate({ ...counting, runs: 3, stores: ["lmdb"] });
+    const left: number[] = [];
+    const first = await simulate({
+      ...counting,
+      runs: 3,
+      stores: ["lmdb"],
+      check: async (db) => {
+        left.push((await readdir(folder)).length);
+        await expectDoubles(db);
+      },
+    });
+    expect(first.failure && showFailure(first.failure)).toBeUndefined();
+    expect(first.counts.stores).toEqual({ lmdb: 3 });
+    expect(first.counts.observerRuns).toBeGreaterThan(0);
+    expect(new Set(left)).toEqual(new Set([1]));
+    expect(await readdir(folder)).toEqual([]);
+    const { hash, counts } = await play();
+    expect((await play()).hash).toBe(hash);
+    expect((await play()).counts).toEqual(counts);
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 120_000);
 
 /** Reads in one transaction and writes in another. */
 const losesUpdates: Workload = {

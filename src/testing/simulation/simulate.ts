@@ -4,8 +4,8 @@ import type { Workload } from "./client.js";
 import { addCounts, noCounts, type SimulationCounts } from "./counts.js";
 import { type FaultKind, faultKinds } from "./fault.js";
 import { type SimulatedStore, simulatedStores } from "./plan.js";
+import { playRun } from "./play-run.js";
 import { nothingLeftOut } from "./reduction.js";
-import { Run } from "./run.js";
 import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 
@@ -19,7 +19,7 @@ export interface SimulationSettings {
   readonly firstRun?: number | undefined;
   /** Every so many runs one is done: for several processes that share the work. Default: 1. */
   readonly everyRun?: number | undefined;
-  /** Stores to draw from. Default: all kinds. */
+  /** Stores to draw from. Default: all kinds; one run in 20 is then on LMDB, in a folder that is made for it below the system's for temporary files. */
   readonly stores?: readonly SimulatedStore[] | undefined;
   /** Faults to draw from. Default: all. */
   readonly faults?: readonly FaultKind[] | undefined;
@@ -88,7 +88,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
   for (let index = 0; index < runs && goesOn(); index++) {
     if (signal !== undefined) throwIfAborted(signal, "The simulation");
     const run = runOptions(options, seed, firstRun + index * everyRun);
-    const result = await new Run(run).run();
+    const result = await playRun(run);
     addCounts(counts, result.counts);
     hashes.push(result.hash);
     options.onRun?.(counts);

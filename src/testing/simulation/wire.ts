@@ -15,6 +15,11 @@ export interface WireOptions {
   readonly newestTimestamp: () => number;
   /** Told of a timestamp that a store's counter gave. */
   readonly onTimestamp: (askedAfter: number, timestamp: number) => void;
+  /**
+   * Says that the store is in the sender's own process: a request is done only while the sender runs, and requests that fall into one span of
+   * so many milliseconds are asked together. 0: each by itself. Undefined: the store is elsewhere.
+   */
+  readonly embeddedEveryMs?: number | undefined;
 }
 
 /** One request on its way. */
@@ -28,13 +33,19 @@ interface Sent<T> {
 
 /** What stands between one machine and what it shares with others. */
 export class Wire implements Network {
-  /** Requests that are on their way to what never fails, those included that nobody waits for any more. */
-  underWay = 0;
   readonly #options: WireOptions;
   #sent = 0;
+  #underWay = 0;
 
   constructor(options: WireOptions) {
     this.#options = options;
+  }
+
+  /** Requests that are on their way to what never fails, those included that nobody waits for any more. */
+  get underWay(): number {
+    const { embeddedEveryMs, machine } = this.#options;
+    // What a process had asked of a store of its own ends with the process.
+    return embeddedEveryMs !== undefined && machine.isStopped ? 0 : this.#underWay;
   }
 
   /** To what never fails by itself. */
@@ -72,11 +83,19 @@ export class Wire implements Network {
     at: number,
     answerAfterMs: number | undefined,
   ): void {
-    const { world } = this.#options;
+    const { world, machine, embeddedEveryMs } = this.#options;
     // What is on its way to a machine that stops never arrives.
-    if (receiver === undefined) this.underWay++;
+    if (receiver === undefined) this.#underWay++;
+    if (receiver === undefined && embeddedEveryMs !== undefined) {
+      const together = embeddedEveryMs === 0 ? at : Math.ceil(at / embeddedEveryMs) * embeddedEveryMs;
+      world.plan(together, "request", machine, () => {
+        this.#underWay--;
+        return this.#done(sent, answerAfterMs);
+      });
+      return;
+    }
     world.plan(at, "arrival", receiver, () => {
-      if (receiver === undefined) this.underWay--;
+      if (receiver === undefined) this.#underWay--;
       const doing = this.#apply(sent, answerAfterMs);
       // Who serves it may wait for others first; a store does not.
       return receiver === undefined ? doing : undefined;
@@ -84,20 +103,31 @@ export class Wire implements Network {
   }
 
   async #apply<T>(sent: Sent<T>, answerAfterMs: number | undefined): Promise<void> {
+    const tell = await this.#done(sent, answerAfterMs);
+    tell();
+  }
+
+  /** Has the store do it. Gives what sends the answer on its way. */
+  async #done<T>(sent: Sent<T>, answerAfterMs: number | undefined): Promise<() => void> {
+    try {
+      const answer = await sent.request.apply();
+      return () => this.#answered(sent, answerAfterMs, answer);
+    } catch (error) {
+      return () => this.#refused(sent, answerAfterMs, error);
+    }
+  }
+
+  #refused<T>(sent: Sent<T>, answerAfterMs: number | undefined, error: unknown): void {
     const { machine, world } = this.#options;
     const { request, number } = sent;
-    let answer: T;
-    try {
-      answer = await request.apply();
-    } catch (error) {
-      if (world.isTraced)
-        world.note(
-          machine.processName,
-          `#${number} ${clip(request.describe())} is refused: ${String(error)}`,
-        );
-      if (answerAfterMs !== undefined) this.#answer(answerAfterMs, () => sent.reject(error));
-      return;
-    }
+    if (world.isTraced)
+      world.note(machine.processName, `#${number} ${clip(request.describe())} is refused: ${String(error)}`);
+    if (answerAfterMs !== undefined) this.#answer(answerAfterMs, () => sent.reject(error));
+  }
+
+  #answered<T>(sent: Sent<T>, answerAfterMs: number | undefined, answer: T): void {
+    const { world } = this.#options;
+    const { request, number } = sent;
     if (request.kind === "timestamp" && typeof answer === "number")
       this.#options.onTimestamp(sent.askedAfter, answer);
     world.hash.addText(request.kind === "read" ? "read" : request.digest(answer));

@@ -1,6 +1,6 @@
 import { settle } from "../exploration/settle.js";
 import type { SeededRandom } from "../world/index.js";
-import { type EventKind, EventQueue, type SimulatedEvent } from "./event-queue.js";
+import { type EventKind, EventQueue, type Happening, type SimulatedEvent } from "./event-queue.js";
 import type { Machine } from "./machine.js";
 import { RunningHash } from "./running-hash.js";
 
@@ -14,7 +14,13 @@ export interface WorldOptions {
   readonly before: (machine: Machine) => unknown;
 }
 
-const kindCodes: Readonly<Record<EventKind, number>> = { arrival: 1, answer: 2, timer: 3, other: 4 };
+const kindCodes: Readonly<Record<EventKind, number>> = {
+  arrival: 1,
+  answer: 2,
+  timer: 3,
+  other: 4,
+  request: 5,
+};
 
 /** The time of a run, and all that happens in it: one thing after the other, always in the same order. */
 export class World {
@@ -28,6 +34,7 @@ export class World {
   readonly #queue = new EventQueue();
   readonly #machines = new Map<string, Machine>();
   #planned = 0;
+  readonly #outside = new Set<Promise<unknown>>();
 
   constructor(options: WorldOptions) {
     this.random = options.random;
@@ -53,40 +60,68 @@ export class World {
     this.#options.trace?.push(`${this.time.toFixed(2).padStart(10)} ${who}: ${what}`);
   }
 
-  plan(
-    at: number,
-    kind: EventKind,
-    machine: Machine | undefined,
-    happen: () => void | Promise<void>,
-  ): SimulatedEvent {
+  plan(at: number, kind: EventKind, machine: Machine | undefined, happen: () => Happening): SimulatedEvent {
     const event = { at, order: ++this.#planned, kind, machine, happen, isCancelled: false };
     this.#queue.push(event);
     return event;
   }
 
+  /** Does real work, such as the I/O of a folder. Time stands still until it has ended, and nothing else happens. */
+  async outside<T>(work: () => T | Promise<T>): Promise<T> {
+    const working = (async () => work())();
+    this.#outside.add(working);
+    try {
+      return await working;
+    } finally {
+      this.#outside.delete(working);
+    }
+  }
+
   /** Lets the next thing happen, and all that follows by itself. False where nothing is going to happen any more. */
   async step(): Promise<boolean> {
+    if (this.#outside.size > 0) {
+      await Promise.allSettled(this.#outside);
+      await settle();
+      return true;
+    }
     const event = this.#next();
     if (event === undefined) return false;
+    const happening = [this.#happen(event)];
+    // Requests of one moment are asked in one turn, so that a store can do them as a group.
+    while (event.kind === "request" && this.#hasRequestNow())
+      happening.push(this.#happen(this.#queue.pop()!));
+    // Their answers come in the order of the requests, whichever the store has first.
+    for (const each of happening) {
+      const tell = await each;
+      if (typeof tell === "function") tell();
+    }
+    await settle();
+    return true;
+  }
+
+  #hasRequestNow(): boolean {
+    const { first } = this.#queue;
+    return first !== undefined && first.kind === "request" && first.at <= this.time;
+  }
+
+  #happen(event: SimulatedEvent): Happening {
     const { machine } = event;
+    if (event.isCancelled || machine?.isStopped) return;
     this.time = Math.max(this.time, event.at);
     if (machine !== undefined) {
       machine.happened++;
       this.#options.before(machine);
-      if (machine.isStopped) return true;
+      if (machine.isStopped) return;
       if (machine.standsUntil > this.time) {
         this.#putOff(event, machine.standsUntil);
-        return true;
+        return;
       }
     }
     this.events++;
     this.hash.addNumber(this.time);
     this.hash.addNumber(kindCodes[event.kind]);
     if (machine !== undefined) this.hash.addText(machine.processName);
-    const happening = event.happen();
-    if (happening !== undefined) await happening;
-    await settle();
-    return true;
+    return event.happen();
   }
 
   #next(): SimulatedEvent | undefined {

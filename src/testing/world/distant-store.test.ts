@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { commitTimestamp } from "../../store/index.js";
+import { commitTimestamp, type RowPage, type RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { DistantStore } from "./distant-store.js";
 import type { Network, Request } from "./request.js";
+import { WatchedStore } from "./watched-store.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -44,4 +45,39 @@ test("a read is neither late nor done twice", async () => {
   const { store, sent } = distant();
   await store.readRow({ table: "t", row: bytes("r"), columns: [{ exact: bytes("c") }], at: 7 });
   expect(sent).toMatchObject([{ mayBeLate: false, mayRepeat: false }]);
+});
+
+test("an answer keeps its bytes on its way, though the store had only lent them", async () => {
+  const value = Buffer.from("before");
+  const write = { timestamp: 5, value };
+  const page: RowPage = {
+    row: bytes("r"),
+    cells: [{ column: bytes("c"), lock: undefined, write, latest: true, data: [write] }],
+    next: undefined,
+  };
+  const lending = new Proxy(memoryStore(), {
+    get: (store, name) => (name === "readRow" ? () => page : Reflect.get(store, name, store)),
+  });
+  const network: Network = {
+    async send(request) {
+      const answer = await request.apply();
+      value.write("behind");
+      return answer;
+    },
+  };
+  const store = new DistantStore({ store: lending, network });
+  const { cells } = await store.readRow({ table: "t", row: bytes("r"), columns: [], at: 7 });
+  expect(Buffer.from(cells[0]!.write!.value).toString()).toBe("before");
+  expect(Buffer.from(cells[0]!.data[0]!.value).toString()).toBe("before");
+});
+
+test("the damage that a store finds comes through, and a store that does not look has none", async () => {
+  const damage = [{ message: "a page is damaged", cell: undefined }];
+  const damaged: RowStore = new Proxy(memoryStore(), {
+    get: (store, name) => (name === "verify" ? async () => damage : Reflect.get(store, name, store)),
+  });
+  const network: Network = { send: async (request) => request.apply() };
+  const watched = new WatchedStore(damaged);
+  expect(await new DistantStore({ store: watched, network }).verify()).toEqual(damage);
+  expect(await distant().store.verify()).toEqual([]);
 });

@@ -15,6 +15,9 @@ import {
   type RowRead,
   type RowStore,
   type StoreCapabilities,
+  type StoreDamage,
+  type VerifyOptions,
+  type Version,
 } from "../../store/index.js";
 import { namedPlace, type Place, rangePlace, rowPlace } from "./place.js";
 import type { Network, Request } from "./request.js";
@@ -59,7 +62,10 @@ export class DistantStore implements RowStore {
     return this.#read(
       places,
       () => showRead(read),
-      () => this.#store.readRow(read),
+      () => {
+        const page = this.#store.readRow(read);
+        return page instanceof Promise ? page : keepPage(page);
+      },
     );
   }
 
@@ -148,6 +154,25 @@ export class DistantStore implements RowStore {
     };
   }
 
+  /** Reads how everything is stored, and not what it says: that is no place in which requests can meet. */
+  async verify(options?: VerifyOptions): Promise<readonly StoreDamage[]> {
+    if (this.#store.verify === undefined) return [];
+    return this.#network.send<readonly StoreDamage[]>({
+      kind: "read",
+      places: [],
+      changes: false,
+      mayBeLate: false,
+      mayRepeat: false,
+      describe: () => "verify",
+      apply: async () => (await this.#store.verify?.(options)) ?? [],
+      lost: () => {
+        throw new StoreError("The store gave no answer to a request to verify it.", { retryable: true });
+      },
+      show: (damage) => `${damage.length} damaged`,
+      digest: (damage) => `${damage.length} damaged`,
+    });
+  }
+
   splitPoints(table: string, most: number): Promise<readonly Uint8Array[]> {
     return this.#store.splitPoints(table, most);
   }
@@ -156,8 +181,25 @@ export class DistantStore implements RowStore {
     return this.#store.statistics();
   }
 
+  clearDead(): MaybePromise<void> {
+    return this.#store.clearDead?.();
+  }
+
   /** The store is shared: it stays open. */
   async close(): Promise<void> {}
+}
+
+/** A copy of a page whose bytes a store may only have lent: they are read when the answer arrives. */
+function keepPage(page: RowPage): RowPage {
+  const keep = ({ timestamp, value }: Version): Version => ({ timestamp, value: Buffer.from(value) });
+  const cells = page.cells.map(({ column, lock, write, latest, data }) => ({
+    column: Buffer.from(column),
+    lock: lock && keep(lock),
+    write: write && keep(write),
+    latest,
+    data: data.map(keep),
+  }));
+  return { row: Buffer.from(page.row), cells, next: page.next && Buffer.from(page.next) };
 }
 
 /** A request for a timestamp. */

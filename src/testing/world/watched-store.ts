@@ -9,7 +9,9 @@ import type {
   RowRead,
   RowStore,
   StoreCapabilities,
+  StoreDamage,
   StoreRequestOptions,
+  VerifyOptions,
 } from "../../store/index.js";
 
 /** Told of every change that was applied to a store, in order, before anything else is. */
@@ -77,6 +79,14 @@ export class WatchedStore implements RowStore {
 
   splitPoints(table: string, most: number) {
     return this.#store.splitPoints(table, most);
+  }
+
+  async verify(options?: VerifyOptions): Promise<readonly StoreDamage[]> {
+    return (await this.#store.verify?.(options)) ?? [];
+  }
+
+  clearDead() {
+    return this.#store.clearDead?.();
   }
 
   statistics() {

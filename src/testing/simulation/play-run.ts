@@ -1,0 +1,24 @@
+import { SeededRandom } from "../world/index.js";
+import { SimulatedFolder } from "./folder.js";
+import { drawPlan } from "./plan.js";
+import { Run } from "./run.js";
+import type { RunOptions, RunResult } from "./run-result.js";
+
+/** Draws and plays one run. A folder that it needs is made before, and removed after it. */
+export async function playRun(options: RunOptions): Promise<RunResult> {
+  const random = new SeededRandom(`${options.seed}/${options.number}`);
+  const workload = options.workload(random.fork("workload"));
+  const plan = drawPlan(random.fork("plan"), {
+    clients: workload.clients.length,
+    hasObservers: (workload.observers?.length ?? 0) > 0,
+    stores: options.stores,
+    faults: options.faults,
+    length: options.length,
+  });
+  const folder = plan.store === "lmdb" ? await SimulatedFolder.make(plan.durability) : undefined;
+  try {
+    return await new Run(options, random, workload, plan, folder).run();
+  } finally {
+    await folder?.close();
+  }
+}
