@@ -1,4 +1,7 @@
-import { resolve } from "node:path";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type KnownTables, knownTables } from "../dashboard/index.js";
 import { type Database, type OpenOptions, open } from "../database/index.js";
 import { sleep } from "../environment/index.js";
@@ -16,6 +19,8 @@ export interface DatabaseRequest {
   readonly app?: string | undefined;
   /** Makes the database where there is none. Default: false. */
   readonly create?: boolean | undefined;
+  /** Only reads: a folder that cannot be written here is opened `readOnly`. Default: false. */
+  readonly reads?: boolean | undefined;
   /** What `open` is to be given besides. */
   readonly options?: ((app: App | undefined) => OpenOptions) | undefined;
   /** Where its coordinator is. Default: as the environment's variables say. */
@@ -42,6 +47,7 @@ export async function withDatabase<T>(
     environment: cli.environment,
     coordinator: await coordinatorOf(cli, request.location, request.coordinator),
     create: request.create ?? false,
+    readOnly: request.reads === true && (await cannotWrite(place)),
     // A command is over soon; collection is the business of workers, and of `gc`.
     collectEveryMs: 0,
     ...request.options?.(app),
@@ -51,6 +57,20 @@ export async function withDatabase<T>(
   } finally {
     await close(cli, db, request.abandon);
   }
+}
+
+/** Whether the folder or a file of LMDB's in it is there, and may not be written by this process. */
+async function cannotWrite(place: string): Promise<boolean> {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place) && !place.startsWith("file://")) return false;
+  const folder = place.startsWith("file://") ? fileURLToPath(place) : place;
+  for (const path of [folder, join(folder, "data.mdb"), join(folder, "lock.mdb")]) {
+    const code = await access(path, constants.W_OK).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    if (code === "EROFS" || code === "EACCES" || code === "EPERM") return true;
+  }
+  return false;
 }
 
 async function close(cli: Cli, db: Database, abandon: AbortSignal | undefined): Promise<void> {

@@ -58,6 +58,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
     coordinator: true,
     hooks: true,
     create: true,
+    readOnly: true,
     noReadAhead: true,
   },
   "db.transact": { ...transaction, retries: true },

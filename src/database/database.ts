@@ -1,4 +1,4 @@
-import { ClosedError, SchemaError } from "../errors/index.js";
+import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
 import { type EventListener, type EventName, Metrics, type MetricsSnapshot } from "../events/index.js";
 import {
   type BackfillOptions,
@@ -101,7 +101,8 @@ export class Database {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
   readonly #collector: Collector;
-  readonly #publisher: ActivePublisher;
+  readonly #publisher: ActivePublisher | undefined;
+  readonly #readOnly: boolean;
   readonly #metrics: Metrics;
   readonly #workers: WorkerPool;
   readonly #coordination: Coordination | undefined;
@@ -116,13 +117,27 @@ export class Database {
     this.#sessions = sessions;
     this.#metrics = new Metrics(context.events);
     this.#workers = new WorkerPool({ registry, sessions, observers });
-    this.#publisher = new ActivePublisher(context, context.liveness.session);
-    this.#collector = new Collector(context, () => this.#tables(), settings.collectEveryMs);
+    this.#readOnly = settings.readOnly;
+    this.#publisher = settings.readOnly ? undefined : new ActivePublisher(context, context.liveness.session);
+    this.#collector = new Collector(
+      context,
+      () => this.#tables(),
+      settings.readOnly ? 0 : settings.collectEveryMs,
+    );
   }
 
   #open(): TransactionContext {
     if (this.#closing === undefined) return this.#context;
     throw new ClosedError(`The database ${this.#context.store.description} was closed: open it again.`);
+  }
+
+  /** Before anything is done that writes. */
+  #writable(doing: string): TransactionContext {
+    const context = this.#open();
+    if (!this.#readOnly) return context;
+    throw new StoreError(
+      `The database ${context.store.description} was opened readOnly; it cannot ${doing}. Open it without \`readOnly\`.`,
+    );
   }
 
   /**
@@ -136,7 +151,7 @@ export class Database {
    */
   transact<T>(run: (tx: Transaction) => T | Promise<T>, options: TransactOptions = {}): Promise<T> {
     try {
-      return transact(this.#open(), run, known("db.transact", options));
+      return transact(this.#writable("run transactions"), run, known("db.transact", options));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -144,7 +159,7 @@ export class Database {
 
   /** A transaction to drive by hand: `await tx.commit()` or `await tx.rollback()`, or hold it with `await using`. */
   async begin(options: TransactionOptions = {}): Promise<Transaction> {
-    const context = this.#open();
+    const context = this.#writable("begin transactions");
     known("db.begin", options);
     const limit = deadline(
       context.environment,
@@ -182,7 +197,7 @@ export class Database {
    * await using worker = db.work({ concurrency: 32 });
    */
   work(options: WorkOptions = {}): Worker {
-    this.#open();
+    this.#writable("run observers");
     return this.#workers.work(known("db.work", options));
   }
 
@@ -193,7 +208,7 @@ export class Database {
    * @throws ObserverError where changes wait for observers that no live process runs.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
-    this.#open();
+    this.#writable("run observers");
     await this.#workers.drain(known("db.drain", options));
   }
 
@@ -241,13 +256,13 @@ export class Database {
 
   /** Makes a parked change due again. False where it is parked no more. */
   async retry(parked: ObservedCell): Promise<boolean> {
-    this.#open();
+    this.#writable("retry a change");
     return retryParked(this.#registry, parked);
   }
 
   /** Counts a parked change as handled. False where it is parked no more. */
   async discard(parked: ObservedCell): Promise<boolean> {
-    this.#open();
+    this.#writable("discard a change");
     return discardParked(this.#registry, parked);
   }
 
@@ -256,7 +271,7 @@ export class Database {
    * call was interrupted.
    */
   async backfill(observer: Observer | string, options: BackfillOptions = {}): Promise<BackfillReport> {
-    this.#open();
+    this.#writable("mark cells as due");
     return backfill(
       this.#registry,
       isObserver(observer) ? observer.name : observer,
@@ -276,7 +291,7 @@ export class Database {
 
   /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */
   async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
-    this.#open();
+    this.#writable("unregister an observer");
     known("db.unregister", options);
     this.#workers.forget(observer);
     await unregister(this.#registry, observer, options);
@@ -301,12 +316,12 @@ export class Database {
 
   /** Resolves a lock by what stands at its primary: rolls it forward or back, unless its owner lives. */
   async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
-    return (await resolveLock(this.#open(), lock)) === "standing" ? "standing" : "gone";
+    return (await resolveLock(this.#writable("resolve a lock"), lock)) === "standing" ? "standing" : "gone";
   }
 
   /** Collects garbage now: versions that no snapshot within the retention can see. */
   async collect(options: CollectOptions = {}): Promise<CollectReport> {
-    this.#open();
+    this.#writable("collect garbage");
     return this.#collector.collect(known("db.collect", options));
   }
 
@@ -400,7 +415,7 @@ export class Database {
     const steps = [
       () => this.#workers.close(),
       () => this.#collector.stop(),
-      () => this.#publisher.stop(),
+      () => this.#publisher?.stop(),
       () => this.#context.background.settled(),
       () => this.#sessions.close(),
       () => this.#coordination?.close(),

@@ -27,13 +27,14 @@ export async function openStore(
     const { memoryStore } = await import("../store/memory/index.js");
     return memoryStore({ environment });
   }
-  const { durability, noReadAhead, create } = options;
+  const { durability, noReadAhead, readOnly } = options;
+  const create = readOnly ? false : options.create;
   if (place.startsWith("bigtable:")) {
     const { openBigtableStore } = await import("../store/bigtable/index.js");
     return await openBigtableStore(place, { environment, create });
   }
   const { openLmdbStore } = await import("../store/lmdb/index.js");
-  return openLmdbStore(folderOf(place), { environment, durability, noReadAhead, create });
+  return openLmdbStore(folderOf(place), { environment, durability, noReadAhead, readOnly, create });
 }
 
 function folderOf(place: string): string {

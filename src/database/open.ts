@@ -72,7 +72,7 @@ async function openDatabase(
   const { tables = [], observers = [], logger } = options;
   const recorded = await readRetention(store, options.retentionMs);
   const settings = checkSettings(options, recorded);
-  const registry = new Registry({ store, environment });
+  const registry = new Registry({ store, environment, readOnly: settings.readOnly });
   const sessions = new Sessions({ store, environment, cluster: coordination?.cluster });
   const asked = { ...options, oracle: coordination?.oracle ?? options.oracle };
   const context = buildContext(store, environment, registry, sessions, asked, settings);
@@ -81,8 +81,8 @@ async function openDatabase(
   sessions.attach(context);
   if (logger !== undefined) logEvents(context.events, logger);
   await registry.register(tables, observers);
-  await registry.untilAllKnown(observers);
+  if (!settings.readOnly) await registry.untilAllKnown(observers);
   // Last, as it counts for everybody.
-  await recordRetention(store, environment, options.retentionMs, recorded);
+  if (!settings.readOnly) await recordRetention(store, environment, options.retentionMs, recorded);
   return new Database({ context, registry, sessions, settings, observers, coordination });
 }

@@ -56,6 +56,12 @@ export interface OpenOptions {
   readonly hooks?: CommitHooks | undefined;
   /** Makes the database where there is none. With `false`, that is a `StoreError`. Default: true. */
   readonly create?: boolean | undefined;
+  /**
+   * Opens only to read: nothing is recorded, registered or collected, and what would write is refused with a `StoreError` before it
+   * begins. A folder on a file system that can only be read, or that this user may not write, can be opened so; LMDB then takes no lock,
+   * so nobody may write to it meanwhile. A folder that is not there is not made. Default: false.
+   */
+  readonly readOnly?: boolean | undefined;
   /** For databases larger than memory: the embedded store does not read ahead. Default: false. */
   readonly noReadAhead?: boolean | undefined;
 }
@@ -66,6 +72,7 @@ export interface Settings {
   readonly collectEveryMs: number;
   readonly transactionBytes: number;
   readonly lockTtlMs: number;
+  readonly readOnly: boolean;
 }
 
 const hourMs = 3_600_000;
@@ -90,6 +97,7 @@ export function checkSettings(options: OpenOptions, recorded: number | undefined
     ),
     transactionBytes: positive("transactionBytes", options.transactionBytes ?? 64 * 1024 * 1024, 1),
     lockTtlMs: positive("lockTtlMs", options.lockTtlMs ?? 5_000, 1),
+    readOnly: options.readOnly ?? false,
   };
 }
 

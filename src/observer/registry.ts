@@ -43,6 +43,8 @@ export interface RegistryOptions {
   readonly cacheMs?: number | undefined;
   /** What another one has read of the same store, so that it need not be read again. */
   readonly view?: RegistryView | undefined;
+  /** Compares declarations with what is recorded, and records nothing. Default: false. */
+  readonly readOnly?: boolean | undefined;
 }
 
 type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
@@ -70,6 +72,7 @@ export class Registry implements Schemas, Notifications {
   readonly #store: RowStore;
   readonly #environment: Environment;
   readonly cacheMs: number;
+  readonly #readOnly: boolean;
   readonly #known = new WeakSet<TableDefinition>();
   readonly #listeners = new Set<(hints: readonly Hint[], commitTimestamp: number) => void>();
   #context: TransactionContext | undefined;
@@ -86,6 +89,7 @@ export class Registry implements Schemas, Notifications {
   constructor(options: RegistryOptions) {
     this.#store = options.store;
     this.#environment = options.environment;
+    this.#readOnly = options.readOnly ?? false;
     if (options.view !== undefined) this.#keep(options.view);
     this.cacheMs = options.store.capabilities.atomicBatches ? 0 : (options.cacheMs ?? 1_000);
   }
@@ -233,6 +237,8 @@ export class Registry implements Schemas, Notifications {
     const isRecorded = (view: RegistryView) => isEmpty(planRegistration(view, distinct, observers));
     if (!isRecorded(await this.fresh())) {
       await this.#changes.run(async () => {
+        // Compared, and not recorded.
+        if (this.#readOnly) return;
         // Who was before may have recorded the same.
         if (isRecorded(await this.current())) return;
         await this.#change(async (tx, view) => {

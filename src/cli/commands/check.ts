@@ -16,7 +16,7 @@ export function addCheck(program: Command, cli: Cli): void {
     json: ['{"sound","problems"}; each problem {"invariant","where","message"}. At most 1,000 are listed.'],
     exit: ["1 where there are problems."],
   }).action((location: string) =>
-    withDatabase(cli, { location }, async ({ db }) => {
+    withDatabase(cli, { reads: true, location }, async ({ db }) => {
       const progress = new Progress(cli);
       const problems = await db
         .check({

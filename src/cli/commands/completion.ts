@@ -43,7 +43,7 @@ function isShell(shell: string | undefined): shell is Shell {
 
 async function targetsOf(cli: Cli, location: string): Promise<readonly string[]> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) && !location.startsWith("file://")) return [];
-  return await withDatabase(cli, { location }, async ({ names, table }) =>
+  return await withDatabase(cli, { reads: true, location }, async ({ names, table }) =>
     names.flatMap((name) => [
       name,
       ...[...table(name)![definition].columns.keys()].map((column) => `${name}.${column}`),

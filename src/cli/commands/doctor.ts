@@ -67,7 +67,7 @@ async function examine(
   if (isFolder) findings.push(...(await examineFolder(place)));
   try {
     await checkReach(cli, location, options);
-    const request = { location, app, coordinator: options };
+    const request = { location, app, coordinator: options, reads: options.write !== true };
     await withDatabase(cli, request, async (opened) => {
       for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
     });

@@ -65,7 +65,9 @@ export function addExport(program: Command, cli: Cli): void {
     .option("--gzip", "compress what goes to the standard output")
     .option("--force", "replace a file that stands there")
     .action((location: string, file: string | undefined, options: ExportOptions) =>
-      withDatabase(cli, { location, coordinator: options }, (opened) => run(cli, opened, file, options)),
+      withDatabase(cli, { reads: true, location, coordinator: options }, (opened) =>
+        run(cli, opened, file, options),
+      ),
     );
 }
 

@@ -39,7 +39,7 @@ export function addGet(program: Command, cli: Cli): void {
     .argument("<row>", "the row's key; a composite key as a JSON array")
     .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
     .action((location: string, target: string, row: string, options: GetOptions) =>
-      withDatabase(cli, { location, app: options.app }, async (opened) => {
+      withDatabase(cli, { reads: true, location, app: options.app }, async (opened) => {
         const found = await getTarget(cli, opened, findTarget(opened, target), row, options);
         if (!found) cli.exitCode = exitCodes.data;
       }),

@@ -34,7 +34,7 @@ export function addHistory(program: Command, cli: Cli): void {
     .argument("<row>", "the row's key; a composite key as a JSON array")
     .option("--limit <n>", "the most versions", parsedBy(parseCount(1)))
     .action((location: string, target: string, rowText: string, { app, limit }: HistoryOptions) =>
-      withDatabase(cli, { location, app }, async (opened) => {
+      withDatabase(cli, { reads: true, location, app }, async (opened) => {
         const column = findColumn(opened, target);
         const row = parseCellRow(column, rowText);
         await noteCustomCodecs(cli, opened, column.table, column.name);

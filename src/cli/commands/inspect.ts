@@ -30,7 +30,7 @@ export function addInspect(program: Command, cli: Cli): void {
     .argument("<table>", "the table's name")
     .argument("<row>", "the row's key; a composite key as a JSON array")
     .action((location: string, name: string, rowText: string, { app }: DatabaseOptions) =>
-      withDatabase(cli, { location, app }, async (opened) => {
+      withDatabase(cli, { reads: true, location, app }, async (opened) => {
         const table = findTable(opened, name);
         const defined = table[definition];
         const row = parseRow(defined, rowText);

@@ -26,7 +26,7 @@ export function addPending(program: Command, cli: Cli): void {
     .option("--observer <name>", "only of this observer")
     .option("--limit <n>", "the most changes", parsedBy(parseCount(1)))
     .action((location: string, { observer, limit = Number.POSITIVE_INFINITY }: PendingCommandOptions) =>
-      withDatabase(cli, { location }, async (opened) => {
+      withDatabase(cli, { reads: true, location }, async (opened) => {
         await checkObserver(opened, observer);
         let count = 0;
         for await (const change of opened.db.pending({ observer, signal: cli.signal })) {

@@ -49,7 +49,7 @@ export function addScan(program: Command, cli: Cli): void {
     .option("--limit <n>", "the most rows", parsedBy(parseCount(0)))
     .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
     .action((location: string, text: string, options: ScanCommandOptions) =>
-      withDatabase(cli, { location, app: options.app }, async (opened) => {
+      withDatabase(cli, { reads: true, location, app: options.app }, async (opened) => {
         const target = findTarget(opened, text);
         if (target.kind === "signal") throw noValues(target.signal);
         const range = scanOptions(target, options);

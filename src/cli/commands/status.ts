@@ -31,7 +31,7 @@ export function addStatus(program: Command, cli: Cli): void {
   });
   addCoordinatorFlags(command).action(async (location: string, coordinator: CoordinatorFlags) => {
     await checkReach(cli, location, coordinator);
-    await withDatabase(cli, { location, coordinator }, async ({ db }) => {
+    await withDatabase(cli, { reads: true, location, coordinator }, async ({ db }) => {
       const status = await gather(db, cli.signal);
       await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
     });

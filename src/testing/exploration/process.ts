@@ -53,6 +53,7 @@ export class ExploredProcess {
       collectEveryMs: 0,
       transactionBytes: 1 << 20,
       lockTtlMs: 5_000,
+      readOnly: false,
     };
     this.#environment = environment;
     this.#observers = observers;
