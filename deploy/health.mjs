@@ -53,11 +53,14 @@ client.makeUnaryRequest(
   { deadline: Date.now() + timeoutMs },
   (error, status) => {
     client.close();
-    if (error === null && status === serving) return;
-    complain(
-      error === null ? `${address} does not serve (status ${status})` : `${address}: ${error.message}`,
-    );
-    process.exitCode = 1;
+    const isServing = error === null && status === serving;
+    if (!isServing) {
+      complain(
+        error === null ? `${address} does not serve (status ${status})` : `${address}: ${error.message}`,
+      );
+    }
+    // A handshake with a coordinator that is stopped never ends, and would keep this process.
+    process.exit(isServing ? 0 : 1);
   },
 );
 
