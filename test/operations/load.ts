@@ -73,3 +73,4 @@ await Promise.all(running);
 clearInterval(saying);
 say(`done ${done}`);
 await db.close();
+process.exit(0);
