@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Environment, systemEnvironment } from "../../environment/index.js";
 import type { RowStore } from "../../store/index.js";
+import { ChangeOrder } from "../world/index.js";
 
 /**
  * A real LMDB database in a temporary folder, which the processes of one run share. Its I/O and its own timers take real time, for which the
@@ -14,6 +15,8 @@ import type { RowStore } from "../../store/index.js";
 export class SimulatedFolder {
   /** The folder's wall clock, in milliseconds since 1970. The run sets it before the first commit. */
   now: () => number = () => 0;
+  /** Of the changes that all processes ask for. */
+  readonly order = new ChangeOrder();
   /** Opened before all others, and closed after them. */
   readonly store: RowStore;
   readonly #path: string;

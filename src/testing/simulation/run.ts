@@ -133,7 +133,7 @@ export class Run {
   }
 
   #watchedStore(store: RowStore): WatchedStore {
-    const watched = new WatchedStore(store);
+    const watched = new WatchedStore(store, this.#folder?.order);
     watched.watch(this.#watcher);
     return watched;
   }

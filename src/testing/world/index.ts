@@ -4,4 +4,4 @@ export { namedPlace, overlap, type Place, rowPlace } from "./place.js";
 export { SeededRandom } from "./random.js";
 export type { Network, Request, RequestKind } from "./request.js";
 export { digestPage } from "./show.js";
-export { type StoreWatcher, WatchedStore } from "./watched-store.js";
+export { ChangeOrder, type StoreWatcher, WatchedStore } from "./watched-store.js";

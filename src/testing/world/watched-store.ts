@@ -20,6 +20,31 @@ export interface StoreWatcher {
   applied(rows: readonly RowMutation[], commit: number | undefined): void;
 }
 
+/**
+ * The order in which several watched stores on one database are asked for changes. Watchers are told in that order, though a store that groups
+ * changes may settle the promises of one group in another.
+ */
+export class ChangeOrder {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Calls `tell` with the answer after every change that was asked for before has been told. */
+  async tellInTurn<T>(answered: Promise<T>, tell: (answer: T) => void): Promise<T> {
+    const before = this.#last;
+    const told = (async () => {
+      try {
+        return await answered;
+      } finally {
+        await before;
+      }
+    })().then((answer) => {
+      tell(answer);
+      return answer;
+    });
+    this.#last = told.catch(() => undefined);
+    return told;
+  }
+}
+
 /** A store whose changes somebody watches. It is for stores in this process, which apply a change before they answer. */
 export class WatchedStore implements RowStore {
   readonly description: string;
@@ -27,9 +52,12 @@ export class WatchedStore implements RowStore {
   readonly atomic: AtomicStore | undefined;
   readonly #store: RowStore;
   readonly #watchers: StoreWatcher[] = [];
+  readonly #order: ChangeOrder | undefined;
 
-  constructor(store: RowStore) {
+  /** `order`: shared by all watched stores on one database whose changes are asked for side by side. Default: changes come one by one. */
+  constructor(store: RowStore, order?: ChangeOrder) {
     this.#store = store;
+    this.#order = order;
     this.description = store.description;
     this.capabilities = store.capabilities;
     const { atomic } = store;
@@ -61,8 +89,13 @@ export class WatchedStore implements RowStore {
   }
 
   async mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer> {
-    const answer = await this.#store.mutate(mutation, options);
-    if (answer === "applied") for (const watcher of this.#watchers) watcher.applied([mutation], undefined);
+    const tell = (answer: MutationAnswer) => {
+      if (answer === "applied") for (const watcher of this.#watchers) watcher.applied([mutation], undefined);
+    };
+    const answered = this.#store.mutate(mutation, options);
+    if (this.#order !== undefined) return this.#order.tellInTurn(answered, tell);
+    const answer = await answered;
+    tell(answer);
     return answer;
   }
 
@@ -71,9 +104,14 @@ export class WatchedStore implements RowStore {
     batch: AtomicBatch,
     options?: StoreRequestOptions,
   ): Promise<BatchAnswer> {
-    const answer = await atomic.commit(batch, options);
-    if (answer.answer === "applied")
-      for (const watcher of this.#watchers) watcher.applied(batch.rows, answer.timestamp);
+    const tell = (answer: BatchAnswer) => {
+      if (answer.answer === "applied")
+        for (const watcher of this.#watchers) watcher.applied(batch.rows, answer.timestamp);
+    };
+    const answered = atomic.commit(batch, options);
+    if (this.#order !== undefined) return this.#order.tellInTurn(answered, tell);
+    const answer = await answered;
+    tell(answer);
     return answer;
   }
 
