@@ -149,10 +149,13 @@ export class OperatedCluster implements AsyncDisposable {
   /** Runs a command of the page here, to its end, with the variables that the page asks for. */
   run(beginning: string, ...more: readonly string[]): Promise<Outcome> {
     const [, ...args] = this.page.take(beginning);
-    return this.command([...args, ...more]);
+    return this.command([...args, ...more], "client-token");
   }
 
-  command(args: readonly string[], tokenFile = "client-token"): Promise<Outcome> {
+  /** Runs a command here, with those variables, or with none if there is no file of a token. */
+  command(args: readonly string[], tokenFile: string | undefined): Promise<Outcome> {
+    this.page.ran(args[0]!);
+    if (tokenFile === undefined) return this.line.run(args);
     const env = { PERCOLATOR_TOKEN_FILE: this.file(tokenFile), PERCOLATOR_TLS_CA: this.file("ca.pem") };
     return this.line.run(args, { env });
   }

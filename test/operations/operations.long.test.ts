@@ -92,7 +92,7 @@ async function commandsSay(cluster: OperatedCluster, truth: Truth, what: RegExp)
 
 /** By the commands of the page, in its order; then it is asked for the new one only. */
 async function changeToken(cluster: OperatedCluster): Promise<void> {
-  const old = cluster.command(["status", cluster.location, "--json"]);
+  const old = cluster.command(["status", cluster.location, "--json"], "client-token");
   expect(await old).toMatchObject({ code: 0 });
   cluster.newToken();
   await replacing(cluster, () => cluster.shell("cat new-token"));
@@ -249,5 +249,16 @@ async function end(cluster: OperatedCluster): Promise<void> {
     "percolator check LOCATION",
   ])
     expect(await cluster.run(each), each).toMatchObject({ code: 0 });
+  const { location } = cluster;
+  for (const args of [
+    ["gc", location],
+    ["history", location, "documents.contents", "document-1"],
+    ["inspect", location, "documents", "document-1"],
+  ])
+    expect(await cluster.command(args, "client-token"), args[0]).toMatchObject({ code: 0 });
+  // Into an empty database, with a coordinator of its own within, which speaks no TLS.
+  const restored = `${location}&prefix=restored`;
+  const imported = ["import", restored, cluster.file("FILE.jsonl.gz"), "--coordinator", "auto"];
+  expect(await cluster.command(imported, undefined)).toMatchObject({ code: 0 });
   expect(cluster.page.unused).toEqual([]);
 }

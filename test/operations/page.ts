@@ -14,7 +14,8 @@ export class OperationsPage {
   readonly #markdown = readFileSync(join(root, "docs/operations.md"), "utf8");
   readonly #commands = [...this.#ofBlocks(), ...this.#ofSentences()];
   readonly #used = new Set<ShownCommand>();
-  /** What stands for itself on the page, and what it is here. */
+  readonly #ran = new Set<string | undefined>();
+  /** Words of the page that stand for something, and what that is here. */
   readonly words: Record<string, string> = {};
 
   /** The words of the first command that begins so, each filled in. It and what it is the long form of count as used. */
@@ -26,20 +27,15 @@ export class OperationsPage {
     return wordsOf(command.text).map((word) => this.#fill(word));
   }
 
-  /** A command that a shell is to run, filled in. */
-  shell(beginning: string): string {
-    return this.take(beginning).join(" ");
-  }
-
-  /** Whether the page says this, word for word. */
-  says(text: string): boolean {
-    return this.#markdown.includes(text);
+  /** A command of that name was run with arguments that the page leaves open. */
+  ran(name: string): void {
+    this.#ran.add(name);
   }
 
   /** Commands of `percolator` that no step has run: those with arguments, and names of which no command was run. */
   get unused(): readonly string[] {
     const nameOf = ({ text }: ShownCommand) => text.split(" ")[1];
-    const names = new Set([...this.#used].map(nameOf));
+    const names = new Set([...this.#ran, ...[...this.#used].map(nameOf)]);
     return this.#commands
       .filter((each) => (isName(each) ? !names.has(nameOf(each)) : !this.#used.has(each)))
       .map(({ text, line }) => `line ${line}: ${text}`);
@@ -78,7 +74,7 @@ export class OperationsPage {
 
 /** A command that is only named, as in "`percolator check` looks at". */
 function isName({ text }: ShownCommand): boolean {
-  return text.split(" ").length === 2;
+  return text.startsWith("percolator ") && !/ (LOCATION|APP)\b/.test(text) && !text.includes("://");
 }
 
 function escaped(text: string): string {
