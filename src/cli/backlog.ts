@@ -15,6 +15,6 @@ export function countParked(db: Database, observer: string, signal: AbortSignal)
 }
 
 /** A count for people, with a sign that there are more. */
-export function showCount({ count, more }: Backlog): string {
+export function showCount({ count, more }: Pick<Backlog, "count" | "more">): string {
   return more ? `${count}+` : String(count);
 }

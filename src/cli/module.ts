@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isObserver, type Observer } from "../observer/index.js";
+import { type AnySchedule, isSchedule } from "../recipes/index.js";
 import { type AnyTable, describeValue, isTable } from "../schema/index.js";
 import { UsageError } from "./usage-error.js";
 
@@ -9,12 +10,13 @@ import { UsageError } from "./usage-error.js";
 export interface App {
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
+  readonly schedules: readonly AnySchedule[];
 }
 
 const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 
 /**
- * Loads a module that default-exports `{ tables, observers }`, either of which may be left out. TypeScript is loaded whatever
+ * Loads a module that default-exports `{ tables, observers, schedules }`, any of which may be left out. TypeScript is loaded whatever
  * Node itself can. The module finds this package by its own resolution; what it declares is known by its brand,
  * also if that is another copy of the package.
  */
@@ -49,16 +51,19 @@ function property(value: unknown, name: string): unknown {
 }
 
 function checkApp(path: string, exported: unknown): App {
-  const wanted = `the module ${path} must default-export { tables, observers }`;
+  const wanted = `the module ${path} must default-export { tables, observers, schedules }`;
   if (typeof exported !== "object" || exported === null) {
     throw new UsageError(`Nothing to use: ${wanted}, not ${describeValue(exported)}.`);
   }
   const tables = list(property(exported, "tables"), "tables", wanted, isTable);
   const observers = list(property(exported, "observers"), "observers", wanted, isObserver);
-  if (tables.length + observers.length === 0) {
-    throw new UsageError(`Nothing to use: ${wanted}, at least one of either.`);
+  const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
+  if (tables.length + observers.length + schedules.length === 0) {
+    throw new UsageError(`Nothing to use: ${wanted}, at least one of them.`);
   }
-  return { tables, observers };
+  // A schedule's tables may be listed, and need not be.
+  const all = new Set([...tables, ...schedules.flatMap((schedule) => schedule.tables)]);
+  return { tables: [...all], observers, schedules };
 }
 
 function list<T>(

@@ -2,6 +2,7 @@ import type { Database } from "../database/index.js";
 import type { Timer } from "../environment/index.js";
 import type { EventMap } from "../events/index.js";
 import type { Worker } from "../observer/index.js";
+import type { AnySchedule } from "../recipes/index.js";
 import type { Cli } from "./cli.js";
 import { counted, oneLine } from "./layout.js";
 import { Progress } from "./progress.js";
@@ -51,15 +52,20 @@ export class WorkerLog {
   }
 
   /** `served`: addresses, by what is there. */
-  async started(worker: Worker, served: Readonly<Record<string, string | undefined>>): Promise<void> {
+  async started(
+    worker: Worker,
+    served: Readonly<Record<string, string | undefined>>,
+    schedules: readonly AnySchedule[] = [],
+  ): Promise<void> {
     const { observers } = worker;
+    const names = schedules.map(({ name }) => name);
     const places = Object.entries(served).flatMap(([what, url]) =>
       url === undefined ? [] : `; ${what} at ${url}`,
     );
     await this.#print(
       "started",
-      { observers, ...served },
-      `running ${observers.join(", ")}${places.join("")}`,
+      { observers, schedules: names, ...served },
+      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}`,
     );
   }
 
@@ -90,6 +96,18 @@ export class WorkerLog {
       "stopped",
       { runs: this.#runs, givenUp },
       `stopped after ${counted(committed, "run")}${left}`,
+    );
+  }
+
+  /** A change that was due failed, or with no key, the look for what is due. */
+  scheduleFailed(schedule: string, error: unknown, key: unknown): void {
+    const text = textOf(error);
+    const place = key === undefined ? "" : `, on ${typeof key === "string" ? key : JSON.stringify(key)}`;
+    this.#tell(
+      "scheduleFailure",
+      { schedule, key: key ?? null, error: text },
+      `schedule ${schedule} failed${place}: ${text}`,
+      stackOf(error),
     );
   }
 

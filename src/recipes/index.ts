@@ -29,6 +29,8 @@ export {
   type TakeOptions,
 } from "./rate-limit.js";
 export {
+  type AnySchedule,
+  isSchedule,
   Schedule,
   type ScheduledChange,
   type ScheduleOptions,

@@ -67,6 +67,8 @@ export interface ScheduleWorkOptions {
   readonly signal?: AbortSignal | undefined;
   /** How often is looked for what is due, in milliseconds. From 1 to 3,600,000; default: 1,000. */
   readonly everyMs?: number | undefined;
+  /** Told of what the schedule's own `onError` is told of, for the process that works. Default: nobody. */
+  readonly onError?: ScheduleOptions<unknown, unknown>["onError"];
 }
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
@@ -75,6 +77,7 @@ type DueKey = readonly [spread: number, dueAt: number, key: string];
 interface Look {
   readonly db: Database;
   readonly signal: AbortSignal | undefined;
+  readonly onError: ScheduleWorkOptions["onError"];
   fired: number;
   /** The first. */
   failure?: { readonly error: unknown };
@@ -85,6 +88,17 @@ const atOnce = 100;
 const mostSpreads = 1_024;
 const firstDelayMs = 1_000;
 const longestDelayMs = 3_600_000;
+
+// Symbol.for, not instanceof: two copies of the package may meet in one program.
+const brand = Symbol.for("percolatordb.schedule");
+
+/** Whether this is a schedule, of whatever copy of the package. @internal */
+export function isSchedule(value: unknown): value is AnySchedule {
+  return typeof value === "object" && value !== null && brand in value;
+}
+
+/** A schedule with its types forgotten: what a worker runs. */
+export type AnySchedule = Pick<Schedule<unknown, unknown>, "name" | "tables" | "work">;
 
 /** Changes that are due at a time. Made by {@link schedule}. */
 export class Schedule<V, K = string> {
@@ -103,6 +117,10 @@ export class Schedule<V, K = string> {
   /** In the order of time: how often each was put off. */
   readonly #due: Column<number, DueKey>;
   readonly #inTurn = callsInTurn();
+
+  get [brand](): true {
+    return true;
+  }
 
   /** @internal */
   constructor(name: string, options: ScheduleOptions<V, K>) {
@@ -205,9 +223,9 @@ export class Schedule<V, K = string> {
    */
   async fireDue(
     db: Database,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    { signal, onError }: Omit<ScheduleWorkOptions, "everyMs"> = {},
   ): Promise<number> {
-    const look: Look = { db, signal, fired: 0 };
+    const look: Look = { db, signal, onError, fired: 0 };
     const first = Math.floor(this.#environment.random() * this.#spreads);
     for (let n = 0; n < this.#spreads; n++) await this.#fireSpread(look, (first + n) % this.#spreads);
     if (look.failure !== undefined) throw look.failure.error;
@@ -227,12 +245,13 @@ export class Schedule<V, K = string> {
     const everyMs = numberOption("everyMs", options.everyMs ?? 1_000, 1, 3_600_000);
     while (!signal?.aborted) {
       try {
-        await this.fireDue(db, { signal });
+        await this.fireDue(db, { signal, onError: options.onError });
       } catch (error) {
         if (signal?.aborted) return;
-        const { onError } = this.#options;
-        if (isClosed(error) || (onError === undefined && !mayPass(error))) throw error;
-        onError?.(error, undefined);
+        const isTold = this.#options.onError !== undefined || options.onError !== undefined;
+        if (isClosed(error) || (!isTold && !mayPass(error))) throw error;
+        this.#options.onError?.(error, undefined);
+        options.onError?.(error, undefined);
       }
       await sleepUnlessAborted(this.#environment, everyMs, signal);
     }
@@ -256,7 +275,7 @@ export class Schedule<V, K = string> {
   /** A failure is kept for later, so that the other changes of the look are not held up. */
   async #fireInLook(look: Look, row: DueKey): Promise<void> {
     try {
-      if (await this.#fire(look.db, row, look.signal)) look.fired++;
+      if (await this.#fire(look, row)) look.fired++;
     } catch (error) {
       if (look.signal?.aborted) throw error;
       look.failure ??= { error };
@@ -271,7 +290,7 @@ export class Schedule<V, K = string> {
   }
 
   /** Whether the change was there, and has fired. One that fails is put off, so that others are not held up. */
-  async #fire(db: Database, row: DueKey, signal: AbortSignal | undefined): Promise<boolean> {
+  async #fire({ db, signal, onError }: Look, row: DueKey): Promise<boolean> {
     const attempt: { change?: ScheduledChange<V | undefined, K>; thrown?: { readonly error: unknown } } = {};
     // Of each attempt its own: `fire` may change what it is given.
     const keyOf = () => this.#keys.parse(row[2]);
@@ -299,6 +318,7 @@ export class Schedule<V, K = string> {
       if (change === undefined || !isItsOwn) throw error;
       await this.#fail(db, row, keyOf(), error, signal);
       this.#options.onError?.(error, change);
+      onError?.(error, change);
       return false;
     }
   }

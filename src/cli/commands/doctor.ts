@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import type { Database } from "../../database/index.js";
 import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../errors/index.js";
+import { showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
-import { type Finding, ok, problem } from "../doctor/finding.js";
+import { type Finding, ok, problem, warning } from "../doctor/finding.js";
 import { examineFolder } from "../doctor/folder.js";
 import { examineLocks, examineWriteLock } from "../doctor/locks.js";
 import { examineMachine } from "../doctor/machine.js";
@@ -13,12 +14,16 @@ import { examineStore } from "../doctor/store.js";
 import { exitCodes } from "../exit.js";
 import { counted, layOutPairs, oneLine } from "../layout.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../open-database.js";
+import { type Overdue, overdueSchedules } from "../overdue.js";
 import { checkReach } from "../reach.js";
+import { formatDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
 
 interface DoctorOptions extends CoordinatorFlags {
   readonly write?: boolean | undefined;
 }
+
+const overdueMs = 60_000;
 
 export function addDoctor(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "doctor", {
@@ -105,6 +110,16 @@ async function* examineDatabase(
   if (write) yield await examineWriting(db, signal);
   yield await examineLocks(db, nowMs, signal);
   yield* await examineCatalog({ db, status, app, nowMs, signal });
+  for (const each of await overdueSchedules(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
+}
+
+/** Workers look every second: what is overdue for longer has nobody who fires it, or fails. */
+function scheduleFinding({ schedule, oldest, ...backlog }: Overdue, nowMs: number): Finding {
+  const check = `schedule ${schedule}`;
+  if (oldest === undefined) return ok(check, "nothing is overdue");
+  const what = `${showCount(backlog)} overdue, the oldest for ${formatDuration(Math.max(0, nowMs - oldest.getTime()))}`;
+  if (nowMs - oldest.getTime() < overdueMs) return ok(check, what);
+  return warning(check, what, "Start a worker whose module exports the schedule in `schedules`.");
 }
 
 async function presentTimestamp(db: Database, signal: AbortSignal): Promise<number> {

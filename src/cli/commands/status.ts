@@ -9,6 +9,7 @@ import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { counted, layOut, layOutPairs } from "../layout.js";
 import { withDatabase } from "../open-database.js";
+import { type Overdue, overdueSchedules } from "../overdue.js";
 import { checkReach } from "../reach.js";
 import { formatDuration, showTimestamp } from "../time.js";
 
@@ -22,9 +23,9 @@ export function addStatus(program: Command, cli: Cli): void {
     examples: ["status ./data", "status ./data --json"],
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
-      '"observers","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
+      '"observers","schedules","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
       '"kind","version","since","pending","oldestPending","parked","sessions","backfills"}, where a count is',
-      '{"count","more"}: at most 100,000 are counted. A session is {"session","observers","expires","process"}. The',
+      '{"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A session is {"session","observers","expires","process"}. The',
       'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
       "null where it was not asked.",
     ],
@@ -32,7 +33,7 @@ export function addStatus(program: Command, cli: Cli): void {
   addCoordinatorFlags(command).action(async (location: string, coordinator: CoordinatorFlags) => {
     await checkReach(cli, location, coordinator);
     await withDatabase(cli, { reads: true, location, coordinator }, async ({ db }) => {
-      const status = await gather(db, cli.signal);
+      const status = await gather(db, cli.environment.now(), cli.signal);
       await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
     });
   });
@@ -50,9 +51,10 @@ interface Gathered {
   readonly status: DatabaseStatus;
   readonly tables: readonly TableDescription[];
   readonly observers: readonly ObserverStatus[];
+  readonly schedules: readonly Overdue[];
 }
 
-async function gather(db: Database, signal: AbortSignal): Promise<Gathered> {
+async function gather(db: Database, nowMs: number, signal: AbortSignal): Promise<Gathered> {
   const status = await db.status();
   const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
   const observers: ObserverStatus[] = [];
@@ -65,10 +67,10 @@ async function gather(db: Database, signal: AbortSignal): Promise<Gathered> {
         .length,
     });
   }
-  return { status, tables, observers };
+  return { status, tables, observers, schedules: await overdueSchedules(db, nowMs, signal) };
 }
 
-function statusToJson({ status, tables, observers }: Gathered): object {
+function statusToJson({ status, tables, observers, schedules }: Gathered): object {
   const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   return {
     store,
@@ -80,6 +82,11 @@ function statusToJson({ status, tables, observers }: Gathered): object {
     statistics,
     tables,
     observers: observers.map(observerToJson),
+    schedules: schedules.map(({ schedule, count, more, oldest }) => ({
+      schedule,
+      overdue: { count, more },
+      oldestOverdue: oldest?.toISOString() ?? null,
+    })),
     sessions: [...status.sessions].map(([session, record]) => ({
       session,
       observers: record.observers,
@@ -130,7 +137,7 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
   };
 }
 
-function statusLines({ status, tables, observers }: Gathered, nowMs: number): readonly string[] {
+function statusLines({ status, tables, observers, schedules }: Gathered, nowMs: number): readonly string[] {
   const { store, latestTimestamp, safepoint, safepointAgeMs, statistics, sessions } = status;
   const safepointText =
     safepointAgeMs === undefined
@@ -167,6 +174,7 @@ function statusLines({ status, tables, observers }: Gathered, nowMs: number): re
         { name: "run by" },
       ],
     ),
+    ...scheduleLines(schedules, nowMs),
     "",
     ...section(
       "sessions",
@@ -174,6 +182,17 @@ function statusLines({ status, tables, observers }: Gathered, nowMs: number): re
       [{ name: "session" }, { name: "observers" }],
     ),
   ];
+}
+
+function scheduleLines(schedules: readonly Overdue[], nowMs: number): readonly string[] {
+  if (schedules.length === 0) return [];
+  const rows = schedules.map(({ schedule, oldest, ...backlog }) => [
+    schedule,
+    showCount(backlog),
+    oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
+  ]);
+  const columns = [{ name: "schedule" }, { name: "overdue", align: "right" }, { name: "oldest" }] as const;
+  return ["", ...layOut(columns, rows)];
 }
 
 function section(

@@ -8,6 +8,7 @@ import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { counted } from "../layout.js";
 import { withDatabase } from "../open-database.js";
+import { overdueSchedules } from "../overdue.js";
 import { Progress } from "../progress.js";
 import { formatDuration, parseDuration } from "../time.js";
 
@@ -23,7 +24,7 @@ export function addWait(program: Command, cli: Cli): void {
   databaseCommand(program, "wait", {
     summary: "wait until observers have nothing left to do",
     description:
-      "Waits until no change is left that an observer is due on: everything committed before, and all that it causes. The " +
+      "Waits until no change is left that an observer is due on: everything committed before, and all that it causes; and until nothing that is scheduled is overdue. The " +
       "work is done by workers elsewhere; this command only looks. It waits for what is to be tried again, not for what " +
       "is parked, and says so where changes wait for observers that nobody runs.",
     examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
@@ -54,7 +55,7 @@ async function waitUntilIdle(
   if (Number.isFinite(timeoutMs)) {
     cli.environment.setTimer(() => limit.abort(), timeoutMs, { background: true });
   }
-  for (let surveyAt = 0; !(await isIdle(db, cli.signal, limit.signal)); ) {
+  for (let surveyAt = 0; !(await isIdle(db, () => cli.environment.now(), cli.signal, limit.signal)); ) {
     const { elapsedMs } = progress;
     if (elapsedMs >= surveyAt) {
       surveyAt = elapsedMs + surveyMs;
@@ -66,7 +67,7 @@ async function waitUntilIdle(
         await cli.note(`nobody runs ${orphans.map(describe).join(", ")}; start a worker`);
       }
     }
-    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.signal);
+    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.environment.now(), cli.signal);
     await pause(cli.environment, Math.min(pollMs, timeoutMs - elapsedMs), cli.signal);
   }
 }
@@ -75,7 +76,12 @@ async function waitUntilIdle(
  * A hint stands until its run has committed, and what the run caused has its own hints by then. Where one look is not of one
  * moment, runs between its parts count too: the database knows of those.
  */
-async function isIdle(db: Database, signal: AbortSignal, limit: AbortSignal): Promise<boolean> {
+async function isIdle(
+  db: Database,
+  nowMs: () => number,
+  signal: AbortSignal,
+  limit: AbortSignal,
+): Promise<boolean> {
   throwIfAborted(signal, "Waiting");
   if (!(await isNothingPending(db, signal))) return false;
   try {
@@ -86,7 +92,9 @@ async function isIdle(db: Database, signal: AbortSignal, limit: AbortSignal): Pr
     if (error instanceof ObserverError) return false;
     throw error;
   }
-  return isNothingPending(db, signal);
+  if (!(await isNothingPending(db, signal))) return false;
+  const overdue = await overdueSchedules(db, nowMs(), signal);
+  return overdue.every(({ count }) => count === 0);
 }
 
 async function isNothingPending(db: Database, signal: AbortSignal): Promise<boolean> {
@@ -118,11 +126,18 @@ function describe({ observer, pending }: Waiting): string {
   return `${observer} (${showCount(pending)})`;
 }
 
-async function timeoutError(db: Database, timeoutMs: number, signal: AbortSignal): Promise<TimeoutError> {
+async function timeoutError(
+  db: Database,
+  timeoutMs: number,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<TimeoutError> {
   const waiting = await whatWaits(db, signal);
-  const list = waiting
-    .map((each) => `${describe(each)}, run by ${counted(each.sessions, "session")}`)
-    .join("; ");
+  const overdue = (await overdueSchedules(db, nowMs, signal)).filter(({ count }) => count > 0);
+  const list = [
+    ...waiting.map((each) => `${describe(each)}, run by ${counted(each.sessions, "session")}`),
+    ...overdue.map(({ schedule, ...backlog }) => `schedule ${schedule} (${showCount(backlog)} overdue)`),
+  ].join("; ");
   return new TimeoutError(
     `Changes still wait after ${formatDuration(timeoutMs)}: ${list || "the last ones went just now"}. See \`pending\`.`,
   );

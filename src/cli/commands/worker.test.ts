@@ -8,6 +8,8 @@ import {
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 import { open } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
+import { schedule } from "../../recipes/index.js";
+import { text } from "../../schema/index.js";
 
 let cli: CommandLine;
 let running: string[];
@@ -70,7 +72,7 @@ describe("worker", () => {
     expect((await cli.run(["get", "data", "documents.size", "new"])).stdout).toBe("5\n");
     const time = expect.any(String);
     expect(eventsOf(command)).toEqual([
-      { event: "started", time, observers: ["sizes", "slow", "failing"] },
+      { event: "started", time, observers: ["sizes", "slow", "failing"], schedules: [] },
       { event: "stopping", time, signal: "SIGTERM", running: expect.any(Number) },
       { event: "stopped", time, runs: expect.objectContaining({ committed: 1, failed: 0 }), givenUp: 0 },
     ]);
@@ -269,5 +271,57 @@ describe("worker", () => {
     const { code, stderr } = await cli.run(["worker", "data", "app.mjs"]);
     expect(code).toBe(1);
     expect(stderr).toContain("(OBSERVER)");
+  });
+
+  it("runs the schedules of a module; overdue ones count in status, wait and doctor", async () => {
+    const fired: string[] = [];
+    const rechecks = schedule("rechecks", {
+      value: text(),
+      fire: (tx, { key, value }) => {
+        if (value === "broken") throw new Error("no\nfire");
+        fired.push(key);
+        tx.set(documents.title, key, value);
+      },
+    });
+    shared.app = { tables: [documents], schedules: [rechecks] };
+    const add = (key: string, time: number, value: string) =>
+      withLibrary(cli, (db) => db.transact((tx) => rechecks.at(tx, key, time, value)), {
+        tables: rechecks.tables,
+      });
+    for (let n = 0; n < 20; n++) await add(`late ${n}`, 1_000 + n, "fired");
+    await add("future", 8e15, "fired");
+    const { documents: before } = await cli.run(["status", "data", "--json"]);
+    expect(before[0]!.schedules).toEqual([
+      {
+        schedule: "rechecks",
+        overdue: { count: 20, more: false },
+        oldestOverdue: new Date(1_000).toISOString(),
+      },
+    ]);
+    expect((await cli.run(["status", "data"])).stdout).toMatch(/rechecks +20 +/);
+    expect(await cli.run(["wait", "data", "--timeout", "1ms"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("schedule rechecks (20 overdue)"),
+    });
+    expect((await cli.run(["doctor", "data"])).stdout).toMatch(/WARNING.*schedule rechecks.*20 overdue/);
+    await add("bad", 1, "broken");
+    const command = await start("--json");
+    await eventually(() => expect(fired).toHaveLength(20));
+    await eventually(() =>
+      expect(eventsOf(command)).toContainEqual(
+        expect.objectContaining({
+          event: "scheduleFailure",
+          schedule: "rechecks",
+          key: "bad",
+          error: "Error: no\nfire",
+        }),
+      ),
+    );
+    expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0, stderr: "" });
+    expect(eventsOf(command)[0]).toMatchObject({ event: "started", observers: [], schedules: ["rechecks"] });
+    expect(fired).not.toContain("future");
+    expect((await cli.run(["doctor", "data"])).stdout).not.toContain("overdue, the oldest");
   });
 });

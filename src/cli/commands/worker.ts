@@ -7,8 +7,9 @@ import {
   Tables,
 } from "../../dashboard/index.js";
 import type { Database, OpenOptions } from "../../database/index.js";
-import { sleep } from "../../environment/index.js";
+import { onAbort, sleep } from "../../environment/index.js";
 import type { Worker } from "../../observer/index.js";
+import type { AnySchedule } from "../../recipes/index.js";
 import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
@@ -44,8 +45,8 @@ export function addWorker(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "worker", {
     summary: "run the observers of a module",
     description:
-      "Registers the tables and observers of a module that default-exports { tables, observers }, and runs the observers " +
-      "until SIGTERM or SIGINT. Any number of workers share the work, and what one leaves when it is killed the others do. " +
+      "Registers the tables and observers of a module that default-exports { tables, observers, schedules }, runs the observers, and fires " +
+      "what its schedules have due, until SIGTERM or SIGINT. Any number of workers share the work, and what one leaves when it is killed the others do. " +
       "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. With --processes it " +
       "starts so many processes, starts those anew that die, and ends with them. TypeScript modules are loaded as they are. The " +
       "database is made where there is none.",
@@ -58,8 +59,8 @@ export function addWorker(program: Command, cli: Cli): void {
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
-      'A line for each event, with "event" and "time": started {"observers","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
-      '{"observer","table","column","row","attempts","error","stack"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned',
+      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
+      '{"observer","table","column","row","attempts","error","stack"}, scheduleFailure {"schedule","key","error"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned',
       '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
       'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
       'there are supervising {"processes","dashboard"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
@@ -137,8 +138,10 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
 }
 
 function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
-  if (loaded === undefined || loaded.observers.length === 0) {
-    throw new UsageError(`The module ${app} declares no observers; there is nothing to run.`);
+  if (loaded === undefined || loaded.observers.length + loaded.schedules.length === 0) {
+    throw new UsageError(
+      `The module ${app} declares no observers and no schedules; there is nothing to run.`,
+    );
   }
   checkNames(options.observer ?? [], loaded.observers);
   const { tables, observers } = loaded;
@@ -172,17 +175,40 @@ async function work(
     throw error;
   });
   const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
+  const ending = new AbortController();
+  const stopFollowing = onAbort(cli.signal, () => ending.abort());
+  if (cli.signal.aborted) ending.abort();
+  const schedules = opened.app?.schedules ?? [];
+  const scheduled = schedules.map((schedule) => workSchedule(db, schedule, log, ending.signal));
   try {
-    await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url });
+    await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url }, schedules);
     await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
+    ending.abort();
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
     if (!isEnded) abandon.abort();
   } finally {
+    stopFollowing();
+    ending.abort();
+    await Promise.all(scheduled);
     await dashboard?.close();
     await metrics?.close();
     unanswer();
     log.end();
   }
+}
+
+/** Fires what becomes due, until the signal. */
+async function workSchedule(
+  db: Database,
+  schedule: AnySchedule,
+  log: WorkerLog,
+  signal: AbortSignal,
+): Promise<void> {
+  await schedule
+    .work(db, { signal, onError: (error, change) => log.scheduleFailed(schedule.name, error, change?.key) })
+    .catch((error: unknown) => {
+      if (!signal.aborted) log.scheduleFailed(schedule.name, error, undefined);
+    });
 }
 
 /** Resolves when the worker has nothing to run any more; never if it goes on until the signal. */
