@@ -8,6 +8,7 @@ import { bigtable } from "./cases/bigtable.js";
 import { client } from "./cases/client.js";
 import { collection } from "./cases/collection.js";
 import { delay } from "./cases/delay.js";
+import { hot } from "./cases/hot.js";
 import { importing } from "./cases/import.js";
 import { notifications } from "./cases/notifications.js";
 import { oracle } from "./cases/oracle.js";
@@ -31,6 +32,7 @@ const cases: readonly BenchCase[] = [
   pipeline,
   bigtable,
   client,
+  hot,
   wire,
   oracle,
   importing,

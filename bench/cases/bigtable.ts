@@ -1,12 +1,12 @@
-import { type Oracle, open } from "percolatordb";
+import { open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
-import { memoryStore } from "percolatordb/memory";
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
 import type { Bench, BenchCase } from "../context.js";
 import { rowOf } from "../data.js";
 import type { Comparison } from "../harness.js";
 import { RawBigtable } from "./bigtable-raw.js";
 import { documents, fill, type Measured, readSpec, transactionSpec, width } from "./bigtable-specs.js";
+import { sharedOracle } from "./shared-oracle.js";
 
 const mostCells = 5_000;
 
@@ -54,10 +54,4 @@ async function measure(bench: Bench, { host }: Emulator, gathered: boolean): Pro
     own.close();
     same.close();
   }
-}
-
-/** One counter for all timestamps, in this process: what the oracle costs is measured elsewhere. */
-function sharedOracle(): Oracle {
-  const counter = memoryStore().atomic!;
-  return { next: (options) => counter.next(options), latest: () => counter.counter() };
 }

@@ -13,6 +13,7 @@ import {
   type Liveness,
   LockResolver,
   noHooks,
+  RowTurns,
   Safepoint,
   type TransactionContext,
 } from "../transaction/index.js";
@@ -50,6 +51,7 @@ export function buildContext(
     safepoint: new Safepoint(store, environment, safepointCacheMs),
     active: new ActiveTransactions(environment),
     resolver: new LockResolver(),
+    turns: new RowTurns(environment),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),
     fairness: new Fairness(environment),

@@ -14,7 +14,7 @@ import { Shares } from "./shares.js";
 import { surveyHints } from "./survey.js";
 import type { Task } from "./task.js";
 import { TaskBoard } from "./task-board.js";
-import { AdaptiveWidth, defaultConcurrency, fixedWidth, type RunWidth } from "./width.js";
+import { AdaptiveWidth, fixedWidth, type RunWidth } from "./width.js";
 import { type StopOptions, Worker } from "./worker.js";
 
 /** What `db.work` takes. Everything has a default. */
@@ -22,8 +22,8 @@ export interface WorkOptions {
   /** Which of the observers given to `open`, by themselves or by name. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
   /**
-   * Runs at the same time. From 1 to 10,000; default: 64, and on a store that commits in one batch up to 512 while hardly any of them
-   * conflict. Commits that wait together share a flush.
+   * Runs at the same time. From 1 to 10,000; default: 64, of an observer down to 8 while more than a tenth of its runs conflict, and
+   * on a store that commits in one batch up to 512 while hardly any do. Commits that wait together share a flush.
    */
   readonly concurrency?: number | undefined;
   /** Stops the worker when aborted, as `stop` does. */
@@ -89,6 +89,7 @@ export class WorkerPool {
       queueLimit: (observer) =>
         options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#mostClaimed(observer)),
       isWorked: (observer) => this.#worked.has(observer),
+      turns: options.registry.context.turns,
       onReady: () => this.pump(),
       onForget: ({ isClaimed, hint }) => {
         if (isClaimed) this.claims?.give(hint);
@@ -117,7 +118,7 @@ export class WorkerPool {
       );
     }
     const observers = options.observers?.map((each) => this.#find(each)) ?? this.#hosted;
-    const worker = new Worker(this, observers, this.#width(concurrency));
+    const worker = new Worker(this, observers, () => this.#width(concurrency));
     this.#workers.set(worker, observers);
     this.#listWorked();
     worker.start();
@@ -129,8 +130,7 @@ export class WorkerPool {
 
   #width(concurrency: number | undefined): RunWidth {
     if (concurrency !== undefined) return fixedWidth(concurrency);
-    const adapts = this.registry.context.store.capabilities.atomicBatches;
-    return adapts ? new AdaptiveWidth() : fixedWidth(defaultConcurrency);
+    return new AdaptiveWidth(this.registry.context.store.capabilities.atomicBatches);
   }
 
   #stopInBackground(worker: Worker): void {
@@ -166,7 +166,7 @@ export class WorkerPool {
   #mostClaimed(name: string): number {
     let runs = 0;
     for (const [worker, observers] of this.#workers)
-      if (observers.some((each) => each.name === name)) runs += worker.mostRuns;
+      if (observers.some((each) => each.name === name)) runs += worker.mostRunsOf(name);
     const mostRuns = Math.min(runs, this.#worked.get(name)?.concurrency ?? runs);
     return Math.min(mostClaimed, Math.max(1, mostRuns) * claimedForEachRun);
   }

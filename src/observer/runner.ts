@@ -1,6 +1,6 @@
 import { type Backoff, backoffDelay } from "../environment/index.js";
-import { ObserverError } from "../errors/index.js";
-import { showCell } from "../transaction/index.js";
+import { ConflictError, ObserverError } from "../errors/index.js";
+import { conflictCell, rowKey, showCell } from "../transaction/index.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import type { GiveUp } from "./change.js";
 import { CrashCounter, type Crashes } from "./crashes.js";
@@ -181,7 +181,7 @@ export class Runner {
           return;
         }
         await this.#retract(task);
-        this.#retryLater(task, conflictBackoff, task.conflicts);
+        this.#retryLater(task, conflictBackoff, task.conflicts, lostOn(error));
         return;
       case "setback":
         this.#emit(task, "failed", durationMs, error);
@@ -206,8 +206,8 @@ export class Runner {
     this.#board.postpone(task, waitMs, false);
   }
 
-  #retryLater(task: Task, backoff: Backoff, attempt: number): void {
-    this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true);
+  #retryLater(task: Task, backoff: Backoff, attempt: number, row?: string): void {
+    this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true, row);
   }
 
   /** Writes the attempt and the wait into the hint, or gives the change up after the last. */
@@ -275,4 +275,10 @@ export class Runner {
   #report(doing: string, error: unknown): void {
     this.#registry.context.events.emit("backgroundFailure", { doing, error });
   }
+}
+
+/** The row on which a run conflicted, which need not be the one that its observer watches; undefined if it is not one row. */
+function lostOn(error: unknown): string | undefined {
+  const cell = error instanceof ConflictError ? conflictCell(error) : undefined;
+  return cell && rowKey(cell.table, cell.row);
 }

@@ -1,7 +1,7 @@
 import { type Environment, onAbort } from "../environment/index.js";
-import { addressKey, type CellAddress } from "../transaction/index.js";
+import { addressKey, type CellAddress, RowTurns } from "../transaction/index.js";
 import type { Observer } from "./observer.js";
-import type { Offer, OfferedHint, Task } from "./task.js";
+import { newTask, type Offer, type OfferedHint, type Task } from "./task.js";
 import { TaskQueue } from "./task-queue.js";
 
 /** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
@@ -27,6 +27,8 @@ export interface TaskBoardOptions {
   readonly queueLimit: (observer: string) => number;
   /** Whether any worker here runs the observer. */
   readonly isWorked: (observer: string) => boolean;
+  /** Turns on rows that runs conflict on. Default: of its own. */
+  readonly turns?: RowTurns | undefined;
   /** Called when a task may be taken. */
   readonly onReady: () => void;
   /** Called when a task is over, or was let go. */
@@ -43,6 +45,7 @@ export class TaskBoard {
   readonly #claims = new Map<string, Task>();
   readonly #lanes = new Map<string, Lane>();
   readonly #isWorked: (observer: string) => boolean;
+  readonly #turns: RowTurns;
   readonly #onReady: () => void;
   readonly #onForget: ((task: Task) => void) | undefined;
   readonly #onQuiet = new Set<() => void>();
@@ -54,6 +57,7 @@ export class TaskBoard {
     this.#environment = options.environment;
     this.#queueLimit = options.queueLimit;
     this.#isWorked = options.isWorked;
+    this.#turns = options.turns ?? new RowTurns(options.environment);
     this.#onReady = options.onReady;
     this.#onForget = options.onForget;
   }
@@ -127,23 +131,7 @@ export class TaskBoard {
       lane.overflowed = true;
       return "full";
     }
-    const { observer, cell, hint, timestamp, state, takenBy } = offered;
-    const task: Task = {
-      key,
-      observer,
-      cell,
-      hint,
-      takenBy,
-      timestamp,
-      state,
-      phase: "queued",
-      isClaimed: offered.isClaimed ?? false,
-      again: 0,
-      conflicts: 0,
-      setbacks: 0,
-      chain: 0,
-      timer: undefined,
-    };
+    const task = newTask(key, offered);
     this.#claims.set(key, task);
     if (waitMs > 0) this.#delay(task, waitMs);
     else this.#enqueue(task);
@@ -238,14 +226,14 @@ export class TaskBoard {
 
   /**
    * A run has ended, and the cell is to be run again after a while; at once where a newer change has come, unless it is
-   * somebody's success that stands in the way.
+   * somebody's success that stands in the way. If that was on the row `lostOn`, it also waits for its turn there.
    */
-  postpone(task: Task, waitMs: number, isConflict: boolean): void {
+  postpone(task: Task, waitMs: number, isConflict: boolean, lostOn?: string): void {
     this.#endRun(task);
     const isNewer = this.#takeAgain(task);
     if (waitMs <= 0 || (isNewer && !isConflict)) this.#enqueue(task);
     else if (this.#laneOf(task.observer).delayed < mostDelayed && this.#isWorked(task.observer.name)) {
-      this.#delay(task, waitMs);
+      this.#delay(task, waitMs, lostOn);
     } else this.#forget(task);
     this.#checkQuiet();
   }
@@ -253,6 +241,7 @@ export class TaskBoard {
   #endRun(task: Task): void {
     this.#completed++;
     this.#laneOf(task.observer).running--;
+    this.#endTurn(task);
   }
 
   /** The claim stands until the hint is gone, so that no scan takes it on again meanwhile. */
@@ -274,6 +263,7 @@ export class TaskBoard {
   }
 
   #forget(task: Task): void {
+    this.#endTurn(task);
     this.#claims.delete(task.key);
     this.#onForget?.(task);
   }
@@ -287,24 +277,42 @@ export class TaskBoard {
     return true;
   }
 
+  #endTurn(task: Task): void {
+    const { endTurn } = task;
+    task.endTurn = undefined;
+    endTurn?.();
+  }
+
   #enqueue(task: Task): void {
     if (!this.#isWorked(task.observer.name)) {
       this.#forget(task);
       return;
     }
     task.phase = "queued";
-    this.#laneOf(task.observer).queue.push(task);
+    const { queue } = this.#laneOf(task.observer);
+    // Others wait for its turn to end.
+    if (task.endTurn === undefined) queue.push(task);
+    else queue.unshift(task);
     this.#onReady();
   }
 
-  #delay(task: Task, waitMs: number): void {
+  #delay(task: Task, waitMs: number, lostOn?: string): void {
     task.phase = "delayed";
     this.#laneOf(task.observer).delayed++;
     const due = () => {
       this.#undelay(task);
       this.#enqueue(task);
     };
-    task.timer = this.#environment.setTimer(due, waitMs, { background: true });
+    const onTime = lostOn === undefined ? due : () => this.#awaitTurn(task, lostOn, due);
+    task.timer = this.#environment.setTimer(onTime, waitMs, { background: true });
+  }
+
+  /** It has no place among the runs meanwhile: those of other rows go on. */
+  #awaitTurn(task: Task, row: string, due: () => void): void {
+    task.timer = this.#turns.wait(row, (end) => {
+      task.endTurn = end;
+      due();
+    });
   }
 
   #undelay(task: Task): void {

@@ -13,6 +13,12 @@ export class TaskQueue {
     this.#items.push(task);
   }
 
+  /** Puts it before all others. */
+  unshift(task: Task): void {
+    if (this.#head > 0) this.#items[--this.#head] = task;
+    else this.#items.unshift(task);
+  }
+
   shift(): Task | undefined {
     const task = this.#items[this.#head];
     if (task === undefined) return undefined;

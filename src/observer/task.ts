@@ -1,5 +1,5 @@
 import type { Timer } from "../environment/index.js";
-import type { CellAddress } from "../transaction/index.js";
+import type { CellAddress, EndTurn } from "../transaction/index.js";
 import type { HintState } from "./hint.js";
 import type { Observer } from "./observer.js";
 
@@ -28,6 +28,8 @@ export interface Task {
   /** For a signal: runs in a row after each of which it had notified itself again. */
   chain: number;
   timer: Timer | undefined;
+  /** Ends the turn that it has on a row, on which others were faster. */
+  endTurn: EndTurn | undefined;
 }
 
 /** What became of a hint that was offered. */
@@ -51,4 +53,26 @@ export interface OfferedHint {
   readonly takenBy: unknown;
   /** As {@link Task.isClaimed}. Default: false. */
   readonly isClaimed?: boolean | undefined;
+}
+
+/** A task of a hint that was just taken on. */
+export function newTask(key: string, offered: OfferedHint): Task {
+  const { observer, cell, hint, timestamp, state, takenBy } = offered;
+  return {
+    key,
+    observer,
+    cell,
+    hint,
+    takenBy,
+    timestamp,
+    state,
+    phase: "queued",
+    isClaimed: offered.isClaimed ?? false,
+    again: 0,
+    conflicts: 0,
+    setbacks: 0,
+    chain: 0,
+    timer: undefined,
+    endTurn: undefined,
+  };
 }

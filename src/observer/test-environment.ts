@@ -82,6 +82,26 @@ export class TestEnvironment implements Environment {
     await this.settle();
   }
 
+  /**
+   * Lets a millisecond pass with each turn of the event loop until a promise is settled. Timers that are due at the same time fire
+   * together, so that what they begin overlaps.
+   */
+  async flow<T>(promise: Promise<T>): Promise<T> {
+    let over = false;
+    const watch = () => {
+      over = true;
+    };
+    promise.then(watch, watch);
+    while (!over) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#now++;
+      for (const timer of [...this.#timers].sort((a, b) => a.at - b.at || a.order - b.order)) {
+        if (timer.at <= this.#now && this.#timers.delete(timer)) timer.callback();
+      }
+    }
+    return promise;
+  }
+
   /** Lets time pass until a promise is settled. */
   async until<T>(promise: Promise<T>, mostMs = 600_000): Promise<T> {
     let over = false;

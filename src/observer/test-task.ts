@@ -21,5 +21,6 @@ export function taskFor(of: Observer, row: string, timestamp: number): Task {
     setbacks: 0,
     chain: 0,
     timer: undefined,
+    endTurn: undefined,
   };
 }

@@ -32,6 +32,16 @@ export interface WorkerReadiness {
   readonly reasons: readonly string[];
 }
 
+/** An observer that a worker runs. */
+interface Lane {
+  readonly observer: Observer;
+  readonly width: RunWidth;
+  /** Its runs under way here. */
+  running: number;
+  /** The turn at which it was last served. */
+  servedAt: number;
+}
+
 const starting = { initialMs: 50, maximumMs: 5_000 };
 
 /**
@@ -44,23 +54,23 @@ const starting = { initialMs: 50, maximumMs: 5_000 };
  */
 export class Worker {
   readonly #pool: WorkerPool;
-  readonly #observers: readonly Observer[];
-  readonly #width: RunWidth;
+  /** By priority, the highest first. */
+  readonly #lanes: readonly Lane[];
   readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
   #watch: CommitWatch | undefined;
-  readonly #served = new Map<string, number>();
   #started: Promise<void> = Promise.resolve();
   #isReady = false;
   #turn = 0;
   #stopped: Promise<void> | undefined;
 
   /** @internal */
-  constructor(pool: WorkerPool, observers: readonly Observer[], width: RunWidth) {
+  constructor(pool: WorkerPool, observers: readonly Observer[], width: () => RunWidth) {
     this.#pool = pool;
-    this.#observers = [...observers].sort((a, b) => b.priority - a.priority);
-    this.#width = width;
+    this.#lanes = [...observers]
+      .sort((a, b) => b.priority - a.priority)
+      .map((observer) => ({ observer, width: width(), running: 0, servedAt: 0 }));
     const scanners = observers.map((observer) => this.#scannerOf(observer));
     const { sessions, claims, registry, environment } = pool;
     const searching = () => (claims === undefined ? 1 : sessions.size);
@@ -80,7 +90,7 @@ export class Worker {
 
   /** Names of the observers that it runs. */
   get observers(): readonly string[] {
-    return this.#observers.map((observer) => observer.name);
+    return this.#lanes.map(({ observer }) => observer.name);
   }
 
   /**
@@ -91,11 +101,11 @@ export class Worker {
    */
   async readiness(): Promise<WorkerReadiness> {
     const { observers } = await this.#pool.registry.fresh();
-    const outdated = this.#observers.flatMap(({ name, version }) => {
+    const outdated = this.#lanes.flatMap(({ observer: { name, version } }) => {
       const registered = observers.get(name)?.record.version;
       return registered === version ? [] : [outdatedText(name, version, registered)];
     });
-    const isObsolete = outdated.length > 0 && outdated.length === this.#observers.length;
+    const isObsolete = outdated.length > 0 && outdated.length === this.#lanes.length;
     const isStopping = this.#stopping.signal.aborted;
     const reasons = [...outdated];
     if (isStopping) reasons.unshift("The worker is stopping, or has stopped.");
@@ -112,9 +122,14 @@ export class Worker {
     return this.#runs.size;
   }
 
-  /** How many there may be at a time, now. */
-  get mostRuns(): number {
-    return this.#width.limit;
+  /** How many of one observer there may be at a time, now. @internal */
+  mostRunsOf(name: string): number {
+    return this.#lanes.find(({ observer }) => observer.name === name)?.width.limit ?? 0;
+  }
+
+  /** Whether there may be no more of all together: as many as of the observer that may have the most. */
+  get #isFull(): boolean {
+    return this.#lanes.every(({ width }) => this.#runs.size >= width.limit);
   }
 
   /** Aborted when it is to stop. @internal */
@@ -161,37 +176,37 @@ export class Worker {
   /** Begins as many runs as may be. @internal */
   pump(): void {
     if (!this.#isReady || this.#stopping.signal.aborted) return;
-    while (this.#runs.size < this.#width.limit && !this.#pool.board.isCongested) {
-      const task = this.#next();
+    while (!this.#isFull && !this.#pool.board.isCongested) {
+      const lane = this.#next();
+      const task = lane && this.#pool.board.take(lane.observer.name);
       if (task === undefined) return;
-      this.#begin(task);
+      this.#begin(task, lane!);
     }
   }
 
-  /** The next task: of the highest priority, and in turns where several have it. */
-  #next(): Task | undefined {
+  /** The next one to serve: of the highest priority, and in turns where several have it. */
+  #next(): Lane | undefined {
     const { board } = this.#pool;
-    let best: Observer | undefined;
-    for (const observer of this.#observers) {
-      if (best !== undefined && observer.priority < best.priority) break;
-      if (board.queued(observer.name) === 0) continue;
+    let best: Lane | undefined;
+    for (const lane of this.#lanes) {
+      const { observer } = lane;
+      if (best !== undefined && observer.priority < best.observer.priority) break;
+      if (board.queued(observer.name) === 0 || lane.running >= lane.width.limit) continue;
       if (board.running(observer.name) >= observer.concurrency) continue;
-      if (best === undefined || this.#servedAt(observer) < this.#servedAt(best)) best = observer;
+      if (best === undefined || lane.servedAt < best.servedAt) best = lane;
     }
-    if (best === undefined) return undefined;
-    this.#served.set(best.name, ++this.#turn);
-    return board.take(best.name);
+    if (best !== undefined) best.servedAt = ++this.#turn;
+    return best;
   }
 
-  #servedAt(observer: Observer): number {
-    return this.#served.get(observer.name) ?? 0;
-  }
-
-  #begin(task: Task): void {
+  #begin(task: Task, lane: Lane): void {
     const giveUp = new GiveUp();
     const conflictsBefore = task.conflicts;
+    lane.running++;
     const over = this.#run(task, giveUp).then(() => {
-      this.#width.ended(this.#runs.size, task.conflicts > conflictsBefore);
+      const isFull = this.#isFull || lane.running >= lane.width.limit;
+      lane.width.ended(isFull, task.conflicts > conflictsBefore);
+      lane.running--;
       this.#runs.delete(task);
       this.#pool.pump();
       this.#pool.busy?.end();

@@ -8,6 +8,7 @@ import type { CellAddress } from "./address.js";
 import type { BackgroundWork } from "./background.js";
 import type { Fairness } from "./fairness.js";
 import type { LockResolver } from "./resolve.js";
+import type { RowTurns } from "./row-turns.js";
 import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
 
@@ -102,6 +103,7 @@ export interface TransactionContext {
   readonly safepoint: Safepoint;
   readonly active: ActiveTransactions;
   readonly resolver: LockResolver;
+  readonly turns: RowTurns;
   readonly hooks: CommitHooks;
   readonly background: BackgroundWork;
   readonly fairness: Fairness;

@@ -14,6 +14,7 @@ export type { BufferedWrite } from "./buffer.js";
 export { type CheckOptions, check, type Problem } from "./check.js";
 export { type CollectOptions, type CollectReport, collect } from "./collect.js";
 export type { CommittedCell, CommittedRow } from "./committed.js";
+export { conflictCell } from "./conflict.js";
 export type {
   ColumnObserver,
   Hint,
@@ -51,6 +52,7 @@ export {
   writeTimestamp,
 } from "./records.js";
 export { LockResolver } from "./resolve.js";
+export { type EndTurn, RowTurns } from "./row-turns.js";
 export { Safepoint } from "./safepoint.js";
 export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./scan-target.js";
 export { Snapshot } from "./snapshot.js";

@@ -1,54 +1,84 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
 import { systemEnvironment } from "../environment/index.js";
+import { TestEnvironment } from "../observer/test-environment.js";
 import { int, table } from "../schema/index.js";
-import { memoryStore } from "../store/memory/index.js";
 import { RowTurns } from "./row-turns.js";
 import { Snapshot } from "./snapshot.js";
-import { transact } from "./transact.js";
+import { countingOracle, DistantTestStore } from "./test-distant-store.js";
+import { type TransactOptions, transact } from "./transact.js";
 
 const counters = table("counters", { value: int() });
 
-test.each(["one-phase", "two-phase"] as const)(
-  "many who write one row at a time conflict about once each (%s)",
-  async (commit) => {
-    const context = bareContext(memoryStore(), { commit });
-    let conflicts = 0;
-    context.events.on("conflict", () => conflicts++);
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
-    let left = 200;
-    const client = async () => {
-      while (left-- > 0) {
-        await transact(context, async (tx) => {
-          const value = (await tx.get(counters.value, "hot")) ?? 0;
-          for (let turns = 0; turns < 5; turns++) await turn();
-          tx.set(counters.value, "hot", value + 1);
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: 64 }, client));
-    await using snapshot = new Snapshot(context, await context.oracle.next());
-    expect(await snapshot.get(counters.value, "hot")).toBe(200);
-    expect(conflicts / 200).toBeLessThan(3);
-  },
-);
+/** On a store of one-row mutations, where each request takes a turn of the event loop. */
+async function conflictsPerCommit(options: TransactOptions): Promise<number> {
+  const bare = bareContext(new DistantTestStore(), { commit: "two-phase", lockTtlMs: 60_000 });
+  const environment = new TestEnvironment();
+  const turns = new RowTurns(environment);
+  const context = { ...bare, oracle: countingOracle(), environment, turns };
+  let conflicts = 0;
+  context.events.on("conflict", () => conflicts++);
+  let left = 200;
+  const client = async () => {
+    while (left-- > 0) {
+      await transact(
+        context,
+        async (tx) => {
+          tx.set(counters.value, "hot", ((await tx.get(counters.value, "hot")) ?? 0) + 1);
+        },
+        options,
+      );
+    }
+  };
+  await environment.flow(Promise.all(Array.from({ length: 64 }, client)));
+  const snapshot = new Snapshot(context, await context.oracle.next());
+  expect(await environment.flow(snapshot.get(counters.value, "hot"))).toBe(200);
+  await snapshot.close();
+  expect(turns.size).toBe(0);
+  return conflicts / 200;
+}
+
+test.each([
+  ["by themselves", {}],
+  ["with a signal", { signal: new AbortController().signal }],
+  ["with a deadline", { timeoutMs: 3_600_000 }],
+])("of many callers who write one row at a time, %s, few conflict", async (_, options) => {
+  expect(await conflictsPerCommit(options)).toBeLessThan(3);
+});
 
 test("turns are given in order, one at a time, and nothing is kept of them", async () => {
-  const turns = new RowTurns();
+  const turns = new RowTurns(systemEnvironment);
   const order: number[] = [];
-  const one = await turns.take(systemEnvironment, "row", undefined);
+  const one = await turns.take("row", undefined);
   const rest = [2, 3].map(async (number) => {
-    const end = await turns.take(systemEnvironment, "row", undefined);
+    const end = await turns.take("row", undefined);
     order.push(number);
     end();
   });
   const controller = new AbortController();
-  const gaveUp = turns.take(systemEnvironment, "row", controller.signal);
+  const gaveUp = turns.take("row", controller.signal);
   controller.abort();
   (await gaveUp)();
+  (await turns.take("row", controller.signal))();
   expect(order).toEqual([]);
   one();
+  one();
   await Promise.all(rest);
-  await new Promise((resolve) => setImmediate(resolve));
   expect([order, turns.size]).toEqual([[2, 3], 0]);
+});
+
+test("a turn that does not end is over after 5 s, for one who waits at a time", async () => {
+  const environment = new TestEnvironment();
+  const turns = new RowTurns(environment);
+  const begun: number[] = [];
+  for (const number of [1, 2, 3]) turns.wait("row", () => begun.push(number));
+  expect(begun).toEqual([1]);
+  await environment.advance(4_999);
+  expect(begun).toEqual([1]);
+  await environment.advance(1);
+  expect(begun).toEqual([1, 2]);
+  await environment.advance(4_999);
+  expect(begun).toEqual([1, 2]);
+  await environment.advance(1);
+  expect(begun).toEqual([1, 2, 3]);
 });

@@ -1,56 +1,99 @@
-import { type Environment, onAbort, sleep } from "../environment/index.js";
-import type { RowStore } from "../store/index.js";
+import { type Environment, onAbort, type Timer } from "../environment/index.js";
 
-/** The longest wait for a turn, in milliseconds: a transaction that waits inside another one's function must not wait for ever. */
-const maxWaitMs = 5_000;
+/** Milliseconds after which a turn counts as ended: a transaction that waits inside another one's function must not wait for ever. */
+const maxTurnMs = 5_000;
+
+/** Ends a turn. Harmless to repeat. */
+export type EndTurn = () => void;
+
+/** Who has the turn on a row, and who waits for it, in order. */
+interface Line {
+  readonly waiting: Set<(end: EndTurn) => void>;
+  end: EndTurn;
+  begunAt: number;
+  /** Ends a turn that lasts too long; set while anybody waits. */
+  timer: Timer | undefined;
+}
 
 /**
- * Turns on rows that transactions of this process conflict on. A transaction that lost such a conflict runs again when those before it
- * have ended: side by side all of them but one would lose again.
+ * Turns on rows that transactions of this process conflict on: those of `db.transact` and those of observers. A transaction that lost
+ * such a conflict runs again when those before it have ended. Side by side all of them but one would lose again.
  */
 export class RowTurns {
-  /** The end of the last turn that was given, by row. */
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #environment: Environment;
+  readonly #lines = new Map<string, Line>();
 
-  /** Rows on which somebody has a turn, or waits for one. */
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** Rows on which somebody has a turn. */
   get size(): number {
-    return this.#last.size;
+    return this.#lines.size;
   }
 
-  /** Waits for a turn, for 5 s at most, and no longer than `signal` allows. The answer ends the turn. */
-  async take(environment: Environment, row: string, signal: AbortSignal | undefined): Promise<() => void> {
-    const before = this.#last.get(row);
-    let release = () => {};
-    const ended = new Promise<void>((resolve) => {
-      release = resolve;
+  /** Waits for a turn on a row, and no longer than `signal` allows. The answer ends the turn; after an abort there is none to end. */
+  take(row: string, signal: AbortSignal | undefined): Promise<EndTurn> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve(nothing);
+      let stopListening = nothing;
+      const waiting = this.wait(row, (end) => {
+        stopListening();
+        resolve(end);
+      });
+      stopListening = onAbort(signal, () => {
+        waiting.cancel();
+        resolve(nothing);
+      });
     });
-    // Those behind wait for those before, too, if this one gives up waiting.
-    const turn = (before ?? Promise.resolve()).then(() => ended);
-    this.#last.set(row, turn);
-    void turn.then(() => {
-      if (this.#last.get(row) === turn) this.#last.delete(row);
-    });
-    if (before === undefined) return release;
-    const patience = new AbortController();
-    const waiting = sleep(environment, maxWaitMs, patience.signal).catch(() => undefined);
-    const stop = () => patience.abort();
-    const stopListening = onAbort(signal, stop);
-    if (signal?.aborted) stop();
-    await Promise.race([before, waiting]);
-    stopListening();
-    stop();
-    return release;
+  }
+
+  /**
+   * Calls `begin` when those before it have ended their turns, which may be at once; not if it is cancelled before. A turn that lasts
+   * longer than 5 s counts as ended for those who wait.
+   */
+  wait(row: string, begin: (end: EndTurn) => void): Timer {
+    const line = this.#lines.get(row);
+    if (line === undefined) {
+      const first: Line = { waiting: new Set(), end: nothing, begunAt: 0, timer: undefined };
+      this.#lines.set(row, first);
+      begin(this.#begin(row, first));
+      return { cancel: nothing };
+    }
+    line.waiting.add(begin);
+    this.#watch(line);
+    return { cancel: () => line.waiting.delete(begin) };
+  }
+
+  #begin(row: string, line: Line): EndTurn {
+    const end = () => {
+      if (line.end === end) this.#next(row, line);
+    };
+    line.end = end;
+    line.begunAt = this.#environment.monotonic();
+    return end;
+  }
+
+  #next(row: string, line: Line): void {
+    line.timer?.cancel();
+    line.timer = undefined;
+    line.end = nothing;
+    const [begin] = line.waiting;
+    if (begin === undefined) {
+      this.#lines.delete(row);
+      return;
+    }
+    line.waiting.delete(begin);
+    const end = this.#begin(row, line);
+    if (line.waiting.size > 0) this.#watch(line);
+    begin(end);
+  }
+
+  #watch(line: Line): void {
+    if (line.timer !== undefined) return;
+    const lastedMs = this.#environment.monotonic() - line.begunAt;
+    line.timer = this.#environment.setTimer(() => line.end(), Math.max(0, maxTurnMs - lastedMs));
   }
 }
 
-const turns = new WeakMap<RowStore, RowTurns>();
-
-/** The turns of all who use an open store. */
-export function turnsOf(store: RowStore): RowTurns {
-  let found = turns.get(store);
-  if (found === undefined) {
-    found = new RowTurns();
-    turns.set(store, found);
-  }
-  return found;
-}
+function nothing(): void {}

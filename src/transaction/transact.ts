@@ -7,12 +7,12 @@ import {
   InvalidArgumentError,
   PercolatorError,
 } from "../errors/index.js";
-import { addressKey } from "./address.js";
+import { rowKey } from "./address.js";
 import { conflictCell } from "./conflict.js";
 import type { TransactionContext } from "./context.js";
 import { CoreTransaction, type Isolation } from "./core.js";
 import { deadline } from "./deadline.js";
-import { turnsOf } from "./row-turns.js";
+import type { EndTurn } from "./row-turns.js";
 import { Transaction } from "./transaction.js";
 
 /** What `db.begin` takes. Everything has a default. */
@@ -39,7 +39,6 @@ export interface TransactOptions extends TransactionOptions {
 
 const defaultRetries = 100;
 const noOptions: TransactOptions = Object.freeze({});
-const noColumn = new Uint8Array(0);
 const retrying = { initialMs: 1, maximumMs: 200 };
 /** After an outage: all who wait for its end would come at once. */
 const waitingOut = { initialMs: 10, maximumMs: 2_000 };
@@ -85,9 +84,10 @@ async function runAgain<T>(
     if (!(error instanceof PercolatorError && error.retryable)) throw error;
     const isOutage = outages.has(error.code);
     if (!(isOutage && waitsOutages) && ++counted > retries) throw error;
+    // Not while it has a turn: another process may be in the way, and nobody here should wait for that.
+    await pause(context, isOutage ? waitingOut : retrying, attempt, options);
     const endTurn = await takeTurn(context, error, options);
     try {
-      await pause(context, isOutage ? waitingOut : retrying, endTurn === undefined ? attempt : 1, options);
       return await runOnce(context, run, options);
     } catch (thrown) {
       error = thrown;
@@ -99,13 +99,13 @@ async function runAgain<T>(
 
 /** After a conflict on a cell: a turn on its row, among the transactions of this process. */
 async function takeTurn(
-  { store, environment }: TransactionContext,
+  { turns }: TransactionContext,
   error: PercolatorError,
   { signal }: TransactOptions,
-): Promise<(() => void) | undefined> {
+): Promise<EndTurn | undefined> {
   const cell = error instanceof ConflictError ? conflictCell(error) : undefined;
   if (cell === undefined) return undefined;
-  return await turnsOf(store).take(environment, addressKey({ ...cell, column: noColumn }), signal);
+  return await turns.take(rowKey(cell.table, cell.row), signal);
 }
 
 function nameOf({ label }: TransactionOptions): string {

@@ -1,0 +1,48 @@
+import { afterEach, expect, test } from "vitest";
+import { int, table } from "../schema/index.js";
+import { countingOracle, DistantTestStore } from "../transaction/test-distant-store.js";
+import { observer } from "./index.js";
+import { openTest, type TestDatabase } from "./test-context.js";
+import { TestEnvironment } from "./test-environment.js";
+
+const runs = 200;
+const events = table("events", { amount: int() });
+const counters = table("counters", { value: int() });
+
+const counting = observer("counting", events.amount, async (tx) => {
+  tx.set(counters.value, "all", ((await tx.get(counters.value, "all")) ?? 0) + 1);
+});
+
+const open: TestDatabase[] = [];
+
+afterEach(async () => {
+  for (const db of open.splice(0)) await db.close();
+});
+
+/** Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. */
+test.each([undefined, 64])(
+  "runs that all write one row, which they do not watch, take turns on it: concurrency %s",
+  async (concurrency) => {
+    const environment = new TestEnvironment();
+    const db = await openTest({
+      store: new DistantTestStore(),
+      environment,
+      commit: "two-phase",
+      oracle: countingOracle(),
+      tables: [events, counters],
+      observers: [counting],
+    });
+    open.push(db);
+    for (let event = 0; event < runs; event++) {
+      await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
+    }
+    const worker = db.pool.work({ concurrency });
+    await environment.flow(worker.idle());
+    const counted = db.transact((tx) => tx.get(counters.value, "all"));
+    expect(await environment.flow(counted)).toBe(runs);
+    const conflicts = db.runs.filter(({ outcome }) => outcome === "conflict").length;
+    expect(conflicts / runs).toBeLessThan(3);
+    expect(db.context.turns.size).toBe(0);
+    await environment.flow(worker.stop());
+  },
+);
