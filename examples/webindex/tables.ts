@@ -10,10 +10,12 @@ export type Anchors = readonly (readonly [text: string, times: number])[];
 
 /** Pages by URL. */
 export const documents = table("documents", {
-  /** The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests`. */
+  /** The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests` and `captures`. */
   contents: bytes(),
   /** Digests that archives record for these contents and that the body does not have, as it was transferred encoded; apart by spaces. */
   digests: text(),
+  /** When archives recorded these contents, or found them unchanged (`revisit.ts`); apart by spaces. */
+  captures: text(),
   /** Hash of the body: the cluster that the page belongs to. */
   hash: text(),
   title: text(),

@@ -6,7 +6,7 @@ import { urlFitsKey } from "../text/index.js";
 import { isNamedAsNoPage } from "../text/media.js";
 import { Batches, batchPages, type Loadable } from "./batches.js";
 import { LoadCounts, type LoadReport } from "./report.js";
-import { compareDigest, joinDigests, type Stored } from "./revisit.js";
+import { addCapture, captureOf, compareRevisit, joinDigests, type Stored } from "./revisit.js";
 
 export interface LoaderOptions {
   readonly signal?: AbortSignal | undefined;
@@ -80,10 +80,11 @@ class Load {
   }
 
   async #write(items: readonly Loadable[]): Promise<void> {
+    const isArchive = this.#source.kind === "archive";
     const done = await this.#db.transact(
       async (tx) => {
         const outcomes: Outcome[] = [];
-        for (const item of items) outcomes.push(await loadItem(tx, item));
+        for (const item of items) outcomes.push(await loadItem(tx, item, isArchive));
         return outcomes;
       },
       { label: "load", signal: this.#options.signal },
@@ -102,6 +103,8 @@ class Load {
     } else if (outcome === "stale") {
       counts.stale++;
       counts.problem("stale", item, staleMessage(item), item.url);
+    } else if (outcome === "other record") {
+      counts.problem("other record", item, otherRecordMessage(item), item.url);
     } else if (outcome === "absent") {
       if (item.kind === "gone") counts.skip({ ...item, reason: `HTTP status ${item.status}` });
     } else {
@@ -145,15 +148,22 @@ type Outcome =
   | "deleted"
   | "absent"
   | "never seen"
-  | "stale";
+  | "stale"
+  | "other record";
 
 function staleMessage(item: Loadable): string {
   const digest = item.kind === "unchanged" ? item.digest : undefined;
   return `What is stored does not have the digest ${digest}: the page has changed since it was loaded; load the crawl that holds it`;
 }
 
-/** Compares with what is stored, and writes only what is different. */
-async function loadItem(tx: Transaction, item: Loadable): Promise<Outcome> {
+function otherRecordMessage(item: Loadable): string {
+  const at = item.kind === "unchanged" ? item.refersToAt : undefined;
+  const date = at === undefined ? "another time" : new Date(at).toISOString();
+  return `It is unchanged since a record of ${date}, which was not loaded, and has no digest to compare; load the crawl that holds it`;
+}
+
+/** Compares with what is stored, and writes only what is different. Of files nobody says when they were recorded. */
+async function loadItem(tx: Transaction, item: Loadable, isArchive: boolean): Promise<Outcome> {
   const stored = await read(tx, item.url);
   if (item.kind === "gone") {
     if (stored === undefined) return "absent";
@@ -163,28 +173,39 @@ async function loadItem(tx: Transaction, item: Loadable): Promise<Outcome> {
   const contents = packContents(item);
   const isSame = stored !== undefined && sameContents(stored.contents, contents);
   const digests = joinDigests(item.payloadDigests, isSame ? stored.digests : undefined);
-  return save(tx, item.url, stored, { contents, digests });
+  const at = isArchive ? item.at : 0;
+  const captures = isSame ? addCapture(stored.captures, at) : at === 0 ? undefined : captureOf(at);
+  return save(tx, item.url, stored, { contents, digests, captures });
 }
 
-/** The page is as it is stored, or as another one is: whichever has the digest. */
+/** The page is as it is stored, or as another one is: whichever has the digest, or is the record that is named. */
 async function loadUnchanged(tx: Transaction, item: Unchanged, stored: Stored | undefined): Promise<Outcome> {
-  const own = stored && compareDigest(item.digest, stored);
-  if (own === "same") return "unchanged";
-  if (item.refersTo === item.url) {
+  const own = stored && compareRevisit(item, stored);
+  const keep = (): Outcome => {
+    save(tx, item.url, stored, { ...stored!, captures: addCapture(stored!.captures, item.at) });
+    return own === "same" ? "unchanged" : "unchecked";
+  };
+  if (own === "same") return keep();
+  const other = item.refersTo === item.url ? undefined : await read(tx, item.refersTo);
+  if (other === undefined) {
     if (own === undefined) return "never seen";
-    return own === "other" ? "stale" : "unchecked";
+    if (own === "other") return "stale";
+    return own === "other record" ? own : keep();
   }
-  const other = await read(tx, item.refersTo);
-  if (other === undefined) return own === undefined ? "never seen" : own === "other" ? "stale" : "unchecked";
-  return compareDigest(item.digest, other) === "other" ? "stale" : save(tx, item.url, stored, other);
+  const found = compareRevisit(item, other);
+  if (found === "other") return "stale";
+  // What was taken of the other one then may still be stored here.
+  if (found === "other record") return own === "unknown" && stored?.captures !== undefined ? keep() : found;
+  return save(tx, item.url, stored, { ...other, captures: addCapture(other.captures, item.at) });
 }
 
 async function read(tx: Transaction, url: string): Promise<Stored | undefined> {
-  const [contents, digests] = await Promise.all([
+  const [contents, digests, captures] = await Promise.all([
     tx.get(documents.contents, url),
     tx.get(documents.digests, url),
+    tx.get(documents.captures, url),
   ]);
-  return contents === undefined ? undefined : { contents, digests };
+  return contents === undefined ? undefined : { contents, digests, captures };
 }
 
 /** Writes what is different of a page, `undefined` for one that is gone. */
@@ -194,9 +215,11 @@ function save(
   before: Stored | undefined,
   after: Stored | undefined,
 ): Extract<Outcome, "added" | "changed" | "unchanged" | "deleted"> {
-  if (before?.digests !== after?.digests) {
-    if (after?.digests === undefined) tx.delete(documents.digests, url);
-    else tx.set(documents.digests, url, after.digests);
+  for (const name of ["digests", "captures"] as const) {
+    const value = after?.[name];
+    if (before?.[name] === value) continue;
+    if (value === undefined) tx.delete(documents[name], url);
+    else tx.set(documents[name], url, value);
   }
   if (after === undefined) {
     tx.delete(documents.contents, url);

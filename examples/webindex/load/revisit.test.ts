@@ -5,6 +5,7 @@ import { openSource } from "../sources/index.js";
 import { gzipEach, http, page, type RecordParts, sha1, warcRecord } from "../sources/testing/archive.js";
 import { Scratch } from "../sources/testing/files.js";
 import { documents } from "../tables.js";
+import { compareWithTwin } from "../twin/compare.js";
 import { WebIndex } from "../webindex.js";
 
 const a = "https://example.org/a";
@@ -24,7 +25,7 @@ function revisit(url: string, digest: string | undefined, more: Partial<RecordPa
       "WARC-Profile": "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
       "WARC-Payload-Digest": digest,
       "WARC-Refers-To-Target-URI": url,
-      "WARC-Refers-To-Date": "2023-01-01T00:00:00Z",
+      "WARC-Refers-To-Date": "2024-01-02T03:04:05Z",
       ...more.fields,
     },
   });
@@ -58,6 +59,14 @@ describe("revisits, loaded over what another crawl left", () => {
   async function load(...records: Buffer[]) {
     const path = await scratch.write(`${++crawls}.warc.gz`, gzipEach(records));
     return await index.load(await openSource(path));
+  }
+
+  /** What the twin says of the pages of a crawl that was loaded. */
+  async function verdictOf(...records: Buffer[]) {
+    const path = await scratch.write(`${++crawls}.warc.gz`, gzipEach(records));
+    await using view = await index.db.snapshot();
+    const [verdict] = await compareWithTwin(view, { source: await openSource(path) });
+    return verdict!;
   }
 
   async function bodyOf(url: string): Promise<string | undefined> {
@@ -143,6 +152,44 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(await load(revisit(a, sha1("")))).toMatchObject({ stale: 1 });
     await load(page(a, ""));
     expect(await load(revisit(a, sha1("")))).toMatchObject({ unchanged: 1, unchecked: 0 });
+  });
+
+  test("no digest, and the record that it names was not loaded: a problem of its own, and the page stays", async () => {
+    const since = (date: string, more: { readonly [name: string]: string | undefined } = {}) =>
+      notModified(a, { "WARC-Refers-To-Date": date, "WARC-Date": "2024-05-01T00:00:00Z", ...more });
+    await load(page(a, old));
+    const report = await load(since("2024-02-01T00:00:00Z"));
+    expect(report).toMatchObject({ unchanged: 0, unchecked: 0, stale: 0, problemCount: 1 });
+    expect(report.problems).toMatchObject([{ kind: "other record", count: 1 }]);
+    expect(report.problems[0]!.examples[0]).toMatch(
+      /\d+\.warc\.gz.*2024-02-01T00:00:00.000Z.*not loaded.*example\.org\/a/,
+    );
+    expect(await bodyOf(a)).toBe(old);
+    expect((await verdictOf(since("2024-02-01T00:00:00Z"))).differences).toEqual([
+      expect.stringMatching(/another record than the source names, which is of 2024-02-01/),
+    ]);
+    // The one that was loaded, however its date is written; then the revisit itself.
+    const kept = since("2024-01-02T03:04:05.678Z");
+    expect(await load(kept)).toMatchObject({ unchanged: 1, unchecked: 1, problemCount: 0 });
+    expect(await verdictOf(kept)).toMatchObject({ different: 0 });
+    const next = { "WARC-Date": "2024-06-01T00:00:00Z" };
+    expect(await load(since("2024-05-01T00:00:00Z", next))).toMatchObject({ unchecked: 1, problemCount: 0 });
+    // A digest says more than a date.
+    const digest = { "WARC-Payload-Digest": sha1(old) };
+    expect(await load(since("2020-01-01T00:00:00Z", digest))).toMatchObject({ unchanged: 1, unchecked: 0 });
+    // Other contents are another record.
+    await load(page(a, later, { fields: { "WARC-Date": "2024-07-01T00:00:00Z" } }));
+    expect(await load(kept)).toMatchObject({ problemCount: 1 });
+    // Another page's record.
+    const of = (date: string) =>
+      since(date, {
+        "WARC-Target-URI": b,
+        "WARC-Refers-To-Target-URI": a,
+        "WARC-Date": "2024-08-01T00:00:00Z",
+      });
+    expect(await load(of("2024-05-01T00:00:00Z"))).toMatchObject({ added: 0, problemCount: 1 });
+    expect(await load(of("2024-07-01T00:00:00Z"))).toMatchObject({ added: 1, problemCount: 0 });
+    expect(await verdictOf(of("2024-07-01T00:00:00Z"))).toMatchObject({ different: 0 });
   });
 
   test("a revisit of another page's body: that one is taken if it has the digest", async () => {

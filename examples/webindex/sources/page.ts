@@ -40,6 +40,8 @@ export interface Unchanged extends Progress {
   readonly digest: string | undefined;
   /** The URL whose body it equals: `url` itself, unless the crawler recognised another page's body. */
   readonly refersTo: string;
+  /** When the record was made whose body it equals, milliseconds since the epoch, if the archive says so. Default: it does not. */
+  readonly refersToAt?: number | undefined;
   readonly at: number;
 }
 
@@ -75,7 +77,9 @@ export type ProblemKind =
   /** A revisit of a page that was never loaded. */
   | "unseen"
   /** A revisit of a page that is stored with other contents. */
-  | "stale";
+  | "stale"
+  /** A revisit without a digest that could be compared, of a record that was not loaded. */
+  | "other record";
 
 /** Something that could not be read. Everything readable before and after it is yielded all the same. */
 export interface Problem extends Progress {

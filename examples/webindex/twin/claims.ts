@@ -17,8 +17,8 @@ import { compareKeys } from "./order.js";
 type Claim =
   /** It is this one. */
   | { readonly is: "page"; readonly hash: string; readonly digests: readonly string[] }
-  /** It is the one with this digest, if the source names one. */
-  | { readonly is: "as before"; readonly digest?: string | undefined }
+  /** It is the one with this digest, if the source names one, or of this record. */
+  | { readonly is: "as before"; readonly digest?: string | undefined; readonly since?: number | undefined }
   | { readonly is: "gone" }
   /** It is there, and could not be read. */
   | { readonly is: "unread" };
@@ -71,7 +71,11 @@ export class SourceClaims implements Disposable {
     if (!this.#head!.done && this.#head!.value[0] === url) {
       const { at, claim } = this.#head!.value[1];
       this.#head = this.#next!.next();
-      const wrong = disagreement(claim, contents, await snapshot.get(documents.digests, url));
+      const [digests, captures] = await Promise.all([
+        snapshot.get(documents.digests, url),
+        snapshot.get(documents.captures, url),
+      ]);
+      const wrong = disagreement(claim, contents, digests, captures);
       return wrong === undefined ? undefined : `${url}: ${wrong} (${at})`;
     }
     const scope = this.#scope;
@@ -118,7 +122,7 @@ function claimOf(item: SourceItem, isComplete: boolean): Claim | undefined {
     case "page":
       return { is: "page", hash: hashOf(packContents(item)), digests: item.payloadDigests ?? [] };
     case "unchanged":
-      return { is: "as before", digest: item.digest };
+      return { is: "as before", digest: item.digest, since: item.refersToAt };
     case "gone":
       return { is: "gone" };
     default:
@@ -131,7 +135,12 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /** What a claim and a stored page say against each other. */
-function disagreement(claim: Claim, contents: Uint8Array, stored: string | undefined): string | undefined {
+function disagreement(
+  claim: Claim,
+  contents: Uint8Array,
+  stored: string | undefined,
+  captures: string | undefined,
+): string | undefined {
   const digests = stored?.split(" ") ?? [];
   switch (claim.is) {
     case "gone":
@@ -145,12 +154,21 @@ function disagreement(claim: Claim, contents: Uint8Array, stored: string | undef
         : "stored without the digests of the source";
     case "as before": {
       const wanted = normalDigest(claim.digest);
-      if (wanted === undefined || digests.includes(wanted)) return undefined;
+      if (wanted === undefined) return otherRecord(claim.since, captures);
+      if (digests.includes(wanted)) return undefined;
       const digest = parseDigest(claim.digest);
       if (digest !== undefined && hasDigest(digest, unpackContents(contents).body)) return undefined;
-      const said = `stored with other contents than the source says, which have the digest ${claim.digest}`;
       const isKnown = digest !== undefined && digests.length === 0;
-      return isKnown || digests.some((each) => each.startsWith(algorithmOf(wanted))) ? said : undefined;
+      if (!isKnown && !digests.some((each) => each.startsWith(algorithmOf(wanted))))
+        return otherRecord(claim.since, captures);
+      return `stored with other contents than the source says, which have the digest ${claim.digest}`;
     }
   }
+}
+
+/** Of a page without a digest to compare: whether it is that of the record which the source names. */
+function otherRecord(since: number | undefined, captures: string | undefined): string | undefined {
+  if (since === undefined || captures === undefined) return undefined;
+  if (captures.split(" ").some((each) => Number(each) === Math.floor(since / 1_000))) return undefined;
+  return `stored from another record than the source names, which is of ${new Date(since).toISOString()}`;
 }

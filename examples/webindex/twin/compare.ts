@@ -139,7 +139,7 @@ class Verdict implements TableVerdict {
 function cellsOf(row: BatchRow): Map<string, string> {
   const cells = new Map<string, string>();
   for (const [column, value] of Object.entries(row)) {
-    if (column === "contents" || column === "digests") continue;
+    if (column === "contents" || column === "digests" || column === "captures") continue;
     if (!(value instanceof Map)) {
       cells.set(column, comparable(value));
       continue;

@@ -98,7 +98,16 @@ function revisitItem(capture: Capture, status: number, response: HttpResponse | 
     return skipped(capture, `not a text, but ${excerpt(essence(declared))}`);
   const target = record.fields.get("warc-refers-to-target-uri")?.replace(/^<(.*)>$/, "$1") ?? "";
   const digest = revisitDigest(capture, status);
-  return { kind: "unchanged", ...progress, url, digest, refersTo: normalizeUrl(target) ?? url, at };
+  const refersToAt = Date.parse(record.fields.get("warc-refers-to-date") ?? "") || undefined;
+  return {
+    kind: "unchanged",
+    ...progress,
+    url,
+    digest,
+    refersTo: normalizeUrl(target) ?? url,
+    refersToAt,
+    at,
+  };
 }
 
 const nothing = Buffer.alloc(0);
