@@ -139,6 +139,6 @@ describe("get", () => {
     await cli.write("app.ts", ledgerModule(schema));
     const decoded = await cli.run(["get", "data", "ledger.total", "all", "--app", "app.ts"]);
     expect(decoded).toMatchObject({ code: 0, stderr: "" });
-    expect(decoded.stdout).toContain("12345678901234567890n");
+    expect(decoded.stdout).toContain("12345678901234567890");
   });
 });
