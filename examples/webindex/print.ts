@@ -50,7 +50,8 @@ const problemWords: Record<ProblemKind, string> = {
   record: "records that cannot be understood",
   unreadable: "files or folders that cannot be read",
   unseen: "pages recorded as unchanged that were never loaded",
-  "other record": "pages recorded as unchanged since a record that was not loaded, without a digest to compare",
+  "other record":
+    "pages recorded as unchanged since a record that was not loaded, without a digest to compare",
   stale: "stale pages: recorded as unchanged, but not as they are stored",
 };
 
