@@ -340,6 +340,52 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     expect(again.runs.filter((run) => run.outcome === "committed")).toHaveLength(600);
   });
 
+  test("an earlier call that ends late leaves to a later one what that has still to remove", async () => {
+    const store = memoryStore();
+    let gate = Promise.resolve();
+    const held = new Proxy(store, {
+      get(target, key) {
+        const member: unknown = Reflect.get(target, key, target);
+        if (typeof member !== "function") return member;
+        if (key !== "readRange") return member.bind(target);
+        return async (...args: unknown[]) => {
+          await gate;
+          return member.apply(target, args);
+        };
+      },
+    });
+    const first = await start({ commit, store: held, observers: [length] });
+    await fill(first, 600);
+    await first.pool.drain();
+    let open = () => {};
+    let isHeld = false;
+    let earlier: Promise<void> | undefined;
+    const reached = new Promise<void>((resolve) => {
+      const onProgress = () => {
+        if (isHeld) return;
+        isHeld = true;
+        gate = new Promise((release) => {
+          open = release;
+        });
+        resolve();
+      };
+      earlier = unregister(first.registry, "length", { onProgress });
+    });
+    await reached;
+    const again = await start({ commit, store, observers: [length] });
+    await fill(again, 600);
+    await again.pool.drain();
+    const controller = new AbortController();
+    const onProgress = ({ removed }: { readonly removed: number }) => {
+      if (removed > 0) controller.abort();
+    };
+    const later = unregister(again.registry, "length", { signal: controller.signal, onProgress });
+    await expect(later).rejects.toMatchObject({ code: "ABORTED" });
+    open();
+    await earlier;
+    expect((await again.registry.reload()).forgotten.has("length")).toBe(true);
+  });
+
   test("a worker that still has it stops running it", async () => {
     const db = await openTest({ commit, observers: [length] });
     const worker = db.pool.work();

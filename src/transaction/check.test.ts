@@ -3,7 +3,7 @@ import { bareContext } from "../../test/support/context.js";
 import { memoryStore } from "../store/memory/index.js";
 import { check } from "./check.js";
 import { rollbackPrimary } from "./primary.js";
-import { encodeWrite } from "./records.js";
+import { encodeLock, encodeStatus, encodeWrite } from "./records.js";
 
 const column = Buffer.from("balance");
 const cell = (row: string) => ({ table: "accounts", row: Buffer.from(row), column });
@@ -33,3 +33,32 @@ test("one that is rolled back above the safepoint, and wrote something, is not",
   const problems = await check(context, ["accounts"]);
   expect(problems.map(({ invariant }) => invariant)).toEqual(["rolled-back-wrote-nothing"]);
 });
+
+test.each([
+  ["at", 20, []],
+  ["below", 19, ["start-before-commit"]],
+] as const)(
+  "a lock left at its primary whose transaction committed %s its min_commit_ts",
+  async (_, commit, expected) => {
+    const store = memoryStore();
+    const primary = cell("alice");
+    const lock = encodeLock({
+      kind: "put",
+      primary,
+      session: "gone",
+      minCommit: 20,
+      refreshedAt: 0,
+      ttlMs: 1_000,
+      value: Buffer.from([1]),
+      others: [],
+    });
+    const status = encodeStatus({ outcome: "committed", commit });
+    const mutations = [
+      { type: "put", column, part: "lock", timestamp: 10, value: lock },
+      { type: "put", column, part: "txn", timestamp: 10, value: status },
+    ] as const;
+    await store.mutate({ ...primary, guards: [], mutations });
+    const problems = await check(bareContext(store, { commit: "two-phase" }), ["accounts"]);
+    expect(problems.map(({ invariant }) => invariant)).toEqual(expected);
+  },
+);
