@@ -20,7 +20,7 @@ async function start(bulkMutations: boolean) {
   const secondaries = watchSecondaries(store);
   const oracle = counterOracle(memoryStore({ environment }).atomic!);
   const hooks = new StepHooks();
-  const options = { tables: [accounts], oracle, retentionMs, collectEveryMs: 0, cacheMs: 0 };
+  const options = { tables: [accounts], oracle, retentionMs, collectEveryMs: 0 };
   const db = await clock.until(open(store, { ...options, environment, hooks }));
   const other = await clock.until(open(store, { ...options, environment: clock.process() }));
   return {

@@ -30,7 +30,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     const fails = asking.has(point.step);
     expect(await outcomeOf(writeBoth(owner, point.isolation))).toBe(fails ? "STORE" : "committed");
     expect(await readBoth(other)).toEqual(fails ? [1, 2] : [11, 12]);
-    await owner.db.idle();
+    await cluster.clock.settle();
     await expectSettled(cluster, other, fails ? [1, 2] : [11, 12]);
   });
 

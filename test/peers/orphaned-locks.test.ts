@@ -101,7 +101,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
       const found = columns.flatMap((column) => column.statuses);
       return found.filter(({ startTimestamp }) => startTimestamp === tx.startTimestamp);
     };
-    await owner.db.idle();
+    await cluster.clock.settle();
     expect((await statuses("alice")).map(({ status }) => status)).toEqual([{ outcome: "rolled-back" }]);
     expect(await statuses("bob")).toEqual([]);
     await expectSettled(cluster, other, [1, 60]);

@@ -55,7 +55,7 @@ describe.each(twoPhase)("$store, commit $commit: a process that lives is slow", 
       pause.resume();
       const commits = isVisible(point, when);
       expect(await committing).toBe(commits ? "committed" : "CONFLICT");
-      await owner.db.idle();
+      await cluster.clock.settle();
       expect(await read()).toEqual(left);
       await expectSettled(cluster, other, commits ? [11, 12] : [1, 2]);
     },

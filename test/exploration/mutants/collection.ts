@@ -92,8 +92,8 @@ export const collectionMutants: readonly Mutant[] = [
     patches: [
       {
         file: collect,
-        find: "const needed = neededByPrevious(writes, [...acknowledged.values(), ...parked.values()]);",
-        replace: "const needed = new Set();",
+        find: "if (previous !== undefined) needed.add(previous);",
+        replace: "",
       },
     ],
     killedBy: "collectionBesideObserverOnePhase",
