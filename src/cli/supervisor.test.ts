@@ -18,6 +18,7 @@ class TestWorker implements WorkerProcess {
   readonly signals: string[] = [];
   readonly ended: Promise<ProcessEnd>;
   runs = noRuns;
+  isObsolete = false;
   #end!: (end: ProcessEnd) => void;
   isOver = false;
 
@@ -106,6 +107,22 @@ describe("several processes of a worker", () => {
         runs: { ...noRuns, committed: 6, failed: 3 },
       },
     ]);
+  });
+
+  it("ends with them if one has nothing to run any more, and starts one anew that a program ended with the same code", async () => {
+    const { clock, cli, workers, living, outcome } = start(2);
+    await clock.settle();
+    workers[0]!.end(3);
+    await clock.advance(60_000);
+    expect(workers.map(({ number }) => number)).toEqual([1, 2, 1]);
+    expect(living()).toHaveLength(2);
+    workers[2]!.isObsolete = true;
+    workers[2]!.end(3);
+    await clock.settle();
+    expect(workers[1]!.signals).toEqual(["SIGTERM"]);
+    workers[1]!.end(0);
+    expect(await clock.until(outcome)).toBe("ended");
+    expect(cli.exitCode).toBe(3);
   });
 
   it("prints what they print with their numbers, as lines or as documents", async () => {

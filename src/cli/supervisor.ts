@@ -106,13 +106,13 @@ export class Supervisor {
     const { environment } = this.#cli;
     for (let quickDeaths = 0; !this.#isStopping; ) {
       const startedAt = environment.monotonic();
-      const end = await this.#live(number);
+      const { end, isObsolete } = await this.#live(number);
       if (this.#isStopping) {
         if (end.code !== exitCodes.ok && this.#cli.exitCode !== exitCodes.obsolete)
           this.#cli.exitCode = exitCodes.data;
         return;
       }
-      if (end.code === exitCodes.obsolete) {
+      if (isObsolete) {
         // The same program would have nothing to run again.
         this.#cli.exitCode = exitCodes.obsolete;
         this.#stop();
@@ -128,7 +128,7 @@ export class Supervisor {
   }
 
   /** One life of a process: from its start to when all that it printed was told. */
-  async #live(number: number): Promise<ProcessEnd> {
+  async #live(number: number): Promise<{ readonly end: ProcessEnd; readonly isObsolete: boolean }> {
     const process = this.#options.start(number);
     this.#running.set(number, process);
     const printed = Promise.all([
@@ -145,7 +145,7 @@ export class Supervisor {
     late.abort();
     this.#running.delete(number);
     for (const outcome of outcomes) this.#runs[outcome] += process.runs[outcome];
-    return end;
+    return { end, isObsolete: process.isObsolete };
   }
 
   /** Hands on what a process prints, with its number. */

@@ -22,6 +22,8 @@ export const noRuns: Readonly<RunCounts> = Object.freeze({
 /** What a worker that is one of several tells the process that started them. */
 export interface WorkerReport {
   readonly runs: Readonly<RunCounts>;
+  /** It ends because it has nothing to run any more. Its exit code alone does not say so: a program may end with any. */
+  readonly isObsolete: boolean;
 }
 
 const progressMs = 250;
@@ -36,6 +38,7 @@ export class WorkerLog {
   readonly #runs: RunCounts = { ...noRuns };
   readonly #unlisten: readonly (() => void)[];
   #timer: Timer | undefined;
+  #isObsolete = false;
 
   constructor(cli: Cli, db: Database) {
     this.#cli = cli;
@@ -81,6 +84,8 @@ export class WorkerLog {
 
   /** None of its observers is its to run any more. */
   async obsolete(reasons: readonly string[]): Promise<void> {
+    this.#isObsolete = true;
+    this.#report();
     await this.#print("obsolete", { reasons }, `nothing to run any more: ${reasons.join(" ")}`);
   }
 
@@ -120,7 +125,7 @@ export class WorkerLog {
   }
 
   #report(): void {
-    this.#cli.io.report?.({ runs: this.#runs } satisfies WorkerReport);
+    this.#cli.io.report?.({ runs: this.#runs, isObsolete: this.#isObsolete } satisfies WorkerReport);
   }
 
   #reportSoon(): void {

@@ -22,6 +22,8 @@ export interface WorkerProcess {
   readonly ended: Promise<ProcessEnd>;
   /** How many runs it has made, by what it told last. */
   readonly runs: WorkerReport["runs"];
+  /** Whether it said that it has nothing to run any more. */
+  readonly isObsolete: boolean;
   /** Asks it something; rejects where it has ended, or `signal` is aborted before it answers. */
   ask(question: object, signal: AbortSignal): Promise<object>;
   kill(signal: EndSignal | "SIGKILL"): void;
@@ -64,14 +66,14 @@ class Child implements WorkerProcess {
   readonly #child: ChildProcess;
   readonly #asked = new Map<number, (answered: Answered) => void>();
   #questions = 0;
-  #runs: WorkerReport["runs"] = noRuns;
+  #report: WorkerReport = { runs: noRuns, isObsolete: false };
 
   constructor(child: ChildProcess) {
     this.#child = child;
     this.output = linesOf(child.stdout!);
     this.errors = linesOf(child.stderr!);
     child.on("message", (message) => {
-      if (isReport(message)) this.#runs = message.runs;
+      if (isReport(message)) this.#report = message;
       else if (isAnswered(message)) this.#asked.get(message.answered)?.(message);
     });
     this.ended = new Promise((resolve) => {
@@ -107,7 +109,11 @@ class Child implements WorkerProcess {
   }
 
   get runs(): WorkerReport["runs"] {
-    return this.#runs;
+    return this.#report.runs;
+  }
+
+  get isObsolete(): boolean {
+    return this.#report.isObsolete;
   }
 
   kill(signal: EndSignal | "SIGKILL"): void {
