@@ -109,7 +109,7 @@ describe("several processes of a worker", () => {
     ]);
   });
 
-  it("ends with them if one has nothing to run any more, and starts one anew that a program ended with the same code", async () => {
+  it("ends with them if one has nothing to run any more, and restarts one that a program ended with the same code", async () => {
     const { clock, cli, workers, living, outcome } = start(2);
     await clock.settle();
     workers[0]!.end(3);

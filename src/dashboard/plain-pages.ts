@@ -4,7 +4,7 @@ import { checkToken, hasBearer } from "./server/access.js";
 import { endServer, listen, originOf } from "./server/listen.js";
 import { isLoopbackHost } from "./server/loopback.js";
 
-/** What a page says: always within a second, as whoever asks gives up soon. */
+/** What a page says: always within a second: a scraper gives up soon. */
 export interface PlainAnswer {
   readonly status: 200 | 503;
   readonly text: string;

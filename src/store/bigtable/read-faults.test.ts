@@ -48,7 +48,7 @@ describe("a read", () => {
     expect(service.count("ReadRows")).toBe(5);
   });
 
-  it("of split points is begun anew after what passes, and shows each once", async () => {
+  it("of split points restarts after a passing failure, and shows each once", async () => {
     const handler: Handler = async function* (_, { index }) {
       yield { rowKey: Buffer.from("m") };
       if (index < 2) throw new Failure(status.UNAVAILABLE);
