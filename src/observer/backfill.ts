@@ -157,7 +157,7 @@ class Backfill {
 
   /**
    * One batch: hints and the new place, in one transaction; the last one takes the state away. So a state that is gone was walked
-   * to its end, by whoever ended it, and undefined is answered.
+   * to its end by any process; the answer is then undefined.
    */
   async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
     const { signal } = this.#options;
