@@ -83,6 +83,7 @@ describe("metrics", () => {
       row: "r",
       column: "c",
       label: undefined,
+      phases: 1,
       winnerTimestamp: 9,
       durationMs: 1,
       cause: undefined,

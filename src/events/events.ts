@@ -52,6 +52,7 @@ export interface EventMap {
     readonly row: string | undefined;
     readonly column: string | undefined;
     readonly label: string | undefined;
+    readonly phases: 1 | 2;
     /** Start or commit timestamp of the transaction that stood in the way, where it is known. */
     readonly winnerTimestamp: number | undefined;
     readonly durationMs: number;
@@ -61,6 +62,8 @@ export interface EventMap {
   rollback: {
     readonly startTimestamp: number;
     readonly label: string | undefined;
+    /** Of the commit that failed, or that it would have had. */
+    readonly phases: 1 | 2;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
     /** What its commit failed with; undefined where its owner gave it up. */

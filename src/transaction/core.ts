@@ -326,6 +326,7 @@ export class CoreTransaction {
       row,
       column,
       label: this.label,
+      phases: this.#phases,
       winnerTimestamp,
       durationMs: this.#lasted(),
       cause: this.#options.cause,
@@ -337,6 +338,7 @@ export class CoreTransaction {
     this.context.events.emit("rollback", {
       startTimestamp: this.startTimestamp,
       label: this.label,
+      phases: this.#phases,
       durationMs: this.#lasted(),
       cause: this.#options.cause,
       error,

@@ -34,7 +34,7 @@ async function write({ db }: Member, balances: Record<string, number>): Promise<
   });
 }
 
-const notes = table("notes", { note: text() });
+const notes = table("notes", { note: text(), seen: text() });
 
 /** Transfers, so that each account has versions that only older snapshots need. */
 async function transfers(member: Member): Promise<void> {
@@ -99,6 +99,31 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await now.getMany(accounts.balance, ["bob", "joe", "jill", "john"])).toEqual([9, 22, 59, 3]);
     await tx.rollback();
     await cluster.expectClean(other.db);
+  });
+
+  test("what an observer's `previous` keeps is not what a stale snapshot shows", async () => {
+    await using cluster = await Cluster.start(variant);
+    const keeping = observer("keeping", notes.note, (tx, { row, value }) =>
+      tx.set(notes.seen, row, value ?? ""),
+    );
+    const reader = await cluster.join({ observers: [keeping], retentionMs });
+    const other = await cluster.join({ observers: [keeping], retentionMs });
+    await other.db.transact((tx) => tx.set(notes.note, "row", "seen"));
+    await other.db.drain();
+    await other.db.transact((tx) => tx.set(notes.note, "row", "read"));
+    await using snapshot = await reader.db.snapshot();
+    expect(await snapshot.get(notes.note, "row")).toBe("read");
+    reader.environment.suspend();
+    await other.db.transact((tx) => tx.set(notes.note, "row", "newest"));
+    await cluster.clock.advance(3 * retentionMs);
+    await other.db.collect();
+    const kept = await other.db.history(notes.note, "row");
+    expect(kept.map(({ value }) => value)).toEqual(["newest", "seen"]);
+    reader.environment.resume();
+    await expect(snapshot.get(notes.note, "row")).rejects.toBeInstanceOf(StaleSnapshotError);
+    await expect(snapshot.getMany(notes.note, ["row"])).rejects.toBeInstanceOf(StaleSnapshotError);
+    await expect(snapshot.row(notes, "row")).rejects.toBeInstanceOf(StaleSnapshotError);
+    await expect(collected(snapshot.scan(notes.note))).rejects.toBeInstanceOf(StaleSnapshotError);
   });
 
   test("a scan that collection overtakes ends with the error, and shows nothing wrong before it", async () => {

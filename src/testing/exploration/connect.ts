@@ -1,4 +1,5 @@
 import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from "../../transaction/index.js";
+import { watchOutcomes } from "../invariants/index.js";
 import { counterPlace, DistantStore, namedPlace, overlap, type Place, rowPlace } from "../world/index.js";
 import type { ClientHandle, WorkTurns } from "./client-handle.js";
 import type { ExploredClient } from "./explored-client.js";
@@ -29,7 +30,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     read: (info) => tellRead(world, client, info),
   });
   await process.learn(world.program.tables ?? []);
-  if (world.commitMode(name) === "two-phase") tellOutcomes(world, process);
+  watchOutcomes(world.watcher, process.context.events);
   const work = (turns: WorkTurns = {}) =>
     process.work({ ...turns, untilDue: () => untilHints(world, client) });
   client.isDirect = false;
@@ -82,14 +83,6 @@ function tellRead(
 ): void {
   client.read(`${startTimestamp} ${addressKey(cell)} ${commit}`);
   watcher.read({ start: startTimestamp, ...cell, commit, value });
-}
-
-/** What clients are told of their commits must be so. */
-function tellOutcomes({ watcher }: ExploredWorld, { context }: ExploredProcess): void {
-  context.events.on("commit", ({ phases, startTimestamp, commitTimestamp }) => {
-    if (phases === 2) watcher.told(startTimestamp, "committed", commitTimestamp);
-  });
-  context.events.on("conflict", ({ startTimestamp }) => watcher.told(startTimestamp, "conflict"));
 }
 
 function ask(world: ExploredWorld, client: ExploredClient, session: string): boolean | Promise<boolean> {

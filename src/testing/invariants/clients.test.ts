@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { AbortedError, CommitOutcomeUnknownError, StoreError } from "../../errors/index.js";
+import { Emitter } from "../../events/index.js";
 import type { CellAddress } from "../../transaction/index.js";
+import { watchOutcomes } from "./index.js";
 import { at, Scene } from "./test-scene.js";
 
 const [a, b] = [at("a"), at("b")];
@@ -122,17 +125,46 @@ describe("invariant 11: what was told", () => {
     expect(scene.broken).toEqual([11]);
   });
 
-  test("a conflict, and it is committed then or later", async () => {
+  test("not written, and it is committed then or later", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
-    scene.watcher.told(10, "conflict");
+    scene.watcher.told(10, "not-written");
     expect(scene.broken).toEqual([]);
     await scene.commitPrimary(a, 10, 20, "1");
     expect(scene.broken).toEqual([11]);
     await scene.lock(b, 11, b, "1");
     await scene.commitPrimary(b, 11, 21, "1");
-    scene.watcher.told(11, "conflict");
+    scene.watcher.told(11, "not-written");
     expect(scene.violations).toHaveLength(2);
+  });
+});
+
+describe("invariant 11: errors of a database", () => {
+  async function heard(phases: 1 | 2, error: unknown): Promise<readonly number[]> {
+    const scene = new Scene();
+    await scene.lock(a, 10, a, "1");
+    await scene.commitPrimary(a, 10, 20, "1");
+    const events = new Emitter();
+    watchOutcomes(scene.watcher, events);
+    events.emit("rollback", {
+      startTimestamp: 10,
+      label: undefined,
+      phases,
+      durationMs: 1,
+      cause: undefined,
+      error,
+    });
+    return scene.broken;
+  }
+
+  test.each([new StoreError("no answer", { retryable: true }), new AbortedError("given up"), undefined])(
+    "%s says that nothing was written",
+    async (error) => expect(await heard(2, error)).toEqual([11]),
+  );
+
+  test("an unknown outcome promises nothing, and one-phase commits have no status to go by", async () => {
+    expect(await heard(2, new CommitOutcomeUnknownError("no answer"))).toEqual([]);
+    expect(await heard(1, new StoreError("no answer"))).toEqual([]);
   });
 });
 
@@ -166,7 +198,7 @@ test("what stood before it watches counts as sound, and is known", async () => {
   expect(scene.violations).toEqual([]);
   await scene.commitSecondary(b, 30, 40, "2");
   expect(late.atRest()).toEqual([]);
-  late.told(30, "conflict");
+  late.told(30, "not-written");
   expect(scene.broken).toEqual([11]);
 });
 

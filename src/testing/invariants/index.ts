@@ -1,3 +1,4 @@
+export { watchOutcomes } from "./outcomes.js";
 export type { AnsweredRead } from "./reads.js";
 export type { AtRestOptions } from "./rest.js";
 export type { Violation } from "./violation.js";

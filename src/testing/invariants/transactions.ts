@@ -9,7 +9,7 @@ interface TransactionModel {
   /** Every cell that it has locked at any time. */
   readonly cells: Set<CellModel>;
   status: StatusRecord | undefined;
-  toldConflict: boolean;
+  toldNotWritten: boolean;
   /** Collection has taken its status: nobody can tell any more how it ended. */
   forgotten: boolean;
 }
@@ -57,14 +57,15 @@ export class Transactions {
   }
 
   /** What a client was told of its commit. */
-  told(start: number, outcome: "committed" | "conflict", commit: number | undefined): void {
+  told(start: number, outcome: "committed" | "not-written", commit: number | undefined): void {
     const transaction = this.#of(start);
     const { status } = transaction;
     const where = `the transaction at ${start}`;
-    if (outcome === "conflict") {
-      transaction.toldConflict = true;
+    if (outcome === "not-written") {
+      transaction.toldNotWritten = true;
       if (status?.outcome !== "committed") return;
-      this.#reporter.report(11, where, `a conflict was told, and it is committed at ${status.commit}`);
+      const message = `it was told that nothing was written, and it is committed at ${status.commit}`;
+      this.#reporter.report(11, where, message);
     } else if (status?.outcome !== "committed") {
       const is = status === undefined ? "has not reached its commit point" : "is rolled back";
       this.#reporter.report(11, where, `it was told to be committed, and ${is}`);
@@ -77,7 +78,7 @@ export class Transactions {
   #of(start: number): TransactionModel {
     let transaction = this.#byStart.get(start);
     if (transaction === undefined) {
-      transaction = { start, cells: new Set(), status: undefined, toldConflict: false, forgotten: false };
+      transaction = { start, cells: new Set(), status: undefined, toldNotWritten: false, forgotten: false };
       this.#byStart.set(start, transaction);
     }
     return transaction;
@@ -129,8 +130,8 @@ export class Transactions {
     if (start >= commit) {
       this.#reporter.report(4, primary.name, `the transaction at ${start} committed at ${commit}`);
     }
-    if (transaction.toldConflict) {
-      const message = `a conflict was told of the transaction at ${start}, and it committed at ${commit}`;
+    if (transaction.toldNotWritten) {
+      const message = `it was told that the transaction at ${start} wrote nothing, and it committed at ${commit}`;
       this.#reporter.report(11, primary.name, message);
     }
     this.#checkPrimary(primary, start, commit, step);

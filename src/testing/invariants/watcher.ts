@@ -132,7 +132,7 @@ export class ProtocolWatcher implements StoreWatcher {
   }
 
   /** A client was told what became of a two-phase transaction that wrote at least one cell. */
-  told(start: number, outcome: "committed" | "conflict", commit?: number): void {
+  told(start: number, outcome: "committed" | "not-written", commit?: number): void {
     this.#transactions.told(start, outcome, commit);
   }
 

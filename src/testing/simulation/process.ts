@@ -6,7 +6,7 @@ import type { Oracle } from "../../oracle/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { type CommitHooks, noHooks } from "../../transaction/index.js";
-import type { ProtocolWatcher } from "../invariants/index.js";
+import { type ProtocolWatcher, watchOutcomes } from "../invariants/index.js";
 import type { OpenAnotherOptions } from "./client.js";
 import type { SimulationCounts } from "./counts.js";
 import type { Machine } from "./machine.js";
@@ -91,7 +91,7 @@ export class SimulatedProcess {
     for (let attempt = 1; ; attempt++) {
       try {
         const db = await open(store, options);
-        this.#listen(db, store);
+        this.#listen(db);
         this.#opened.push(db);
         return db;
       } catch (error) {
@@ -115,25 +115,11 @@ export class SimulatedProcess {
     };
   }
 
-  #listen(db: Database, store: RowStore): void {
-    this.#watchCommits(db, store);
+  #listen(db: Database): void {
+    watchOutcomes(this.#options.watcher, db);
     this.#count(db);
     this.#watchFailures(db);
     if (this.#options.world.isTraced) this.#trace(db);
-  }
-
-  #watchCommits(db: Database, store: RowStore): void {
-    const { watcher } = this.#options;
-    const twoPhase = store.atomic === undefined || this.#options.commit === "two-phase";
-    // Where the store can, the protocol's own transactions commit in one phase, always.
-    const isWatched = (label: string | undefined) =>
-      twoPhase && (store.atomic === undefined || !(label === "registry" || label?.startsWith("backfill ")));
-    db.on("commit", ({ startTimestamp, commitTimestamp, cells, label }) => {
-      if (cells > 0 && isWatched(label)) watcher.told(startTimestamp, "committed", commitTimestamp);
-    });
-    db.on("conflict", ({ startTimestamp, label }) => {
-      if (isWatched(label)) watcher.told(startTimestamp, "conflict");
-    });
   }
 
   #count(db: Database): void {

@@ -8,6 +8,29 @@ const twoPhase = "src/transaction/two-phase.ts";
 /** Mutants of the two-phase commit and of the resolution of locks. */
 export const commitMutants: readonly Mutant[] = [
   {
+    name: "a commit without an answer told as one that wrote nothing",
+    patches: [
+      {
+        file: twoPhase,
+        find: "      const outcome = await this.#decide();\n",
+        replace:
+          '      if (answer === "unknown") throw this.#unanswered();\n      const outcome = await this.#decide();\n',
+      },
+    ],
+    killedBy: "twoWritersLostAnswer",
+  },
+  {
+    name: "a one-phase commit without an answer told as one that wrote nothing",
+    patches: [
+      {
+        file: "src/transaction/one-phase.ts",
+        find: 'if (answer.answer === "unknown") throw outcomeUnknown(request);',
+        replace: 'if (answer.answer === "unknown") throw registryNeverStill(request);',
+      },
+    ],
+    killedBy: "toldOnePhase",
+  },
+  {
     name: "no ROLLBACK tombstone",
     takesLong: true,
     patches: [

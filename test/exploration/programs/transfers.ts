@@ -1,5 +1,6 @@
 import type { Database } from "../../../src/index.js";
 import type { ClientHandle, Program } from "../../../src/testing/exploration/index.js";
+import { writeAsTold } from "./collection.js";
 import { cells, expectEqual, once, startWith } from "./tables.js";
 
 const move = (from: string, to: string, amount: number) => (db: Database) =>
@@ -73,6 +74,15 @@ const writersOnTwoCells = {
 export const twoWritersLostAnswer: Program = {
   name: "two writers on two cells, an answer lost",
   ...writersOnTwoCells,
+  faults: { lostAnswers: 1 },
+};
+
+/** In one phase no record says how it ended, so that the writer looks for its value itself. */
+export const toldOnePhase: Program = {
+  name: "a writer whose answer is lost, beside another, in one phase",
+  tables,
+  setup,
+  clients: { A: ({ db }) => writeAsTold(db), B: ({ db }) => overwrite(10, 90)(db) },
   faults: { lostAnswers: 1 },
 };
 
