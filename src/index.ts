@@ -42,7 +42,6 @@ export {
   StaleSnapshotError,
   type StoreBusyDetails,
   StoreBusyError,
-  StoreChangedError,
   StoreDamagedError,
   StoreError,
   StoreFullError,

@@ -36,7 +36,6 @@ describe("errors", () => {
     for (const Class of [
       errors.StoreFullError,
       errors.StoreMovedError,
-      errors.StoreChangedError,
       errors.StoreDamagedError,
       errors.StoreVersionError,
     ]) {

@@ -6,7 +6,6 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { candidatesOf, type Kind, kinds, mutated } from "./candidates.js";
 import { allCandidates, drawn, folders, isParsed } from "./draw.js";
-import { failureIn } from "./run.js";
 import { nearTests, quickSuites, wideSuites } from "./suites.js";
 
 const source = `
@@ -135,40 +134,5 @@ describe("drawing", () => {
     expect(room).toMatchObject({ name: "room", tests: expect.arrayContaining(["src/oracle"]) });
     for (const folder of folders) expect(wideSuites(`${folder}/step.ts`).at(-1)?.name).toBe("rest");
     expect(await nearTests(root, "test/mutation/draw.ts")).toEqual(["test/mutation/candidates.test.ts"]);
-  });
-});
-
-describe("what killed a mutant", () => {
-  const report = (result: object) =>
-    JSON.stringify({ testResults: [{ name: "/copy/src/a.test.ts", message: "", ...result }] });
-  const assertion = (status: string, message: string) => ({
-    status,
-    fullName: "a is b",
-    failureMessages: [message],
-  });
-
-  test("the test that failed, and whether it hung", () => {
-    const failed = report({
-      status: "failed",
-      assertionResults: [assertion("passed", ""), assertion("failed", "no")],
-    });
-    expect(failureIn(failed, "/copy")).toEqual({
-      file: "src/a.test.ts",
-      test: "src/a.test.ts: a is b",
-      message: "no",
-    });
-    const hung = report({
-      status: "failed",
-      assertionResults: [assertion("failed", "Test timed out in 9ms.")],
-    });
-    expect(failureIn(hung, "/copy")?.test).toBe("src/a.test.ts: a is b (hangs)");
-  });
-
-  test("a file that does not load, or nothing", () => {
-    const unloaded = report({ status: "failed", assertionResults: [], message: "no such file" });
-    expect(failureIn(unloaded, "/copy")?.test).toBe("src/a.test.ts (does not load)");
-    expect(
-      failureIn(report({ status: "passed", assertionResults: [assertion("passed", "")] }), "/copy"),
-    ).toBeUndefined();
   });
 });

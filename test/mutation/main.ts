@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { constants } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Candidate } from "./candidates.js";
+import { Compiler } from "./compile.js";
 import { allCandidates, drawn, isParsed } from "./draw.js";
 import { whyEquivalent } from "./equivalent.js";
 import { Copy, type Verdict } from "./run.js";
@@ -19,8 +21,10 @@ const help = `Makes small mistakes in the source, one at a time and in a copy, a
   --only TEXT    only mutants of places that contain TEXT, such as src/oracle or src/transaction/lock.ts:12
   --quick        without the wide suites: kills of processes, simulation, exploration, other rooms
   --list         shows them and runs nothing
+  --root FOLDER  the project; default this one
 
-Writes bench/results/mutation-SEED-SKIP.json. Exits with 1 if a mutant survived.
+Writes bench/results/mutation-SEED-SKIP.json. Exits with 1 if a mutant survived. SIGINT and SIGTERM
+end what runs, and remove the copy.
 `;
 
 const { values } = parseArgs({
@@ -31,11 +35,13 @@ const { values } = parseArgs({
     only: { type: "string" },
     quick: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
+    root: { type: "string", default: fileURLToPath(new URL("../../", import.meta.url)) },
     help: { type: "boolean", default: false },
   },
 });
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = resolve(values.root);
+const interrupted = new AbortController();
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function whole(name: "count" | "skip"): number {
@@ -62,14 +68,21 @@ async function chosen(): Promise<readonly Candidate[]> {
   return found.slice(whole("skip"));
 }
 
-function rowOf({ candidate, outcome, test, message, seconds }: Verdict): string {
-  const by = outcome === "killed" ? test : outcome === "survived" ? "survived" : `equivalent: ${message}`;
-  return `| \`${placeOf(candidate)}\` | ${candidate.kind} | \`${candidate.change}\` | ${by} | ${seconds} |`;
+function rowOf(verdict: Verdict): string {
+  const { candidate, seconds } = verdict;
+  return `| \`${placeOf(candidate)}\` | ${candidate.kind} | \`${candidate.change}\` | ${wordsOf(verdict)} | ${seconds} |`;
 }
 
-async function judge(copy: Copy, candidate: Candidate): Promise<Verdict> {
+function wordsOf({ outcome, test, isHang, message }: Verdict): string {
+  if (outcome !== "killed") return message === undefined ? outcome : `${outcome}: ${message}`;
+  return isHang === true ? `killed by a deadline: ${test} does not end` : `killed by ${test}`;
+}
+
+async function judge(copy: Copy, compiler: Compiler, candidate: Candidate): Promise<Verdict> {
   const why = whyEquivalent(candidate);
   if (why !== undefined) return { candidate, outcome: "equivalent", message: why, seconds: 0 };
+  const error = compiler.errorOf(candidate);
+  if (error !== undefined) return { candidate, outcome: "does not compile", message: error, seconds: 0 };
   const wide = values.quick ? [] : wideSuites(candidate.path);
   return copy.judge(candidate, [...(await quickSuites(root, candidate.path)), ...wide], print);
 }
@@ -83,18 +96,32 @@ async function judgeAll(candidates: readonly Candidate[]): Promise<readonly Verd
   const results = join(root, "bench", "results");
   await mkdir(results, { recursive: true });
   const path = join(results, `mutation-${values.seed.replaceAll(/[^\w-]/g, "_")}-${whole("skip")}.json`);
-  await using copy = await Copy.of(root);
+  const compiler = new Compiler(root);
+  await using copy = await Copy.of(root, { signal: interrupted.signal });
   for (const [i, candidate] of candidates.entries()) {
+    interrupted.signal.throwIfAborted();
     print(`${whole("skip") + i + 1}. ${placeOf(candidate)}, ${candidate.kind}: ${candidate.change}`);
-    const verdict = await judge(copy, candidate);
+    const verdict = await judge(copy, compiler, candidate);
     verdicts.push(verdict);
-    print(
-      `  ${verdict.outcome}${verdict.test === undefined ? "" : ` by ${verdict.test}`}, ${verdict.seconds} s`,
-    );
+    print(`  ${wordsOf(verdict)}, ${verdict.seconds} s`);
     await writeFile(path, `${JSON.stringify({ commit, seed: values.seed, verdicts }, undefined, 2)}\n`);
   }
   print(`\nCommit ${commit}, seed ${values.seed}.\n`);
   return verdicts;
+}
+
+async function run(): Promise<void> {
+  const verdicts = await judgeAll(await chosen());
+  print("| place | kind | change | what became of it | s |\n| --- | --- | --- | --- | ---: |");
+  for (const verdict of verdicts) print(rowOf(verdict));
+  const count = (outcome: Verdict["outcome"]) => verdicts.filter((each) => each.outcome === outcome).length;
+  const [killed, survived] = [count("killed"), count("survived")];
+  const hung = verdicts.filter(({ isHang }) => isHang === true).length;
+  print(
+    `\n${killed} of ${killed + survived} mutants killed, ${hung} of them by a deadline alone; ` +
+      `besides ${count("equivalent")} that change nothing, and ${count("does not compile")} that do not compile.`,
+  );
+  process.exitCode = survived === 0 && killed > 0 ? 0 : 1;
 }
 
 if (values.help) {
@@ -103,13 +130,13 @@ if (values.help) {
   for (const candidate of await chosen())
     print(`${placeOf(candidate)}, ${candidate.kind}: ${candidate.change}`);
 } else {
-  const verdicts = await judgeAll(await chosen());
-  print("| place | kind | change | killed by | s |\n| --- | --- | --- | --- | ---: |");
-  for (const verdict of verdicts) print(rowOf(verdict));
-  const count = (outcome: Verdict["outcome"]) => verdicts.filter((each) => each.outcome === outcome).length;
-  const [killed, survived] = [count("killed"), count("survived")];
-  print(
-    `\n${killed} of ${killed + survived} mutants killed, besides ${count("equivalent")} that change nothing.`,
-  );
-  process.exitCode = survived === 0 && verdicts.length > 0 ? 0 : 1;
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interrupted.abort(name));
+  try {
+    await run();
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error;
+    const name = interrupted.signal.reason as "SIGINT" | "SIGTERM";
+    print(`Ended by ${name}; the copy was removed.`);
+    process.exitCode = 128 + constants.signals[name];
+  }
 }

@@ -15,7 +15,6 @@ class FakeBinding {
     sync: (callback) => {
       if (callback !== undefined) this.syncs.push(callback);
     },
-    info: () => ({ lastTxnId: 0 }),
     close: () => {
       this.closed = true;
     },

@@ -12,7 +12,6 @@ export interface NativeEnvironment {
   /** Gives back the lock that the binding's write threads share. */
   resumeWriting(): void;
   sync(callback?: (error?: unknown) => void): void;
-  info(): { readonly lastTxnId: number };
   close(): void;
 }
 

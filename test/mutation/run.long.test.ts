@@ -1,0 +1,68 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { ProgramProcess, root } from "../support/program-process.js";
+import { judged, SmallProject, sourcePath } from "./small-project.js";
+
+const looping = `
+import { test } from "vitest";
+import { isFew } from "./count.js";
+test("ends", () => { while (isFew(3)); });
+`;
+
+test("a mutant is killed by a deadline if a test never lets go of its process, and that is said", async () => {
+  const { verdict } = await judged({ "src/oracle/a.test.ts": looping }, { suiteTimeoutMs: 30_000 });
+  expect(verdict).toMatchObject({ outcome: "killed", test: "near", isHang: true });
+});
+
+/** Never ends, and writes into its folder without a pause, as does a process that it starts. */
+const busy = `
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { test } from "vitest";
+import "./count.js";
+
+const write = 'const { mkdirSync, writeFileSync } = require("node:fs"); for (let i = 0; ; i++) '
+  + '{ mkdirSync("written", { recursive: true }); writeFileSync("written/" + i % 500, ""); }';
+test("never ends", async () => {
+  const child = spawn(process.execPath, ["--eval", write], { stdio: "ignore" });
+  writeFileSync(process.env.TMPDIR + "/pids", process.pid + " " + child.pid);
+  await new Promise(() => {});
+}, 1_000_000);
+`;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s ends what runs, and then removes the copy", async (signal) => {
+  await using project = await SmallProject.of({ "src/oracle/busy.test.ts": busy });
+  project.commit();
+  const script = join(root, "test", "mutation", "main.ts");
+  const args = ["--root", project.root, "--only", sourcePath];
+  const run = new ProgramProcess(script, args, { env: { TMPDIR: project.temporary } });
+  const pidPath = join(project.temporary, "pids");
+  await vi.waitUntil(() => existsSync(pidPath) || run.hasEnded, { timeout: 60_000 });
+  expect(run.errors).toBe("");
+  const copied = async () =>
+    (await readdir(project.temporary)).filter((name) => name.startsWith("percolator-mutation-"));
+  expect(await copied()).toHaveLength(1);
+  const pids = (await readFile(pidPath, "utf8")).split(" ").map(Number);
+  expect(pids).toHaveLength(2);
+  try {
+    process.kill(run.pid, signal);
+    await vi.waitUntil(() => run.hasEnded, { timeout: 60_000 });
+    expect(run.end).toBe(signal === "SIGINT" ? "130" : "143");
+    expect(run.errors).toBe("");
+    expect(await copied()).toEqual([]);
+    await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000 });
+  } finally {
+    for (const pid of [run.pid, ...pids].filter(isAlive)) process.kill(pid, "SIGKILL");
+  }
+});
