@@ -42,6 +42,7 @@ export {
   StaleSnapshotError,
   type StoreBusyDetails,
   StoreBusyError,
+  StoreChangedError,
   StoreDamagedError,
   StoreError,
   StoreFullError,

@@ -58,8 +58,8 @@ export interface OpenOptions {
   readonly create?: boolean | undefined;
   /**
    * Opens only to read: nothing is recorded, registered or collected, and what would write is refused with a `StoreError` before it
-   * begins. A folder on a file system that can only be read, or that this user may not write, can be opened so; LMDB then takes no lock,
-   * so nobody may write to it meanwhile. A folder that is not there is not made. Default: false.
+   * begins. A folder on a file system that can only be read, or that this user may not write, can be opened so. LMDB then takes no lock:
+   * once another process has written to the folder, every call that reads rejects with a `StoreChangedError`. A folder that is not there is not made. Default: false.
    */
   readonly readOnly?: boolean | undefined;
   /** For databases larger than memory: the embedded store does not read ahead. Default: false. */

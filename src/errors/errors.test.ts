@@ -36,6 +36,7 @@ describe("errors", () => {
     for (const Class of [
       errors.StoreFullError,
       errors.StoreMovedError,
+      errors.StoreChangedError,
       errors.StoreDamagedError,
       errors.StoreVersionError,
     ]) {

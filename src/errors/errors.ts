@@ -20,6 +20,7 @@ export type ErrorCode =
   | "STORE_BUSY"
   | "STORE_FULL"
   | "STORE_MOVED"
+  | "STORE_CHANGED"
   | "STORE_DAMAGED"
   | "STORE_VERSION"
   | "EXPORT_DAMAGED"
@@ -194,6 +195,15 @@ export class StoreDamagedError extends StoreError {
  */
 export class StoreMovedError extends StoreError {
   override readonly code = "STORE_MOVED";
+}
+
+/**
+ * An embedded database was written to while this process reads it without a lock: the folder lies on a read-only file system, or this user may
+ * not write `lock.mdb`. LMDB may already use the pages that were read for something else, so nothing of the read is given out. Open the
+ * database again; or let this process write `lock.mdb`.
+ */
+export class StoreChangedError extends StoreError {
+  override readonly code = "STORE_CHANGED";
 }
 
 /** Written by a newer version of this package. Upgrade the package. */

@@ -8,9 +8,14 @@ import { TestEnvironment } from "./test-environment.js";
 const runs = 200;
 const events = table("events", { amount: int() });
 const counters = table("counters", { value: int() });
+const copies = table("copies", { amount: int() });
 
 const counting = observer("counting", events.amount, async (tx) => {
   tx.set(counters.value, "all", ((await tx.get(counters.value, "all")) ?? 0) + 1);
+});
+
+const copying = observer("copying", events.amount, (tx, { row, value }) => {
+  tx.set(copies.amount, row, value ?? 0);
 });
 
 const open: TestDatabase[] = [];
@@ -46,3 +51,25 @@ test.each([undefined, 64])(
     await environment.flow(worker.stop());
   },
 );
+
+test("an observer whose runs conflict is run by fewer at a time, and no other observer of the worker is", async () => {
+  const environment = new TestEnvironment();
+  const db = await openTest({
+    store: new DistantTestStore(),
+    environment,
+    commit: "two-phase",
+    oracle: countingOracle(),
+    tables: [events, counters, copies],
+    observers: [counting, copying],
+  });
+  open.push(db);
+  for (let event = 0; event < runs; event++) {
+    await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
+  }
+  const worker = db.pool.work();
+  expect([worker.mostRunsOf("counting"), worker.mostRunsOf("copying")]).toEqual([64, 64]);
+  await environment.flow(worker.idle());
+  expect(worker.mostRunsOf("counting")).toBeLessThan(64);
+  expect(worker.mostRunsOf("copying")).toBe(64);
+  await environment.flow(worker.stop());
+});

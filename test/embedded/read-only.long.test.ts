@@ -1,11 +1,20 @@
-import { cp } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { open, StoreError, table, text } from "percolatordb";
 import { expect, test } from "vitest";
 import { run } from "../crash/run.js";
 import { temporaryFolder } from "../support/databases.js";
+import { root } from "../support/program-process.js";
 
 const things = table("things", { name: text() });
+const ownMounts = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
+
+/** The shell's own `!` is no failure where the command succeeds. */
+const refused = (command: string) =>
+  `if ${command}; then echo "succeeded: ${command.replaceAll('"', "")}" >&2; exit 9; fi`;
 
 test.each(["with its lock file", "without"])(
   "a folder on a file system that can only be read is read by commands, %s",
@@ -16,21 +25,76 @@ test.each(["with its lock file", "without"])(
       const db = await open(data, { tables: [things] });
       await db.transact((tx) => tx.set(things.name, "one", "value"));
       await db.close();
-      const own = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
       const cli = `"${process.execPath}" --import tsx src/cli/main.ts`;
       const script = [
         lockFile === "without" ? `rm "${data}/lock.mdb"` : "true",
         `mount --bind "${data}" "${data}"`,
         `mount -o remount,bind,ro "${data}"`,
-        `! touch "${data}/x" 2>/dev/null`,
+        refused(`touch "${data}/x" 2>/dev/null`),
         `${cli} get "${data}" things.name one`,
         `${cli} check "${data}"`,
-        `! ${cli} set "${data}" things.name one other`,
+        `${cli} locks "${data}" --json`,
+        `${cli} parked "${data}" --json`,
+        `${cli} doctor "${data}"`,
+        refused(`${cli} doctor "${data}" --write`),
+        refused(`${cli} locks "${data}" --resolve`),
+        refused(`${cli} parked "${data}" --retry`),
+        refused(`${cli} set "${data}" things.name one other`),
       ];
-      const { status, stdout, stderr } = await run("unshare", [...own, "sh", "-ec", script.join("\n")]);
+      const { status, stdout, stderr } = await run("unshare", [...ownMounts, "sh", "-ec", script.join("\n")]);
       expect(status, stderr.slice(-2_000)).toBe(0);
-      expect(stdout.trim().split("\n")).toEqual(["value", "no problems"]);
+      const lines = stdout.trim().split("\n");
+      expect(lines.slice(0, 2)).toEqual(["value", "no problems"]);
+      expect(lines.filter((line) => /^WARNING +permissions +read-only/.test(line))).toHaveLength(1);
+      // Of the doctor that was asked to write.
+      expect(lines.filter((line) => /^PROBLEM +permissions +read-only/.test(line))).toHaveLength(1);
       expect(stderr).toMatch(/could not be opened|can only be read|Read-only/i);
+    } finally {
+      await folder.remove();
+    }
+  },
+  180_000,
+);
+
+test.each(["with its lock file", "without"])(
+  "a reader that cannot lock the folder ends with an error once another process has written, %s",
+  async (lockFile) => {
+    const folder = await temporaryFolder();
+    try {
+      const [data, view] = [join(folder.path, "data"), join(folder.path, "view")];
+      await mkdir(view);
+      const db = await open(data, { tables: [things], durability: "none", collectEveryMs: 0 });
+      await db.transact((tx) => tx.set(things.name, "one", "value".repeat(20_000)));
+      const script = [
+        `mount --bind "${data}" "${view}"`,
+        `mount -o remount,bind,ro "${view}"`,
+        `exec "${process.execPath}" --import tsx test/embedded/read-only-child.ts "${view}"`,
+      ];
+      if (lockFile === "without") await db.close();
+      if (lockFile === "without") await rm(join(data, "lock.mdb"));
+      const child = spawn("unshare", [...ownMounts, "sh", "-ec", script.join("\n")], {
+        cwd: root,
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      const exit = once(child, "exit");
+      const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const answer = async () => JSON.parse((await answers.next()).value) as Record<string, unknown>;
+      expect(await answer()).toMatchObject({ one: "value" });
+      child.stdin.write("\n");
+      expect(await answer()).toMatchObject({ one: "value", problems: [] });
+      await using writing = lockFile === "without" ? await open(data, { tables: [things] }) : db;
+      // Each uses the pages of the one before it again.
+      for (let i = 0; i < 30; i++) {
+        await writing.transact((tx) => tx.set(things.name, "one", `${i}`.repeat(50_000)));
+      }
+      child.stdin.write("\n");
+      expect(await answer()).toMatchObject({
+        code: "STORE_CHANGED",
+        message: expect.stringContaining(view),
+        problems: "STORE_CHANGED",
+      });
+      child.stdin.end();
+      expect(await exit).toEqual([0, null]);
     } finally {
       await folder.remove();
     }

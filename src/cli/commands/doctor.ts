@@ -31,7 +31,7 @@ export function addDoctor(program: Command, cli: Cli): void {
     description:
       "Looks at versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, locks, the " +
       "safepoint and what is parked; of each it says what is wrong and what to do. With the module of an application also how " +
-      "that agrees with what is recorded. Changes nothing, but for --write. `check` looks at the data itself.",
+      "that agrees with what is recorded. A folder that can only be read is a warning, and with --write a problem. Changes nothing, but for --write. `check` looks at the data itself.",
     examples: [
       "doctor ./data",
       "doctor ./data ./app.ts",
@@ -69,7 +69,7 @@ async function examine(
   const place = placeOf(location, cli.io.cwd);
   const isFolder = !place.startsWith("bigtable:");
   const findings: Finding[] = [...(await examineMachine(isFolder))];
-  if (isFolder) findings.push(...(await examineFolder(place)));
+  if (isFolder) findings.push(...(await examineFolder(place, options.write === true)));
   try {
     await checkReach(cli, location, options);
     const request = { location, app, coordinator: options, reads: options.write !== true };

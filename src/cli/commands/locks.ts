@@ -29,7 +29,7 @@ export function addLocks(program: Command, cli: Cli): void {
     .option("--limit <n>", "the most locks", parsedBy(parseCount(1)))
     .option("--resolve", "resolve them, unless their owners live")
     .action((location: string, { limit = Number.POSITIVE_INFINITY, resolve = false }: LocksOptions) =>
-      withDatabase(cli, { location }, async ({ db }) => {
+      withDatabase(cli, { reads: !resolve, location }, async ({ db }) => {
         let count = 0;
         let gone = 0;
         for await (const lock of db.locks({ signal: cli.signal })) {

@@ -42,7 +42,7 @@ export function addParked(program: Command, cli: Cli): void {
     .option("--retry", "make them due again")
     .option("--discard", "count them as handled")
     .action((location: string, options: ParkedCommandOptions) =>
-      withDatabase(cli, { location }, async (opened) => {
+      withDatabase(cli, { reads: !options.retry && !options.discard, location }, async (opened) => {
         if (options.retry && options.discard) throw new UsageError("Give either --retry or --discard.");
         if (options.table !== undefined) findTable(opened, options.table);
         await checkObserver(opened, options.observer);

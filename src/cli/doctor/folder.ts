@@ -17,32 +17,45 @@ const networkSystems: ReadonlyMap<number, string> = new Map([
 const leastFree = 256 * 1024 * 1024;
 const files = ["data.mdb", "lock.mdb"];
 
-/** What can be said of a folder before it is opened. */
-export async function examineFolder(place: string): Promise<readonly Finding[]> {
+/** What can be said of a folder before it is opened. `writes`: whether this process is to write to it, as a worker does. */
+export async function examineFolder(place: string, writes: boolean): Promise<readonly Finding[]> {
   const path = place.startsWith("file://") ? fileURLToPath(place) : place;
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() !== true) {
     const what = found === undefined ? `${path} is not there` : `${path} is no folder`;
     return [problem("folder", what, "Look at the location; `percolator init` makes a new database.")];
   }
-  return [await permissions(path), ...(await disk(path))];
+  return [await permissions(path, writes), ...(await disk(path))];
 }
 
-async function permissions(path: string): Promise<Finding> {
-  const denied: string[] = [];
+async function permissions(path: string, writes: boolean): Promise<Finding> {
+  const unreadable: string[] = [];
+  const unwritable: string[] = [];
   for (const each of [path, ...files.map((file) => join(path, file))]) {
     const isThere = (await stat(each).catch(() => undefined)) !== undefined;
-    const mayWrite = await access(each, constants.R_OK | constants.W_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere && !mayWrite) denied.push(each);
+    if (!isThere) continue;
+    if (!(await may(each, constants.R_OK))) unreadable.push(each);
+    else if (!(await may(each, constants.W_OK))) unwritable.push(each);
   }
-  if (denied.length === 0) return ok("permissions", `${path} may be read and written`);
-  return problem(
+  const owner = "Run as the user that owns the database, or change the owner.";
+  if (unreadable.length > 0) {
+    return problem("permissions", `this user may not read ${unreadable.join(", ")}`, owner);
+  }
+  if (unwritable.length === 0) return ok("permissions", `${path} may be read and written`);
+  const what = `read-only: this user may not write ${unwritable.join(", ")}`;
+  if (writes)
+    return problem("permissions", what, `${owner} If the folder is mounted read-only, mount it writable.`);
+  return warning(
     "permissions",
-    `this user may not read and write ${denied.join(", ")}`,
-    "Run as the user that owns the database, or change the owner: all its processes write to it, readers too.",
+    what,
+    "Commands that only read work as long as no process writes to the folder. Workers and writers need it writable; --write asks for that.",
+  );
+}
+
+function may(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
   );
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { StoreFullError } from "../../errors/index.js";
 
@@ -44,6 +44,17 @@ export function makeLockFile(folder: string, maxReaders: number): void {
     } catch {
       // Nothing was made on a file system that can only be read.
     }
+  }
+}
+
+/** Whether LMDB has taken its lock on a folder that it has just opened to read. It goes without if it may not write the file, or make it. */
+export function hasLock(folder: string): boolean {
+  try {
+    // Not opened: to close it again would give back the locks that LMDB has on it.
+    accessSync(join(folder, lockFileName), constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -107,7 +107,7 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
 }
 
 function rootOf(root: RootDatabase, writing: Writing): Root {
-  const native = root as unknown as Omit<Root, "transaction" | "thread"> & NativeRoot;
+  const native = root as unknown as Omit<Root, "transaction" | "thread" | "lastTransaction"> & NativeRoot;
   return {
     transaction: (action) => writing.transaction(action),
     transactionSync: (action) => native.transactionSync(action),
@@ -116,6 +116,7 @@ function rootOf(root: RootDatabase, writing: Writing): Root {
     resetReadTxn: () => native.resetReadTxn(),
     useReadTransaction: () => native.useReadTransaction(),
     readerCheck: () => native.readerCheck(),
+    lastTransaction: () => native.env.info().lastTxnId,
     env: {
       sync(callback) {
         if (callback === undefined) native.env.sync();

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { type Environment, sleep, type Timer } from "../../environment/index.js";
-import { ClosedError, StoreError } from "../../errors/index.js";
+import { ClosedError, StoreChangedError, StoreError } from "../../errors/index.js";
 import type { Databases } from "./databases.js";
 import { isFreePagesLost, isPanic } from "./errors.js";
 import { type FlushedBefore, flushUnderPermissions, settleHead } from "./flushed-head.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
+import { hasLock } from "./lock-file.js";
 import { type HeldLock, LockWatch, untilUnlocked } from "./lock-watch.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
 import { FolderPlace } from "./place.js";
@@ -47,6 +48,8 @@ export class SharedFolder {
   #place: FolderPlace;
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
+  /** LMDB's transaction at the opening, if LMDB could take no lock; undefined with a lock, which keeps in place what is read. */
+  readonly #unlockedAt: number | undefined;
 
   /** `flushed`: of {@link flushUnderPermissions}. `held`: a lock of LMDB's that another process holds without end. */
   constructor(
@@ -66,6 +69,7 @@ export class SharedFolder {
     this.#place = new FolderPlace(path);
     this.#placeCheckedAt = environment.monotonic();
     this.databases = { ...this.#opened.databases };
+    this.#unlockedAt = options.readOnly && !hasLock(path) ? this.databases.root.lastTransaction() : undefined;
     this.flushes = options.readOnly ? undefined : fileFlushes(this.databases, join(path, dataFileName));
     this.queue = new WriteQueue(
       this.databases,
@@ -111,6 +115,26 @@ export class SharedFolder {
       this.#placeCheckedAt = now;
     }
     this.databases.root.resetReadTxn();
+  }
+
+  /** Whether writers do not see what is read here, so that LMDB may use its pages again. */
+  get isUnlocked(): boolean {
+    return this.#unlockedAt !== undefined;
+  }
+
+  /**
+   * To be called after each read, before its result is used. LMDB uses no page of a state again before the transaction after it is committed, so
+   * what was read is whole if there is no such transaction yet.
+   *
+   * @throws StoreChangedError if the folder is read without a lock and was written to since it was opened.
+   */
+  checkUnchanged(): void {
+    if (this.#unlockedAt === undefined || this.databases.root.lastTransaction() === this.#unlockedAt) return;
+    throw new StoreChangedError(
+      `The database in ${this.path} was written to while this process reads it without a lock: the folder lies on a read-only file ` +
+        "system, or this user may not write its lock.mdb. What was read may be overwritten, so nothing of it is given out. Open the database " +
+        "again; to read while others write, let this process write lock.mdb.",
+    );
   }
 
   /** Frees what processes that have ended still hold of the file. */

@@ -136,7 +136,9 @@ class LmdbStore implements RowStore {
     checkAt(read.at);
     this.#refresh(read.at);
     try {
-      return readRow(this.#shared.databases, read);
+      const page = readRow(this.#shared.databases, read);
+      this.#shared.checkUnchanged();
+      return page;
     } catch (error) {
       return this.#again(error, `read a row of table ${JSON.stringify(read.table)}`, () =>
         readRow(this.#shared.databases, read),
@@ -149,7 +151,9 @@ class LmdbStore implements RowStore {
     checkAt(read.at);
     this.#refresh(read.at);
     try {
-      return readRange(this.#shared.databases, read);
+      const page = readRange(this.#shared.databases, read);
+      this.#shared.checkUnchanged();
+      return page;
     } catch (error) {
       return this.#again(error, `read rows of table ${JSON.stringify(read.table)}`, () =>
         readRange(this.#shared.databases, read),
@@ -161,7 +165,9 @@ class LmdbStore implements RowStore {
     this.#reading(read, options);
     this.#refresh();
     try {
-      return readRaw(this.#shared.databases, read);
+      const page = readRaw(this.#shared.databases, read);
+      this.#shared.checkUnchanged();
+      return page;
     } catch (error) {
       return this.#again(error, `read versions of table ${JSON.stringify(read.table)}`, () =>
         readRaw(this.#shared.databases, read),
@@ -182,7 +188,9 @@ class LmdbStore implements RowStore {
     const points = () => {
       // Holds the snapshot of this turn, so that none of its pages is used anew meanwhile.
       readCounter(databases);
-      return splitPoints(path, table, most);
+      const found = splitPoints(path, table, most);
+      this.#shared.checkUnchanged();
+      return found;
     };
     try {
       return points();
@@ -208,7 +216,12 @@ class LmdbStore implements RowStore {
   async verify(options: VerifyOptions = {}): Promise<readonly StoreDamage[]> {
     this.#open("be verified", options);
     const { path, databases } = this.#shared;
-    return await verifyFolder(path, databases, this.#environment, options);
+    try {
+      return await verifyFolder(path, databases, this.#environment, options);
+    } finally {
+      // What was found then may be what is being written.
+      this.#shared.checkUnchanged();
+    }
   }
 
   close(): Promise<void> {
@@ -227,7 +240,9 @@ class LmdbStore implements RowStore {
         this.#open("read the counter");
         this.#refresh();
         try {
-          return readCounter(this.#shared.databases);
+          const counter = readCounter(this.#shared.databases);
+          this.#shared.checkUnchanged();
+          return counter;
         } catch (error) {
           return this.#again(error, "read the counter", () => readCounter(this.#shared.databases));
         }
@@ -244,7 +259,7 @@ class LmdbStore implements RowStore {
   #lendingStore(): LendingStore {
     return {
       cell: (table, row, rowLength, column, at) => {
-        if (this.#closing !== undefined || !isTimestamp(at)) return undefined;
+        if (!this.#lends || !isTimestamp(at)) return undefined;
         try {
           return lendCell(this.#shared.databases, table, row, rowLength, column, at);
         } catch {
@@ -252,7 +267,7 @@ class LmdbStore implements RowStore {
         }
       },
       column: (read, take) => {
-        if (this.#closing !== undefined || !isTimestamp(read.at) || !(read.limit >= 1)) return undefined;
+        if (!this.#lends || !isTimestamp(read.at) || !(read.limit >= 1)) return undefined;
         try {
           return walkColumn(this.#shared.databases, read, take);
         } catch {
@@ -260,6 +275,11 @@ class LmdbStore implements RowStore {
         }
       },
     };
+  }
+
+  /** What is lent can be overwritten where writers do not see who reads. */
+  get #lends(): boolean {
+    return this.#closing === undefined && !this.#shared.isUnlocked;
   }
 
   #commit(batch: AtomicBatch, options: StoreRequestOptions | undefined): Promise<BatchAnswer> {
@@ -314,6 +334,7 @@ class LmdbStore implements RowStore {
   /** Reads once more where LMDB has to be opened anew; throws where `error` has another reason. */
   #again<T>(error: unknown, doing: string, read: () => T): Promise<T> {
     const { path } = this.#shared;
+    this.#shared.checkUnchanged();
     if (!this.#shared.isBroken(error)) throw storeError(error, path, doing);
     return this.#afterMending(error, doing, read);
   }

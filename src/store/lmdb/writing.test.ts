@@ -15,6 +15,7 @@ class FakeBinding {
     sync: (callback) => {
       if (callback !== undefined) this.syncs.push(callback);
     },
+    info: () => ({ lastTxnId: 0 }),
     close: () => {
       this.closed = true;
     },

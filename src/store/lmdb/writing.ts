@@ -12,6 +12,7 @@ export interface NativeEnvironment {
   /** Gives back the lock that the binding's write threads share. */
   resumeWriting(): void;
   sync(callback?: (error?: unknown) => void): void;
+  info(): { readonly lastTxnId: number };
   close(): void;
 }
 
