@@ -17,7 +17,7 @@ export const equivalents: readonly Equivalent[] = [
     path: "src/transaction/collect.ts",
     kind: "1 removed",
     change: "this.#safepoint + 1 → this.#safepoint",
-    why: "A write record at the safepoint itself is the newest up to it. It is among `kept`, or it names no data: a delete, or a rollback whose data the next collection drops.",
+    why: "Besides the same, it reads the write record at the safepoint itself. That one is the newest up to it, so it is the first of `kept`, whose data is named already. None can come after `kept` was read: its transaction began below the safepoint, and the locks of those were resolved before.",
   },
   {
     path: "src/oracle/gathered.ts",
