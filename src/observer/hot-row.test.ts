@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { int, table } from "../schema/index.js";
 import { countingOracle, DistantTestStore } from "../transaction/test-distant-store.js";
-import { observer } from "./index.js";
+import { type Observer, observer } from "./index.js";
 import { openTest, type TestDatabase } from "./test-context.js";
 import { TestEnvironment } from "./test-environment.js";
 
@@ -24,23 +24,28 @@ afterEach(async () => {
   for (const db of open.splice(0)) await db.close();
 });
 
-/** Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. */
+/** Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. The changes stand before a worker begins. */
+async function openHot(observers: readonly Observer[]): Promise<[TestDatabase, TestEnvironment]> {
+  const environment = new TestEnvironment();
+  const db = await openTest({
+    store: new DistantTestStore(),
+    environment,
+    commit: "two-phase",
+    oracle: countingOracle(),
+    tables: [events, counters, copies],
+    observers,
+  });
+  open.push(db);
+  for (let event = 0; event < runs; event++) {
+    await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
+  }
+  return [db, environment];
+}
+
 test.each([undefined, 64])(
   "runs that all write one row, which they do not watch, take turns on it: concurrency %s",
   async (concurrency) => {
-    const environment = new TestEnvironment();
-    const db = await openTest({
-      store: new DistantTestStore(),
-      environment,
-      commit: "two-phase",
-      oracle: countingOracle(),
-      tables: [events, counters],
-      observers: [counting],
-    });
-    open.push(db);
-    for (let event = 0; event < runs; event++) {
-      await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
-    }
+    const [db, environment] = await openHot([counting]);
     const worker = db.pool.work({ concurrency });
     await environment.flow(worker.idle());
     const counted = db.transact((tx) => tx.get(counters.value, "all"));
@@ -53,19 +58,7 @@ test.each([undefined, 64])(
 );
 
 test("an observer whose runs conflict is run by fewer at a time, and no other observer of the worker is", async () => {
-  const environment = new TestEnvironment();
-  const db = await openTest({
-    store: new DistantTestStore(),
-    environment,
-    commit: "two-phase",
-    oracle: countingOracle(),
-    tables: [events, counters, copies],
-    observers: [counting, copying],
-  });
-  open.push(db);
-  for (let event = 0; event < runs; event++) {
-    await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
-  }
+  const [db, environment] = await openHot([counting, copying]);
   const worker = db.pool.work();
   expect([worker.mostRunsOf("counting"), worker.mostRunsOf("copying")]).toEqual([64, 64]);
   await environment.flow(worker.idle());

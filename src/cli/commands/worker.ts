@@ -76,7 +76,7 @@ export function addWorker(program: Command, cli: Cli): void {
     .option("--processes <n>", "processes to share the work (default: this one)", parsedBy(parseCount(1)))
     .option(
       "--concurrency <n>",
-      "runs at the same time, of each process (default: 64; embedded, up to 512 while few conflict)",
+      "runs at the same time, of each process (default: 64; of an observer fewer, down to 8, while many of its runs conflict; embedded, up to 512 while few do)",
       parsedBy(parseCount(1)),
     )
     .option("--observer <name>", "only this observer; can be repeated", collect)
