@@ -42,7 +42,7 @@ describe("what a command is told of the coordinator", () => {
     expect(await toldOf(cli, "data")).toBeUndefined();
     expect(await toldOf(cli, remote)).toBeUndefined();
     expect(await toldOf(cli, "data", { tokenFile: "token" })).toBeUndefined();
-    expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: "first" });
+    expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: ["first", "second"] });
   });
 
   it("none, auto, or addresses, with the token and TLS", async () => {
@@ -52,7 +52,7 @@ describe("what a command is told of the coordinator", () => {
     expect(await toldOf(cli, remote, { coordinator: "none", ...secrets })).toBe(false);
     expect(await toldOf(cli, "data", { coordinator: "auto", ...secrets })).toEqual({
       start: true,
-      token: "first",
+      token: ["first", "second"],
       tls,
     });
     expect(await toldOf(cli, "data", { coordinator: "a:1,b:2", tls: true })).toEqual({
@@ -64,15 +64,15 @@ describe("what a command is told of the coordinator", () => {
   it("the token and the authority as the files hold them when they are asked for", async () => {
     const cli = await cliWith();
     const told = await coordinatorOf(cli, remote, { tokenFile: "token", tlsCa: "ca.pem" });
-    const { token, tls } = told as { token: () => string; tls: () => { ca: string } };
-    expect([token(), tls().ca]).toEqual(["first", "authority"]);
+    const { token, tls } = told as { token: () => readonly string[]; tls: () => { ca: string } };
+    expect([token(), tls().ca]).toEqual([["first", "second"], "authority"]);
     await writeFile(join(cli.io.cwd, "token"), "");
     await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
     await eventually(() => expect(tls().ca).toBe("another authority"));
     // A file that holds no token is one that is being written.
-    expect(token()).toBe("first");
+    expect(token()).toEqual(["first", "second"]);
     await writeFile(join(cli.io.cwd, "token"), "second\n");
-    await eventually(() => expect(token()).toBe("second"));
+    await eventually(() => expect(token()).toEqual(["second"]));
   });
 
   it("goes by the variables where flags say nothing", async () => {
@@ -81,7 +81,7 @@ describe("what a command is told of the coordinator", () => {
       PERCOLATOR_TOKEN_FILE: "token",
       PERCOLATOR_TLS_CA: "",
     });
-    expect(await toldOf(cli, "data")).toEqual({ addresses: ["a:1"], token: "first" });
+    expect(await toldOf(cli, "data")).toEqual({ addresses: ["a:1"], token: ["first", "second"] });
     expect(await toldOf(cli, "data", { coordinator: "none" })).toBe(false);
   });
 

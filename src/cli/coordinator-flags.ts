@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OpenOptions } from "../database/index.js";
 import type { Cli } from "./cli.js";
 import { rereading } from "./secret-file.js";
-import { firstToken, readGiven, readToken } from "./token-file.js";
+import { readGiven, watchedTokens } from "./token-file.js";
 import { UsageError } from "./usage-error.js";
 
 /** What a command was told of the cluster's coordinator. */
@@ -57,17 +57,13 @@ export async function coordinatorOf(
   if (where === "none") return false;
   // A folder needs none, and is not looked into for one unasked.
   if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
-  const secrets = { token: await tokenOf(cli, flags.tokenFile), tls: await tlsOf(cli, flags) };
+  const secrets = {
+    token: await watchedTokens(cli, "--token-file", flags.tokenFile),
+    tls: await tlsOf(cli, flags),
+  };
   if (where === "auto") return { start: true, ...secrets };
   if (where !== undefined) return { addresses: where.split(","), ...secrets };
   return secrets.token === undefined && secrets.tls === undefined ? undefined : secrets;
-}
-
-/** The token of the file as it is at each call. */
-async function tokenOf(cli: Cli, file: string | undefined): Promise<(() => string) | undefined> {
-  const first = await readToken(cli, "--token-file", file);
-  if (first === undefined || file === undefined) return undefined;
-  return rereading(cli, [file], first, ([text]) => firstToken(text!, "--token-file", file));
 }
 
 async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags) {

@@ -4,7 +4,7 @@ import type { Cli } from "./cli.js";
 import { parsedBy } from "./command.js";
 import { type ListenAddress, parseListen } from "./listen.js";
 import type { App } from "./module.js";
-import { readToken } from "./token-file.js";
+import { watchedToken } from "./token-file.js";
 
 /** How a worker's dashboard is to be served. */
 export interface DashboardFlags {
@@ -39,7 +39,7 @@ export async function dashboardOptions(
   return {
     ...address,
     location,
-    token: await readToken(cli, "--dashboard-token-file", dashboardTokenFile),
+    token: await watchedToken(cli, "--dashboard-token-file", dashboardTokenFile),
     writable: dashboardWritable ?? false,
     tables: app?.tables,
     observers: app?.observers,

@@ -3,7 +3,7 @@ import type { PlainServerOptions } from "../dashboard/index.js";
 import type { Cli } from "./cli.js";
 import { parsedBy } from "./command.js";
 import { type ListenAddress, listenText, parseListen } from "./listen.js";
-import { readToken } from "./token-file.js";
+import { watchedToken } from "./token-file.js";
 
 /** Where and to whom a command serves its metrics. */
 export interface MetricsFlags {
@@ -34,7 +34,7 @@ export async function metricsOptions(
 ): Promise<PlainServerOptions | undefined> {
   if (metrics === undefined) return undefined;
   const { host, port } = metrics;
-  const token = await readToken(cli, "--metrics-token-file", metricsTokenFile);
+  const token = await watchedToken(cli, "--metrics-token-file", metricsTokenFile);
   return { host, port: port === 0 ? 0 : port + number - 1, token, insecure };
 }
 

@@ -1,4 +1,4 @@
-import { coordinatorChoice, openStore } from "../database/index.js";
+import { coordinatorChoice, openStore, tokensOf } from "../database/index.js";
 import type { Environment } from "../environment/index.js";
 import { OracleUnavailableError, StoreError } from "../errors/index.js";
 import { readLease, within } from "../oracle/index.js";
@@ -35,11 +35,11 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
       );
     }
     const { connectCoordinator } = await import("../coordinator/index.js");
-    const { addresses, token, tls } = choice ?? {};
+    const { addresses, tls } = choice ?? {};
     await using client = connectCoordinator({
       ...(addresses === undefined ? { store } : { addresses }),
       environment,
-      token,
+      token: tokensOf(choice ?? {})[0],
       tls,
       attemptMs: coordinatorMs,
     });

@@ -1,23 +1,38 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Cli } from "./cli.js";
+import { rereading } from "./secret-file.js";
 import { UsageError } from "./usage-error.js";
 
-/** The first token of a file that an option names: it may hold several, a line each, while they are changed. */
-export async function readToken(
+/**
+ * The tokens of a file that an option names, as they are at each call: one, or several, a line each, while they are changed. Undefined if there
+ * is no file.
+ */
+export async function watchedTokens(
   cli: Cli,
   option: string,
   file: string | undefined,
-): Promise<string | undefined> {
+): Promise<(() => readonly string[]) | undefined> {
   if (file === undefined) return undefined;
-  return firstToken(await readGiven(cli, option, file), option, file);
+  const first = tokensIn(await readGiven(cli, option, file), option, file);
+  return rereading(cli, [file], first, ([text]) => tokensIn(text!, option, file));
 }
 
-/** The first token of a file's text. */
-export function firstToken(text: string, option: string, file: string): string {
+/** The first of these, as it is at each call. */
+export async function watchedToken(
+  cli: Cli,
+  option: string,
+  file: string | undefined,
+): Promise<(() => string) | undefined> {
+  const tokens = await watchedTokens(cli, option, file);
+  return tokens && (() => tokens()[0]!);
+}
+
+/** The tokens of a file's text, at least one. */
+export function tokensIn(text: string, option: string, file: string): readonly string[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const token = lines.find((line) => line !== "");
-  if (token !== undefined) return token;
+  const tokens = lines.filter((line) => line !== "");
+  if (tokens.length > 0) return tokens;
   throw new UsageError(`The file ${file} of ${option} holds no token.`);
 }
 

@@ -5,3 +5,4 @@ export { leaderServiceName } from "./health.js";
 export { coordinatorLimits } from "./limits.js";
 export { type CoordinatorOptions, type CoordinatorTls, checkServerCertificate } from "./options.js";
 export type { Pem } from "./pem.js";
+export { type Secrets, SecretsWatch, type SecretsWatchOptions } from "./secrets-watch.js";

@@ -178,3 +178,23 @@ test("beyond this machine metrics need a token, which the pages of probes do not
   expect((await fetch(new URL("/healthz", url))).status).toBe(200);
   expect((await fetch(new URL("/readyz", url))).status).toBe(200);
 });
+
+test("a token that changes is asked for from then on, and what cannot be a token changes nothing", async () => {
+  db = await open("memory:");
+  const tokens = ["a-token-of-enough-characters", "another-token-of-enough-characters"] as const;
+  let current: string | undefined = tokens[0];
+  server = await serveMetrics(db, { token: () => current });
+  const { url } = server;
+  const statuses = () =>
+    Promise.all(
+      tokens.map(async (each) => (await fetch(url, { headers: { authorization: `Bearer ${each}` } })).status),
+    );
+  expect(await statuses()).toEqual([200, 401]);
+  current = tokens[1];
+  expect(await statuses()).toEqual([401, 200]);
+  for (const useless of [undefined, "short", "two words of enough characters"]) {
+    current = useless;
+    expect(await statuses()).toEqual([401, 200]);
+    expect((await fetch(url)).status).toBe(401);
+  }
+});

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { InvalidArgumentError } from "../errors/index.js";
-import { checkToken, hasBearer } from "./server/access.js";
+import { currentToken, hasBearer, type TokenSource } from "./server/access.js";
 import { endServer, listen, originOf } from "./server/listen.js";
 import { isLoopbackHost } from "./server/loopback.js";
 
@@ -19,8 +19,11 @@ export interface PlainServerOptions {
   readonly host?: string | undefined;
   /** Default: 0, a free one. */
   readonly port?: number | undefined;
-  /** What `/metrics` asks for, as `Authorization: Bearer TOKEN`; at least 16 characters. Default: none. `/healthz` and `/readyz` ask for none. */
-  readonly token?: string | undefined;
+  /**
+   * What `/metrics` asks for, as `Authorization: Bearer TOKEN`; at least 16 characters. A function is asked at each request, so that the token may
+   * change. Default: none. `/healthz` and `/readyz` ask for none.
+   */
+  readonly token?: TokenSource | undefined;
   /** Serves beyond this machine without a token: in a network where everybody may read metrics. Default: false. */
   readonly insecure?: boolean | undefined;
 }
@@ -43,15 +46,15 @@ export async function servePlain(
   pages: PlainPages,
   end: () => void,
 ): Promise<MetricsServer> {
-  const { host = "127.0.0.1", port = 0, token, insecure = false } = options;
-  if (token !== undefined) checkToken("metrics", token);
-  if (token === undefined && !insecure && !isLoopbackHost(host)) {
+  const { host = "127.0.0.1", port = 0, insecure = false } = options;
+  const token = currentToken("metrics", options.token);
+  if (token() === undefined && !insecure && !isLoopbackHost(host)) {
     throw new InvalidArgumentError(
       `Metrics at ${host} can be reached from other machines: give a \`token\` (--metrics-token-file), serve them at 127.0.0.1, or say ` +
         "`insecure` (--insecure) if everybody in the network may read them.",
     );
   }
-  const server = createServer((request, response) => void answer(request, response, pages, token));
+  const server = createServer((request, response) => void answer(request, response, pages, token()));
   await listen(server, "Metrics", host, port);
   const close = async () => {
     end();

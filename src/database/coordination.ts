@@ -4,7 +4,7 @@ import { CoordinatorError, OracleUnavailableError } from "../errors/index.js";
 import type { Cluster } from "../observer/index.js";
 import { type LeaderFailure, type Oracle, readLease } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
-import type { CoordinatorChoice } from "./coordinator-choice.js";
+import { type CoordinatorChoice, tokensOf } from "./coordinator-choice.js";
 import { CoordinatorStandIn } from "./coordinator-stand-in.js";
 
 /** What is known of the coordinator of a database's cluster. */
@@ -70,7 +70,8 @@ export class Coordination {
       last = failure.error;
       options.onFailure(failure);
     };
-    const { addresses, token, tls } = choice;
+    const { addresses, tls } = choice;
+    const token = () => tokensOf(choice)[0];
     const place = addresses === undefined ? { store } : { addresses };
     const client = connectCoordinator({ ...place, environment, token, tls, onFailure });
     const standIn = choice.start ? new CoordinatorStandIn({ ...options, onFailure }) : undefined;

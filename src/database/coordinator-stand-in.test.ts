@@ -1,10 +1,14 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { startCoordinator } from "../coordinator/index.js";
+import { type Coordinator, connectCoordinator, startCoordinator } from "../coordinator/index.js";
+import { authority, certificate, key, otherCertificate } from "../coordinator/test-certificates.js";
+import { systemEnvironment } from "../environment/index.js";
 import { type LeaderFailure, readLease } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { TestClock } from "../testing/index.js";
+import type { CoordinatorChoice } from "./coordinator-choice.js";
 import { CoordinatorStandIn } from "./coordinator-stand-in.js";
+import { open } from "./open.js";
 
 test("one that could not be started is started at a later look", async () => {
   const clock = new TestClock();
@@ -32,4 +36,93 @@ test("one that could not be started is started at a later look", async () => {
   await clock.advance(5_000);
   await expect.poll(isLed).toBe(true);
   await standIn.close();
+});
+
+const place = () => ({ store: memoryStore({ atomicBatches: false }), environment: systemEnvironment });
+
+test("one that runs takes changed tokens, several of them, and tells of what it cannot take", async () => {
+  const { store, environment } = place();
+  const failures: LeaderFailure[] = [];
+  let token: string | readonly string[] = "old";
+  const choice: CoordinatorChoice = { start: true, token: () => token };
+  const standIn = new CoordinatorStandIn({
+    store,
+    environment,
+    choice,
+    onFailure: (each) => failures.push(each),
+  });
+  await standIn.open(async () => false);
+  try {
+    const served = async (shown: string) => {
+      await using client = connectCoordinator({ store, environment, token: shown });
+      return (await client.cluster.activity()) !== undefined;
+    };
+    await expect.poll(() => served("old")).toBe(true);
+    token = ["old", "new"];
+    await expect.poll(() => served("new")).toBe(true);
+    expect(await served("old")).toBe(true);
+    token = "new";
+    await expect.poll(() => served("old")).toBe(false);
+    token = "two words";
+    await expect.poll(() => failures.map(({ error }) => String(error)).join()).toContain("printable ASCII");
+    expect(await served("new")).toBe(true);
+  } finally {
+    await standIn.close();
+  }
+});
+
+test("a database whose coordinator takes another certificate goes on", async () => {
+  const { store, environment } = place();
+  let cert = certificate;
+  const choice: CoordinatorChoice = {
+    start: true,
+    tls: () => ({ ca: authority }),
+    serverTls: () => ({ cert, key }),
+  };
+  const failures: string[] = [];
+  await using db = await open(store, { coordinator: choice });
+  db.on("backgroundFailure", ({ error }) => failures.push(String(error)));
+  const served = async (serverName: string) => {
+    await using client = connectCoordinator({ store, environment, tls: { ca: authority, serverName } });
+    return (await client.cluster.activity()) !== undefined;
+  };
+  expect(await served("elsewhere.test")).toBe(false);
+  cert = "no certificate";
+  await expect.poll(() => failures.join()).toContain("PEM");
+  cert = otherCertificate;
+  await expect.poll(() => served("elsewhere.test")).toBe(true);
+  await db.transact(async () => undefined);
+});
+
+test.each<[string, CoordinatorChoice, RegExp]>([
+  ["TLS, which the coordinator would not speak", { tls: { ca: authority } }, /PERCOLATOR_TLS_CA.*serverTls/],
+  ["TLS by a function", { tls: () => ({ ca: authority }) }, /PERCOLATOR_TLS_CA/],
+  ["a certificate and no TLS", { serverTls: { cert: certificate, key } }, /give `tls` too/],
+])("one is not started with %s", async (_, choice, message) => {
+  const { store } = place();
+  const opening = open(store, { coordinator: { start: true, ...choice } });
+  await expect(opening).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringMatching(message),
+  });
+});
+
+test("with TLS the coordinator that leads is used, and none is started", async () => {
+  const { store, environment } = place();
+  let leading = () => {};
+  const leads = new Promise<void>((resolve) => {
+    leading = resolve;
+  });
+  const onChange = ({ role }: Coordinator["status"]) => {
+    if (role === "leading") leading();
+  };
+  await using _coordinator = await startCoordinator({
+    store,
+    environment,
+    tls: { cert: certificate, key },
+    onChange,
+  });
+  await leads;
+  await using db = await open(store, { coordinator: { start: true, tls: { ca: authority } } });
+  expect((await db.status()).coordinator).toMatchObject({ answers: true });
 });

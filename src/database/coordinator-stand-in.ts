@@ -1,8 +1,9 @@
-import type { Coordinator } from "../coordinator/index.js";
+import type { Coordinator, Secrets, SecretsWatch } from "../coordinator/index.js";
 import type { Environment, Timer } from "../environment/index.js";
+import { InvalidArgumentError } from "../errors/index.js";
 import { type LeaderFailure, type LeaseRecord, readLease } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
-import type { CoordinatorChoice } from "./coordinator-choice.js";
+import { type CoordinatorChoice, tokensOf } from "./coordinator-choice.js";
 
 export interface StandInOptions {
   readonly store: RowStore;
@@ -23,6 +24,7 @@ const graceMs = 5_000;
 export class CoordinatorStandIn {
   readonly #options: StandInOptions;
   #coordinator: Promise<Coordinator> | undefined;
+  #secrets: SecretsWatch | undefined;
   #timer: Timer | undefined;
   #watching: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -46,14 +48,21 @@ export class CoordinatorStandIn {
 
   async #start(): Promise<void> {
     const { store, environment, choice, onFailure } = this.#options;
-    const { listen, advertise, serverTls: tls, leaseMs } = choice;
-    const token = typeof choice.token === "function" ? choice.token() : choice.token;
-    const { startCoordinator } = await import("../coordinator/index.js");
+    const { listen, advertise, leaseMs } = choice;
+    checkTls(choice);
+    const { SecretsWatch: Watch, startCoordinator } = await import("../coordinator/index.js");
     if (this.#isClosed) return;
-    const asked = { store, environment, listen, advertise, tls, token, leaseMs, onFailure };
-    this.#coordinator ??= startCoordinator(asked);
+    const first = secretsOf(choice);
+    this.#coordinator ??= startCoordinator({
+      ...{ store, environment, listen, advertise, leaseMs, onFailure },
+      ...first,
+    });
     try {
-      await this.#coordinator;
+      const coordinator = await this.#coordinator;
+      const read = () => secretsOf(choice);
+      const onSecretsFailure = (doing: string, error: unknown) => onFailure({ doing, error });
+      this.#secrets ??= new Watch({ environment, coordinator, first, read, onFailure: onSecretsFailure });
+      if (!this.#isClosed) this.#secrets.start();
     } catch (error) {
       // The next look is to try again.
       this.#coordinator = undefined;
@@ -92,8 +101,29 @@ export class CoordinatorStandIn {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#secrets?.stop();
     await this.#watching;
     const coordinator = await this.#coordinator?.catch(() => undefined);
     await coordinator?.stop();
   }
+}
+
+/** The secrets of this moment. */
+function secretsOf(choice: CoordinatorChoice): Secrets {
+  const { serverTls } = choice;
+  return { token: tokensOf(choice), tls: typeof serverTls === "function" ? serverTls() : serverTls };
+}
+
+/** This process is a client of the coordinator that it starts: both speak TLS, or neither does. */
+function checkTls({ tls, serverTls }: CoordinatorChoice): void {
+  const asksTls = tls !== undefined && tls !== false;
+  if (asksTls === (serverTls !== undefined)) return;
+  throw new InvalidArgumentError(
+    asksTls
+      ? "No coordinator that leads answers, and one inside this process (`start`, --coordinator auto) would not speak TLS, which this process " +
+          "asks for (`tls`, --tls, --tls-ca, PERCOLATOR_TLS_CA). Leave TLS out; or start `percolator coordinator` with --tls-cert and " +
+          "--tls-key; or, in a program, give its certificate (`serverTls`)."
+      : "A coordinator that is started inside this process speaks TLS by `serverTls`: give `tls` too, the authority of its certificate, since " +
+          "this process is its client.",
+  );
 }

@@ -1,6 +1,11 @@
 export { buildContext } from "./context.js";
 export type { CoordinatorStatus } from "./coordination.js";
-export { type CoordinatorChoice, type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
+export {
+  type CoordinatorChoice,
+  type CoordinatorOption,
+  coordinatorChoice,
+  tokensOf,
+} from "./coordinator-choice.js";
 export { Database, type DatabaseStatus } from "./database.js";
 export { type Location, openStore } from "./location.js";
 export { open } from "./open.js";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Database, open } from "percolatordb";
 import { dashboardHandler, serveDashboard } from "percolatordb/dashboard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Workers } from "../../src/dashboard/api.js";
 import { temporaryFolder } from "../support/databases.js";
 import { ask, observers, pages, served, tables } from "./pipeline.js";
 
@@ -128,6 +129,28 @@ describe("a token", () => {
     const wrong = await ask(`${dashboard.url}?token=${token}x`);
     expect([wrong.status, wrong.headers["set-cookie"]]).toEqual([303, undefined]);
   });
+});
+
+test("a changed token ends the one before, and the cookies that were given for it", async () => {
+  let current = token;
+  await using dashboard = await served(db, { token: () => current });
+  await using named = await served(db, { from: [dashboard.url], fromToken: () => current, sources: [] });
+  const about = async (headers: Record<string, string>) =>
+    (await ask(`${dashboard.url}api/about`, { headers })).status;
+  const enter = async () =>
+    (await ask(`${dashboard.url}?token=${current}`)).headers["set-cookie"]![0]!.split(";")[0]!;
+  const unheard = async () => (await named.get<Workers>("workers")).unheard;
+  const cookie = await enter();
+  expect([await about(bearer), await about({ cookie })]).toEqual([200, 200]);
+  const heard = await unheard();
+  expect(JSON.stringify(heard ?? [])).not.toContain("401");
+  current = "another-token-of-enough-characters";
+  expect([await about(bearer), await about({ cookie })]).toEqual([401, 401]);
+  expect([
+    await about({ authorization: `Bearer ${current}` }),
+    await about({ cookie: await enter() }),
+  ]).toEqual([200, 200]);
+  expect(await unheard()).toEqual(heard);
 });
 
 describe("pages of others", () => {

@@ -28,17 +28,21 @@ function list(items: object, minItems = 1) {
 const metadata = object({ name: dnsName, labels: strings, annotations: strings }, ["name", "labels"]);
 const selector = object({ matchLabels: strings }, ["matchLabels"]);
 
-const probe = object(
-  {
+const probe = {
+  ...object({
     exec: object({ command: list(text) }, ["command"]),
+    httpGet: object({ path: { type: "string", pattern: "^/" }, port: { anyOf: [port, dnsName] } }, [
+      "path",
+      "port",
+    ]),
     initialDelaySeconds: whole,
     periodSeconds: count,
     timeoutSeconds: count,
     failureThreshold: count,
     successThreshold: count,
-  },
-  ["exec"],
-);
+  }),
+  oneOf: [{ required: ["exec"] }, { required: ["httpGet"] }],
+} as const;
 
 const env = {
   ...object(

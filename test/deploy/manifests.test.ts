@@ -8,7 +8,17 @@ import { systemIo } from "../../src/cli/io.js";
 import { buildProgram } from "../../src/cli/program.js";
 import { commandLines, flagValue } from "./commands.js";
 import { composeSchema } from "./compose-schema.js";
-import { compose, documentsOf, manifests, objectOf, objects, type Part, root, seconds } from "./files.js";
+import {
+  compose,
+  deployed,
+  documentsOf,
+  manifests,
+  objectOf,
+  objects,
+  type Part,
+  root,
+  seconds,
+} from "./files.js";
 import { kubernetesSchemas } from "./kubernetes-schema.js";
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false });
@@ -126,6 +136,22 @@ describe("Kubernetes", () => {
     }
   });
 
+  test("a worker is probed where it serves its pages, and its metrics have a token of their own", () => {
+    const args = line("kubernetes, Deployment percolator-worker");
+    const [container] = workers.spec.template.spec.containers;
+    const [{ name, containerPort }] = container.ports;
+    expect(flagValue(args, "--metrics")).toBe(`0.0.0.0:${containerPort}`);
+    const paths = ["startupProbe", "readinessProbe", "livenessProbe"].map((probe) => {
+      expect(container[probe].httpGet.port).toBe(name);
+      return container[probe].httpGet.path;
+    });
+    expect(paths).toEqual(["/healthz", "/readyz", "/healthz"]);
+    const file = flagValue(args, "--metrics-token-file");
+    const mount = container.volumeMounts.find(({ mountPath }: Part) => file.startsWith(`${mountPath}/`));
+    const { secret } = workers.spec.template.spec.volumes.find((each: Part) => each.name === mount.name);
+    expect(secret.secretName).not.toBe("percolator-token");
+  });
+
   test("a coordinator is advertised by the name that its service gives it, and no two are alike", () => {
     const args = line("kubernetes, StatefulSet percolator-coordinator");
     expect(coordinators.spec.serviceName).toBe("percolator-coordinator");
@@ -175,6 +201,16 @@ describe("Kubernetes", () => {
         if (key !== undefined) expect(objectOf("ConfigMap", key.name).data[key.key]).toBeDefined();
       }
     }
+  });
+
+  test("each Secret is one that config.yaml says how to make", () => {
+    const made = [...deployed("kubernetes/config.yaml").matchAll(/create secret generic (\S+)/g)].map(
+      ([, name]) => name,
+    );
+    const used = specs.flatMap(({ volumes }) =>
+      volumes.flatMap(({ secret }: Part) => secret?.secretName ?? []),
+    );
+    expect([...new Set(used)].sort()).toEqual(made.sort());
   });
 
   test("a worker has the authority, and not the key", () => {

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { Coordinator } from "../../coordinator/index.js";
+import type { Coordinator, SecretsWatch } from "../../coordinator/index.js";
 import { loadServing, type MetricsServer } from "../../dashboard/index.js";
 import { openStore } from "../../database/index.js";
 import type { LeaderStatus } from "../../oracle/index.js";
 import { aborted } from "../aborted.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
-import { readSecrets, type SecretFiles, SecretsWatch } from "../coordinator-secrets.js";
+import { readSecrets, type SecretFiles } from "../coordinator-secrets.js";
 import { FailureRate } from "../failure-rate.js";
 import { counted, oneLine } from "../layout.js";
 import { addMetricsFlags, type MetricsFlags, metricsOptions } from "../metrics-flags.js";
@@ -57,7 +57,7 @@ async function coordinate(cli: Cli, location: string, options: CoordinatorComman
   const { environment } = cli;
   const secrets = await readSecrets(cli, options);
   // gRPC is loaded where it is used: no other command needs it to say how it is used.
-  const { startCoordinator } = await import("../../coordinator/index.js");
+  const { SecretsWatch: Watch, startCoordinator } = await import("../../coordinator/index.js");
   const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
   try {
     const log = new CoordinatorLog(cli);
@@ -72,11 +72,11 @@ async function coordinate(cli: Cli, location: string, options: CoordinatorComman
       onChange: (status) => log.changed(status),
       onFailure: ({ doing, error }) => log.failed(doing, error),
     });
-    const watch = new SecretsWatch({
-      cli,
-      files: options,
-      first: secrets,
+    const watch = new Watch({
+      environment,
       coordinator,
+      first: secrets,
+      read: () => readSecrets(cli, options),
       onReplaced: () => log.replaced(),
       onFailure: (doing, error) => log.failed(doing, error),
       onExpiring: (expires) => log.expiring(expires),

@@ -4,8 +4,11 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { RequestError } from "./failure.js";
 import { hostName, isLoopback, isLoopbackHost } from "./loopback.js";
 
+/** A token; a function is asked at each request, so that the token may change. */
+export type TokenSource = string | (() => string | undefined);
+
 export interface AccessOptions {
-  readonly token: string | undefined;
+  readonly token: TokenSource | undefined;
   /** Names by which it may be called besides those of loopback. */
   readonly hosts: readonly string[];
   readonly writable: boolean;
@@ -16,7 +19,7 @@ export interface AccessOptions {
 const leastToken = 16;
 
 /** Refuses a token that cannot be sent, or can be guessed. `what`: whose token it is. */
-export function checkToken(what: string, token: string): void {
+function checkToken(what: string, token: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new InvalidArgumentError(
       `The token of ${what} must be printable ASCII characters, without spaces.`,
@@ -26,6 +29,29 @@ export function checkToken(what: string, token: string): void {
   throw new InvalidArgumentError(
     `The token of ${what} must have at least ${leastToken} characters: make one with "openssl rand -hex 32".`,
   );
+}
+
+/**
+ * The token of each moment; undefined if there never was one. What cannot be one leaves the token before it: a file is empty for a moment while it
+ * is written, and a server that asks for a token never ceases to.
+ *
+ * @throws InvalidArgumentError if the first one cannot be sent, or can be guessed.
+ */
+export function currentToken(what: string, source: TokenSource | undefined): () => string | undefined {
+  let known = typeof source === "function" ? source() : source;
+  if (known !== undefined) checkToken(what, known);
+  if (typeof source !== "function") return () => known;
+  return () => {
+    const token = source();
+    if (token === known || token === undefined) return known;
+    try {
+      checkToken(what, token);
+      known = token;
+    } catch {
+      // The one before counts.
+    }
+    return known;
+  };
 }
 
 /** Whether a request shows the token as `Authorization: Bearer TOKEN`; undefined if it shows none. */
@@ -38,15 +64,12 @@ export function hasBearer({ headers }: IncomingMessage, token: string): boolean 
 export class Access {
   readonly #options: AccessOptions;
   readonly #hosts: ReadonlySet<string>;
-  readonly #cookie: string | undefined;
+  readonly #token: () => string | undefined;
 
   constructor(options: AccessOptions) {
-    const { token, hosts } = options;
-    if (token !== undefined) checkToken("a dashboard", token);
     this.#options = options;
-    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
-    // Whoever sees the cookie does not learn the token.
-    this.#cookie = token && createHmac("sha256", token).update("percolatordb dashboard").digest("base64url");
+    this.#hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
+    this.#token = currentToken("a dashboard", options.token);
   }
 
   /**
@@ -56,7 +79,7 @@ export class Access {
   checkHost(request: IncomingMessage): void {
     const name = hostName(request.headers.host);
     const isKnown = name !== undefined && (isLoopbackHost(name) || this.#hosts.has(name));
-    if (this.#options.token === undefined) {
+    if (this.#token() === undefined) {
       this.#refuseDistant(request);
       if (isKnown) return;
     } else if (isKnown || (name !== undefined && !isLoopback(request.socket.localAddress ?? ""))) return;
@@ -78,14 +101,14 @@ export class Access {
 
   /** Whether it has the token, or the cookie that was given for it. */
   isAllowed(request: IncomingMessage): boolean {
-    const { token } = this.#options;
+    const token = this.#token();
     if (token === undefined) return true;
     const bears = hasBearer(request, token);
     if (bears !== undefined) return bears;
     const { cookie } = request.headers;
     const name = cookieName(request);
     const given = (cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));
-    return given !== undefined && isSame(given.slice(name.length + 1), this.#cookie!);
+    return given !== undefined && isSame(given.slice(name.length + 1), cookieOf(token));
   }
 
   checkAllowed(request: IncomingMessage): void {
@@ -100,9 +123,9 @@ export class Access {
 
   /** The cookie for a token that was given in the address; undefined where it is wrong, or none is asked for. */
   cookieFor(request: IncomingMessage, given: string): string | undefined {
-    const { token, base } = this.#options;
+    const token = this.#token();
     if (token === undefined || !isSame(given, token)) return undefined;
-    return `${cookieName(request)}=${this.#cookie}; Path=${base}; HttpOnly; SameSite=Strict`;
+    return `${cookieName(request)}=${cookieOf(token)}; Path=${this.#options.base}; HttpOnly; SameSite=Strict`;
   }
 
   /** Only what comes from the dashboard's own pages, or from no page, may change something. */
@@ -131,6 +154,11 @@ export class Access {
 /** Cookies go by the host alone: two dashboards of one machine have two names. */
 function cookieName({ socket }: IncomingMessage): string {
   return `percolator-${socket.localPort ?? 0}`;
+}
+
+/** The token cannot be computed from its cookie. Another token ends the cookies of the one before. */
+function cookieOf(token: string): string {
+  return createHmac("sha256", token).update("percolatordb dashboard").digest("base64url");
 }
 
 function isSame(given: string, wanted: string): boolean {

@@ -2,13 +2,17 @@ import type { Environment } from "../../environment/index.js";
 import type { Observer } from "../../observer/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { ReportSource } from "../sources/source.js";
+import type { TokenSource } from "./access.js";
 
 /** What {@link dashboardHandler} takes. */
 export interface DashboardHandlerOptions {
   /** The path under which it is served, such as `/dashboard/`. Default: `/`. */
   readonly base?: string | undefined;
-  /** What whoever looks must have, at least 16 characters. Default: none, and only this machine is answered. */
-  readonly token?: string | undefined;
+  /**
+   * What whoever looks must have, at least 16 characters. A function is asked at each request, so that the token may change; a changed one ends
+   * the sessions of browsers. Default: none, and only this machine is answered.
+   */
+  readonly token?: TokenSource | undefined;
   /** Names by which it is called besides those of loopback: what a proxy before it gives as `Host`. Default: none. */
   readonly hosts?: readonly string[] | undefined;
   /** Whether parked changes may be retried and discarded, and locks resolved. Default: false. */
@@ -20,7 +24,7 @@ export interface DashboardHandlerOptions {
   /** Dashboards of other processes whose transactions are shown too, such as `http://10.0.0.7:4180/`. Default: none. */
   readonly from?: readonly string[] | undefined;
   /** The token that those ask for. Default: `token`. */
-  readonly fromToken?: string | undefined;
+  readonly fromToken?: TokenSource | undefined;
   /** The database as the command line takes it, for the commands that views show. Default: as the store calls itself. */
   readonly location?: string | undefined;
   /** The folder of the built pages. Default: those of this package. */

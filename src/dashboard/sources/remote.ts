@@ -1,5 +1,6 @@
 import { InvalidArgumentError, StoreError } from "../../errors/index.js";
 import type { Report, ReportRequest } from "../recording/report.js";
+import type { TokenSource } from "../server/access.js";
 import type { ReportSource } from "./source.js";
 
 const mostBytes = 32 * 2 ** 20;
@@ -8,20 +9,21 @@ const mostBytes = 32 * 2 ** 20;
 export class RemoteSource implements ReportSource {
   readonly name: string;
   readonly #url: URL;
-  readonly #token: string | undefined;
+  readonly #token: TokenSource | undefined;
 
-  constructor(address: string, token: string | undefined) {
+  constructor(address: string, token: TokenSource | undefined) {
     this.#url = addressOf(address);
     this.name = this.#url.origin;
     this.#token = token;
   }
 
   async reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]> {
+    const token = typeof this.#token === "function" ? this.#token() : this.#token;
     const response = await fetch(new URL("api/report", this.#url), {
       method: "POST",
       headers: {
         "content-type": "application/json",
-        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: JSON.stringify(request),
       redirect: "error",
