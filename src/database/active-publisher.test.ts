@@ -7,6 +7,7 @@ import { memoryStore } from "../store/memory/index.js";
 import { putHint, systemCell } from "../transaction/index.js";
 import { ActivePublisher, oldestPublished } from "./active-publisher.js";
 import { open } from "./open.js";
+import { strayRecords } from "./stray-records.js";
 
 const garbage = [Buffer.from("{"), Buffer.from('{"oldest":"a","expires":1}'), Buffer.alloc(0)];
 
@@ -40,6 +41,52 @@ test.each(garbage.map((value) => [value.toString(), value] as const))(
     await db.close();
   },
 );
+
+test("a published snapshot that says it counts for years holds nothing back, and is told of by check and doctor", async () => {
+  const environment = new TestEnvironment();
+  const db = await openTest({ environment });
+  const { table, row, column } = systemCell("active/wrong", "oldest");
+  // Its process had its clock in another year when it wrote, and died.
+  const future = environment.now() + 10 * 365 * 86_400_000;
+  const record = Buffer.from(JSON.stringify({ oldest: 1, expires: future }));
+  await db.store.mutate({ table, row, guards: [], mutations: [putHint(column, future * 1_000, record)] });
+  expect(await strayRecords(db.context)).toMatchObject([
+    { invariant: "expires", where: "oldest snapshot of process wrong" },
+  ]);
+  expect(await oldestPublished(db.context)).toBe(Number.POSITIVE_INFINITY);
+  expect(await strayRecords(db.context)).toEqual([]);
+  // One whose clock is some minutes ahead counts, and no longer than that.
+  const ahead = environment.now() + 600_000;
+  const believed = Buffer.from(JSON.stringify({ oldest: 7, expires: ahead }));
+  await db.store.mutate({ table, row, guards: [], mutations: [putHint(column, 8, believed)] });
+  expect(await strayRecords(db.context)).toEqual([]);
+  expect(await oldestPublished(db.context)).toBe(7);
+  await environment.advance(600_001);
+  await oldestPublished(db.context);
+  expect(await oldestPublished(db.context)).toBe(Number.POSITIVE_INFINITY);
+  await db.close();
+});
+
+test("check tells of records of processes that last for years, and of those that cannot be read", async () => {
+  const store = memoryStore();
+  await using db = await open(store, { collectEveryMs: 0 });
+  expect(await db.check()).toEqual([]);
+  const texts = {
+    "session/years": JSON.stringify({ observers: {}, expires: 8e15, process: "p" }),
+    "session/broken": "{",
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const cell = systemCell(name, "state");
+    const mutations = [putHint(cell.column, 1, Buffer.from(text))];
+    await store.mutate({ table: cell.table, row: cell.row, guards: [], mutations });
+  }
+  const problems = await db.check();
+  expect(problems.map(({ invariant, where }) => `${invariant} ${where}`).sort()).toEqual([
+    "expires session years",
+    "readable session broken",
+  ]);
+  expect(await db.check({ mostProblems: 1 })).toHaveLength(1);
+});
 
 test("collection goes on with records of processes and sessions that cannot be read", async () => {
   const store = memoryStore();

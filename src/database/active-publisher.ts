@@ -1,6 +1,6 @@
 import type { Timer } from "../environment/index.js";
-import { decodeJson, isTime, isWhole, record } from "../observer/index.js";
-import type { Position, RangePage, RowStore, RowView } from "../store/index.js";
+import { decodeJson, isBeyondBelief, isTime, isWhole, record } from "../observer/index.js";
+import type { Position, RangePage, RowStore, RowView, Version } from "../store/index.js";
 import {
   type CellAddress,
   decodeWrite,
@@ -23,6 +23,8 @@ interface Published {
 /** The longest pause between two records of a process, in milliseconds, and how many of them a record outlives. */
 const longestPauseMs = 30_000;
 const pausesOutlived = 4;
+
+const longestMs = pausesOutlived * longestPauseMs;
 
 const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
@@ -103,26 +105,59 @@ export class ActivePublisher {
 
 /**
  * The oldest timestamp that any process has published and that still counts; removes what has expired. A record that cannot be read
- * is reported and holds nothing back: its process writes it again while it lives, and is refused reads below the safepoint at worst.
+ * is reported and holds nothing back: its process writes it again while it lives, and is refused reads below the safepoint at worst. So is one
+ * that would count for longer than any process writes.
  */
 export async function oldestPublished(context: TransactionContext): Promise<number> {
   const { store, environment, events } = context;
   let oldest = Number.POSITIVE_INFINITY;
-  for await (const { row, cells } of publishedRows(store)) {
-    const write = cells[0]?.write;
-    if (write === undefined) continue;
-    let published: Published | undefined;
-    try {
-      published = decodePublished(write.value);
-    } catch (error) {
-      const process = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
+  for await (const { row, process, published, write, error } of allPublished(store)) {
+    if (published === undefined) {
       events.emit("backgroundFailure", { doing: `reading the oldest snapshot of process ${process}`, error });
     }
-    const expires = published?.expires ?? write.timestamp / 1_000 + pausesOutlived * longestPauseMs;
-    if (expires < environment.now()) await removeEntry(store, row);
+    const expires = published?.expires ?? write.timestamp / 1_000 + longestMs;
+    const now = environment.now();
+    if (expires < now || isBeyondBelief(expires, longestMs, now)) await removeEntry(store, row);
     else if (published !== undefined) oldest = Math.min(oldest, published.oldest);
   }
   return oldest;
+}
+
+/** The records that cannot be read, and those that would count for longer than any process writes. */
+export async function* strayPublished(
+  store: RowStore,
+  nowMs: number,
+): AsyncGenerator<{ readonly process: string; readonly expires?: number; readonly error?: unknown }> {
+  for await (const { process, published, error } of allPublished(store)) {
+    if (published === undefined) yield { process, error };
+    else if (isBeyondBelief(published.expires, longestMs, nowMs))
+      yield { process, expires: published.expires };
+  }
+}
+
+interface PublishedRow {
+  readonly row: Uint8Array;
+  readonly process: string;
+  readonly write: Version;
+  /** Undefined if it cannot be read. */
+  readonly published: Published | undefined;
+  readonly error: unknown;
+}
+
+async function* allPublished(store: RowStore): AsyncGenerator<PublishedRow> {
+  for await (const { row, cells } of publishedRows(store)) {
+    const write = cells[0]?.write;
+    if (write === undefined) continue;
+    const process = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
+    let published: Published | undefined;
+    let error: unknown;
+    try {
+      published = decodePublished(write.value);
+    } catch (failure) {
+      error = failure;
+    }
+    yield { row, process, write, published, error };
+  }
 }
 
 function decodePublished(stored: Uint8Array): Published {

@@ -64,6 +64,10 @@ import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./
 import type { Settings } from "./options.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
+import { type StrayRecord, strayRecords } from "./stray-records.js";
+
+/** Problems that {@link Database.check} lists, unless it is told another number. */
+const mostListed = 1_000;
 
 /** What a database is made of. */
 export interface DatabaseParts {
@@ -327,7 +331,21 @@ export class Database {
 
   /** Checks every invariant of the protocol that a store shows. Empty when it is sound. */
   async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
-    return check(this.#open(), await this.#tables(), known("db.check", options));
+    const context = this.#open();
+    const { mostProblems = mostListed } = known("db.check", options);
+    const found = await check(context, await this.#tables(), { ...options, mostProblems });
+    // What is damaged answers nothing.
+    if (found.some(({ invariant }) => invariant === "stored")) return found;
+    return [...found, ...(await strayRecords(context))].slice(0, mostProblems);
+  }
+
+  /**
+   * The records of processes that cannot be read, or say that they count for longer than any does.
+   *
+   * @internal
+   */
+  async strayRecords(): Promise<readonly StrayRecord[]> {
+    return strayRecords(this.#open());
   }
 
   /** Counters and distributions since the database was opened in this process. */

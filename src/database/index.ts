@@ -12,3 +12,4 @@ export { open } from "./open.js";
 export type { Logger, OpenOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";
 export type { SnapshotOptions } from "./snapshots.js";
+export type { StrayRecord } from "./stray-records.js";

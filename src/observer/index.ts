@@ -14,6 +14,7 @@ export {
 export type { ObservedCell } from "./cell-of.js";
 export type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
 export type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
+export { isBeyondBelief } from "./expiry.js";
 export type { FailureText } from "./failure.js";
 export { parseHintRow } from "./hint.js";
 export type { DrainOptions, DrainProgress, IdleOptions } from "./idle.js";
@@ -34,7 +35,7 @@ export type { ObserverRecord, RegisteredObserver } from "./registered.js";
 export { Registry, type RegistryOptions } from "./registry.js";
 export { registryRows } from "./registry-cells.js";
 export { type RegistryCell, type RegistryView, registryOf } from "./registry-view.js";
-export type { HostedObservers, SessionRecord } from "./session-records.js";
+export { type HostedObservers, type SessionRecord, strayedSessions } from "./session-records.js";
 export { Sessions, type SessionsOptions } from "./sessions.js";
 export { decodeJson, isTime, isWhole, record } from "./stored-json.js";
 export { type UnregisterOptions, unregister } from "./unregister.js";

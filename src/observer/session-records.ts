@@ -1,5 +1,6 @@
 import type { MutationAnswer, Position, RowStore } from "../store/index.js";
 import { decodeWrite, putHint, systemCell, systemTable } from "../transaction/index.js";
+import { isBeyondBelief } from "./expiry.js";
 import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "./stored-json.js";
 
 /** Names of observers with the version that is run. */
@@ -20,6 +21,9 @@ const isSessionRecord = record<SessionRecord>({
   expires: isTime,
   process: isString,
 });
+
+/** A session counts as alive for so long after a sign of life, in milliseconds. */
+export const timeToLiveMs = 5_000;
 
 const rowPrefix = "session/";
 const stateColumn = Buffer.from("state");
@@ -117,6 +121,19 @@ export class SessionRecords {
     if (answer === "applied") return timestamp;
     const read = { ...rowOf(session), columns: [{ exact: endedColumn }], at: forever };
     return (await this.#store.readRow(read)).cells[0]?.write?.timestamp;
+  }
+}
+
+/** The records that cannot be read, and those that say they last for longer than any does. */
+export async function* strayedSessions(
+  store: RowStore,
+  nowMs: number,
+): AsyncGenerator<{ readonly session: string; readonly expires?: number; readonly error?: unknown }> {
+  const broken = new Map<string, unknown>();
+  const records = new SessionRecords(store, (session, error) => broken.set(session, error));
+  for await (const [session, { expires }] of records.all()) {
+    if (broken.has(session)) yield { session, error: broken.get(session) };
+    else if (isBeyondBelief(expires, timeToLiveMs, nowMs)) yield { session, expires };
   }
 }
 

@@ -37,6 +37,26 @@ describe("sessions", () => {
     expect(await other.sessions.alive(session)).toBeUndefined();
   });
 
+  test("a session that says it lives for years is not believed: nobody waits for it, and it is cleared away", async () => {
+    const environment = new TestEnvironment();
+    const store = memoryStore({ environment });
+    const state = {
+      observers: { length: 1 },
+      expires: environment.now() + 10 * 365 * 86_400_000,
+      process: "elsewhere",
+    };
+    await new SessionRecords(store, () => {}).put("years", state);
+    const one = await openTest({ store, environment });
+    expect((await one.sessions.list()).has("years")).toBe(false);
+    expect(await one.sessions.alive("years")).toBe(false);
+    expect(one.sessions.mayHost("length", 1)).toBe(false);
+    const other = await openTest({ store, environment, observers: [length] });
+    const worker = other.pool.work();
+    await environment.advance(4_000);
+    expect(await other.sessions.alive("years")).toBeUndefined();
+    await environment.until(worker.stop());
+  });
+
   test("a session that shows no sign of life is dead, until somebody clears it away", async () => {
     const store = memoryStore();
     const stopped = new TestEnvironment();

@@ -3,7 +3,8 @@ import { InternalError } from "../errors/index.js";
 import type { MaybePromise, RowStore } from "../store/index.js";
 import type { Liveness, TransactionContext } from "../transaction/index.js";
 import type { Cluster } from "./cluster.js";
-import { type HostedObservers, type SessionRecord, SessionRecords } from "./session-records.js";
+import { isBeyondBelief } from "./expiry.js";
+import { type HostedObservers, type SessionRecord, SessionRecords, timeToLiveMs } from "./session-records.js";
 import { Sightings } from "./sightings.js";
 import { readSuspicions, suspect } from "./suspicions.js";
 
@@ -15,7 +16,6 @@ export interface SessionsOptions {
 }
 
 const beatMs = 1_000;
-const timeToLiveMs = 5 * beatMs;
 /** How long what was read of other sessions counts as new. */
 const cacheMs = 250;
 /** Sessions are read so much less often for each that there is: all of them together read so many a second. */
@@ -134,7 +134,7 @@ export class Sessions implements Liveness {
       if (record.observers[observer] !== version || this.#said.get(session) === false) return false;
       if (this.#environment.isRunning(record.process) === false) return false;
       if (this.#sightings.hasChanged(session)) return this.#sightings.unchangedMs(session, now) < patienceMs;
-      return record.expires + patienceMs - timeToLiveMs > this.#environment.now();
+      return this.#outlives(record, patienceMs - timeToLiveMs);
     });
   }
 
@@ -336,7 +336,13 @@ export class Sessions implements Liveness {
     if (said !== undefined) return said;
     if (this.#environment.isRunning(record.process) === false) return false;
     const isFresh = this.#sightings.unchangedMs(session, this.#readAt) < timeToLiveMs;
-    return isFresh && (this.#sightings.hasChanged(session) || record.expires > this.#environment.now());
+    return isFresh && (this.#sightings.hasChanged(session) || this.#outlives(record, 0));
+  }
+
+  /** Whether a record says that it counts now, or did `graceMs` ago. One that says it will in a year says nothing. */
+  #outlives({ expires }: SessionRecord, graceMs: number): boolean {
+    const now = this.#environment.now();
+    return expires + graceMs > now && !isBeyondBelief(expires, timeToLiveMs, now);
   }
 
   /**

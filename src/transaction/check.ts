@@ -24,6 +24,7 @@ export interface Problem {
     | "readable"
     | "ascending"
     | "scan-and-get"
+    | "expires"
     | "stored";
   /** The cell, for people. */
   readonly where: string;

@@ -57,6 +57,7 @@ describe("doctor", () => {
         "clock",
         "writing",
         "locks",
+        "records",
         "catalog",
       ]),
     );

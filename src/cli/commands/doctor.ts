@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Database } from "../../database/index.js";
+import type { Database, StrayRecord } from "../../database/index.js";
 import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../errors/index.js";
 import { showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
@@ -109,8 +109,19 @@ async function* examineDatabase(
   }
   if (write) yield await examineWriting(db, signal);
   yield await examineLocks(db, nowMs, signal);
+  yield* examineRecords(await db.strayRecords());
   yield* await examineCatalog({ db, status, app, nowMs, signal });
   for (const each of await overdueSchedules(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
+}
+
+/** What processes say of themselves in the store; none of these counts. */
+function* examineRecords(stray: readonly StrayRecord[]): Generator<Finding> {
+  if (stray.length === 0) yield ok("records", "those of processes can be read, and end soon");
+  for (const { where, message } of stray) {
+    const advice =
+      "Set the clocks by NTP. The next worker removes it, or `percolator gc`; until then nothing waits for it.";
+    yield warning("records", `${where}: ${message}`, advice);
+  }
 }
 
 /** Workers look every second: what is overdue for longer has nobody who fires it, or fails. */
