@@ -235,3 +235,50 @@ describe("a key that is none", () => {
     );
   });
 });
+
+describe("a check of a sound folder", () => {
+  // LMDB leaves a value its pages if it becomes shorter within the transaction that wrote it.
+  it.each([
+    ["two commits that share a flush", true],
+    ["two flushes", false],
+  ])("finds nothing where a long value became a short one: %s", async (_, together) => {
+    await rewrite([]);
+    const write = (timestamp: number, bytes: number) => {
+      const mutations = [put("write", timestamp, Buffer.alloc(bytes, "v"))];
+      return store.mutate({ table, row, guards: [], mutations });
+    };
+    const first = write(1, 12_000);
+    if (!together) await first;
+    await Promise.all([first, write(2, 60)]);
+    expect(await store.verify?.()).toEqual([]);
+    await write(3, 61);
+    expect(await store.verify?.()).toEqual([]);
+  });
+
+  it("finds nothing, whatever was written together", async () => {
+    const timestamp = fc.nat(6);
+    const length = fc.constantFrom(0, 60, 1_500, 3_000, 5_000, 12_000, nearBytes, nearBytes + 1, 40_000);
+    const part = fc.constantFrom<Mutation["part"]>("write", "write", "data", "lock");
+    const mutation = fc.oneof(
+      fc.tuple(part, timestamp, length).map(([of, at, bytes]) => put(of, at, Buffer.alloc(bytes, "v"))),
+      fc
+        .tuple(part, timestamp, timestamp)
+        .map(
+          ([of, from, more]): Mutation => ({ type: "delete", column, part: of, from, to: from + more + 1 }),
+        ),
+    );
+    const flushes = fc.array(fc.array(mutation, { minLength: 1, maxLength: 6 }), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(flushes, async (each) => {
+        await rewrite([]);
+        for (const together of each) {
+          await Promise.all(
+            together.map((one) => store.mutate({ table, row, guards: [], mutations: [one] })),
+          );
+          expect(await store.verify?.()).toEqual([]);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

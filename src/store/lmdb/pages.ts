@@ -148,26 +148,30 @@ export class DataFile {
     return { branch, transaction: Number(bytes.readBigUInt64LE(8)), nodes };
   }
 
-  /** How many pages the value of a {@link isLong} node has. */
-  longPages(node: Node): number {
-    return Math.ceil((pageHeader + node.size) / this.pageSize);
-  }
-
-  /** The value of a {@link isLong} node. */
-  longValue(node: Node): Buffer {
+  /**
+   * The pages of the value of a {@link isLong} node. There may be more than it needs: LMDB leaves a value its pages if it becomes
+   * shorter within the transaction that wrote it.
+   */
+  longPages(node: Node): { readonly first: number; readonly count: number } {
     const first = Number(node.data.readBigUInt64LE(0));
-    const count = this.longPages(node);
-    if (Number(node.data.readBigUInt64LE(16)) !== count) {
+    const count = Number(node.data.readBigUInt64LE(16));
+    if (count * this.pageSize < pageHeader + node.size) {
       throw damage(`a value of ${node.size} bytes stands on pages that cannot hold it`);
     }
-    const bytes = this.#read(first * this.pageSize, pageHeader + node.size);
+    if (first + count > this.#pages) throw damage(`a value's page ${first + count} is beyond the file's end`);
+    const header = this.#read(first * this.pageSize, pageHeader);
     const isOwn =
-      Number(bytes.readBigUInt64LE(0)) === first &&
-      bytes.readBigUInt64LE(8) === node.data.readBigUInt64LE(8) &&
-      (bytes.readUInt16LE(18) & overflowFlag) !== 0 &&
-      bytes.readUInt32LE(20) === count;
+      Number(header.readBigUInt64LE(0)) === first &&
+      header.readBigUInt64LE(8) === node.data.readBigUInt64LE(8) &&
+      (header.readUInt16LE(18) & overflowFlag) !== 0 &&
+      header.readUInt32LE(20) === count;
     if (!isOwn) throw damage(`page ${first} is not the first of a value of ${node.size} bytes`);
-    return bytes.subarray(pageHeader);
+    return { first, count };
+  }
+
+  /** The value of a {@link isLong} node, on pages that stand. */
+  longValue(node: Node): Buffer {
+    return this.#read(Number(node.data.readBigUInt64LE(0)) * this.pageSize + pageHeader, node.size);
   }
 
   /** The named databases of `meta`. */
@@ -192,7 +196,7 @@ export class DataFile {
   /** Looks at the upper `levels` of a tree, or at all of it, and throws where a page cannot be. */
   check(tree: Tree, levels: number): void {
     if (tree.root === undefined) return;
-    const pages = Math.floor(this.size / this.pageSize);
+    const pages = this.#pages;
     const visit = (number: number, left: number) => {
       const page = this.page(number);
       for (const node of page.nodes) {
@@ -207,6 +211,10 @@ export class DataFile {
       }
     };
     visit(tree.root, levels);
+  }
+
+  get #pages(): number {
+    return Math.floor(this.size / this.pageSize);
   }
 
   #meta(offset: number): Meta {

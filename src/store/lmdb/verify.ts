@@ -175,9 +175,9 @@ class Verification {
       let record = node.data;
       if (isLong(node)) {
         const pages = this.#file.longPages(node);
-        this.#take(Number(node.data.readBigUInt64LE(0)), pages);
+        this.#take(pages.first, pages.count);
         record = this.#file.longValue(node);
-        count.overflowPages += pages;
+        count.overflowPages += pages.count;
       }
       if (keys === "numbers" || keys === "names" || (keys === "meta" && String(node.key) !== "state")) return;
       const sum = keySum(node.key, 0, node.key.length);
