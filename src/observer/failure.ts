@@ -1,4 +1,4 @@
-import { ObserverError, PercolatorError } from "../errors/index.js";
+import { type ErrorCode, ObserverError, PercolatorError } from "../errors/index.js";
 
 /**
  * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster. `setback`: the store or
@@ -24,15 +24,21 @@ export class EndlessObserverError extends ObserverError {}
 /** Says that a run was given up because its worker stops; nothing is wrong with it. */
 export class StoppedError extends ObserverError {}
 
-/** No fault of the observer, also where they come to it. */
-const serviceCodes: ReadonlySet<unknown> = new Set([
+/**
+ * No fault of the observer, also where they come to it. `STORE_DAMAGED` is not among them: it can be of one cell, which is parked so that
+ * the others go on.
+ */
+const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   "STORE",
   "STORE_FULL",
+  "STORE_BUSY",
+  "STORE_MOVED",
+  "STORE_CHANGED",
   "ORACLE_UNAVAILABLE",
   "NOT_LEADER",
   "COORDINATOR",
 ]);
-const setbackCodes: ReadonlySet<unknown> = new Set([
+const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   ...serviceCodes,
   "COMMIT_OUTCOME_UNKNOWN",
   "CLOSED",

@@ -1,5 +1,14 @@
 import { afterEach, expect, test } from "vitest";
-import { ConflictError, CoordinatorError, OracleUnavailableError, StoreError } from "../errors/index.js";
+import {
+  ConflictError,
+  CoordinatorError,
+  OracleUnavailableError,
+  StoreBusyError,
+  StoreChangedError,
+  StoreError,
+  StoreFullError,
+  StoreMovedError,
+} from "../errors/index.js";
 import type { Transaction } from "../transaction/index.js";
 import { type ColumnChange, type Observer, observer } from "./index.js";
 import { openTest, type TestDatabase } from "./test-context.js";
@@ -72,9 +81,16 @@ test("after a store that was away for long, work goes on within seconds", async 
 test.each([
   new CoordinatorError("The token is wrong.", { reason: "token" }),
   new OracleUnavailableError("Nobody leads."),
-])("no change is given up for a coordinator that is away or refuses this process: $code", async (failure) => {
-  const environment = new TestEnvironment();
-  const { begun, length } = failing(Array(110).fill(failure), environment);
-  const { runs } = await waitsOf(length, begun, environment);
-  expect(runs.at(-1)).toMatchObject({ outcome: "committed", attempts: 0 });
-});
+  new StoreFullError("No space is left."),
+  new StoreBusyError("Another process is stopped in the middle of a commit."),
+  new StoreMovedError("data.mdb was renamed."),
+  new StoreChangedError("Another process wrote to the folder."),
+])(
+  "no change is given up for a store or coordinator that is away or refuses this process: $code",
+  async (failure) => {
+    const environment = new TestEnvironment();
+    const { begun, length } = failing(Array(110).fill(failure), environment);
+    const { runs } = await waitsOf(length, begun, environment);
+    expect(runs.at(-1)).toMatchObject({ outcome: "committed", attempts: 0 });
+  },
+);

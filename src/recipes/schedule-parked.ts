@@ -28,6 +28,15 @@ type Circumstances = Pick<ParkedScheduledChange<never>, "dueAt" | "attempts" | "
 
 const longestError = 2_000;
 
+/** Whatever was thrown, in words. */
+export function textOf(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return "What was thrown cannot be shown.";
+  }
+}
+
 /** The changes of one schedule that were given up. */
 export class ParkedChanges<V, K> {
   readonly table: AnyTable;

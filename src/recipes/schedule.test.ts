@@ -6,8 +6,10 @@ import {
   observer,
   open,
   type RowStore,
+  StoreBusyError,
   StoreError,
   signal,
+  type Transaction,
   table,
   text,
 } from "percolatordb";
@@ -292,6 +294,76 @@ test("the worker tells of a store that failed, and goes on", async () => {
   await working;
   expect(told).toHaveLength(2);
   expect(await db.transact((tx) => tx.get(fired.value, "a"))).toBe("x");
+});
+
+test("the worker goes on without `onError` when another process keeps the store from being written for a while", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const due = schedule("due", {
+    value: text(),
+    environment,
+    spreads: 1,
+    fire: (tx, { key, value }) => tx.set(fired.value, key, value),
+  });
+  await using db = await open("memory:", { environment, tables: [fired, ...due.tables] });
+  await clock.until(db.transact((tx) => due.at(tx, "a", 1, "x")));
+  const transact = db.transact;
+  db.transact = () => Promise.reject(new StoreBusyError("Another process is stopped."));
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal });
+  await clock.advance(500);
+  db.transact = transact;
+  await clock.advance(1_000);
+  stop.abort();
+  await working;
+  expect(await clock.until(db.transact((tx) => tx.get(fired.value, "a")))).toBe("x");
+});
+
+async function readOnAndOn(tx: Transaction): Promise<never> {
+  for (;;) await tx.get(fired.value, "a");
+}
+
+const failures: readonly (readonly [string, (tx: Transaction) => unknown, string])[] = [
+  [
+    "throws what cannot be shown",
+    () => {
+      throw Object.create(null);
+    },
+    "What was thrown cannot be shown.",
+  ],
+  [
+    "throws NaN",
+    () => {
+      throw Number.NaN;
+    },
+    "NaN",
+  ],
+  ["forgets an await", (tx) => void readOnAndOn(tx).catch(() => {}), "Did you forget `await`?"],
+];
+
+test.each(failures)("a change whose function %s is parked after its attempts", async (_, fire, message) => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment,
+    attempts: 2,
+    fire,
+    onError: (error) => void told.push(error),
+  });
+  await using db = await open("memory:", { environment, tables: [fired, ...due.tables] });
+  await clock.until(db.transact((tx) => due.after(tx, "a", 0, "x")));
+  expect(await clock.until(due.fireDue(db))).toBe(0);
+  await clock.advance(1_000);
+  expect(await clock.until(due.fireDue(db))).toBe(0);
+  expect(told).toHaveLength(2);
+  await using snapshot = await clock.until(db.snapshot());
+  const parked = [];
+  for await (const change of due.parked(snapshot)) parked.push(change);
+  expect(parked).toMatchObject([{ key: "a", value: "x", attempts: 2 }]);
+  expect(parked[0]!.error).toContain(message);
+  expect(await due.get(snapshot, "a")).toBeUndefined();
 });
 
 test("the worker fires what becomes due, and what observers do with it is theirs", async () => {

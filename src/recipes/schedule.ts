@@ -20,7 +20,7 @@ import { hashText } from "./hash.js";
 import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
 import { numberOption, wholeOption } from "./options.js";
-import { ParkedChanges, type ParkedScheduledChange } from "./schedule-parked.js";
+import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
 import { sleepUnlessAborted } from "./sleep.js";
 import { takeValue } from "./taken-value.js";
 import { bytesOf, columnOf, type View } from "./view.js";
@@ -42,8 +42,8 @@ export interface ScheduleOptions<V, K = string> {
   /**
    * What happens when the time has come, in the transaction that takes the change off the schedule: it may run several times, and
    * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws, whose writes are
-   * refused, or whose value cannot be read, is put off: by a second at first, then twice as long each time, up to an hour; after
-   * `attempts` it is parked.
+   * refused, that forgets an `await`, or whose value cannot be read, is put off: by a second at first, then twice as long each time, up
+   * to an hour; after `attempts` it is parked.
    */
   readonly fire: (tx: Transaction, change: ScheduledChange<V, K>) => unknown;
   /** How often a change is tried before it is parked. From 1 to 1,000; default: 15, which takes some three hours. */
@@ -314,7 +314,7 @@ export class Schedule<V, K = string> {
       return await db.transact(run, { signal, label: this.name });
     } catch (error) {
       const { change, thrown } = attempt;
-      const isItsOwn = thrown === undefined ? isRefusal(error) : thrown.error === error;
+      const isItsOwn = thrown === undefined ? isRefusal(error) : Object.is(thrown.error, error);
       if (change === undefined || !isItsOwn) throw error;
       await this.#fail(db, row, keyOf(), error, signal);
       this.#options.onError?.(error, change);
@@ -341,7 +341,7 @@ export class Schedule<V, K = string> {
         if (attempts >= this.#attempts) {
           const value = (await tx.get(this.#bytes, key))!;
           await this.#cancel(tx, key);
-          const circumstances = { dueAt: row[1], attempts, parkedAt: now, error: String(error) };
+          const circumstances = { dueAt: row[1], attempts, parkedAt: now, error: textOf(error) };
           this.#parked.add(tx, key, value, circumstances);
           return;
         }
@@ -365,9 +365,10 @@ const refusals: ReadonlySet<string> = new Set<ErrorCode>([
   "INVALID_ARGUMENT",
   "LIMIT_EXCEEDED",
   "SCHEMA",
+  "UNAWAITED_CALL",
 ]);
 
-/** Whether what was written cannot be, or what is there cannot be read: it would be so every time. */
+/** Whether what was written cannot be, what is there cannot be read, or an `await` is missing: it would be so every time. */
 function isRefusal(error: unknown): boolean {
   return error instanceof PercolatorError && refusals.has(error.code);
 }
@@ -375,6 +376,7 @@ function isRefusal(error: unknown): boolean {
 const setbacks: ReadonlySet<string> = new Set<ErrorCode>([
   "STORE",
   "STORE_FULL",
+  "STORE_BUSY",
   "COORDINATOR",
   "COMMIT_OUTCOME_UNKNOWN",
 ]);

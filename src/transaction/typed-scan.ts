@@ -11,6 +11,8 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
   #index = 0;
   #left: number;
   #failed = false;
+  /** The last call that waits for a page. Further ones wait for it, so that no two read a page at a time. */
+  #waiting: Promise<unknown> | undefined;
 
   /** `limit`: the most items. */
   constructor(nextPage: () => Promise<Page<P, T> | undefined>, convert: (item: P) => T, limit: number) {
@@ -23,14 +25,31 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
     return this;
   }
 
+  /** May be called again before it has answered: each item then comes once, in the order of the calls. */
   next(): Promise<IteratorResult<T>> {
+    return this.#waiting === undefined ? this.#next() : this.#wait(this.#waiting);
+  }
+
+  #next(): Promise<IteratorResult<T>> {
     if (this.#left > 0 && this.#index < this.#items.length) {
       this.#left--;
       return Promise.resolve({ done: false, value: this.#items[this.#index++]! });
     }
     if (this.#left <= 0) return Promise.resolve({ done: true, value: undefined });
     if (this.#index < this.#rows.length) return this.#take();
-    return this.#fetch();
+    return this.#wait(undefined);
+  }
+
+  /** Answers when the call before it has been answered. */
+  #wait(before: Promise<unknown> | undefined): Promise<IteratorResult<T>> {
+    const next = () => (this.#index < this.#items.length + this.#rows.length ? this.#next() : this.#fetch());
+    const answer = before === undefined ? this.#fetch() : before.then(next, next);
+    const end = () => {
+      if (this.#waiting === answer) this.#waiting = undefined;
+    };
+    this.#waiting = answer;
+    answer.then(end, end);
+    return answer;
   }
 
   return(): Promise<IteratorResult<T>> {
@@ -51,7 +70,7 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
   }
 
   async #fetch(): Promise<IteratorResult<T>> {
-    if (this.#failed) return { done: true, value: undefined };
+    if (this.#failed || this.#left <= 0) return { done: true, value: undefined };
     try {
       do {
         const page = await this.#nextPage();
@@ -65,7 +84,7 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
       this.#failed = true;
       throw error;
     }
-    return this.next();
+    return this.#next();
   }
 
   #show(page: Page<P, T> | undefined): void {

@@ -38,6 +38,9 @@ const nothingWritten: ReadonlySet<unknown> = new Set([
   "OBSERVER",
   "STORE",
   "STORE_FULL",
+  "STORE_BUSY",
+  "STORE_MOVED",
+  "UNAWAITED_CALL",
 ]);
 
 /** One transaction while it is recorded. */
