@@ -7,7 +7,6 @@ import { guardExit } from "./exit-guard.js";
 import { type FlushedBefore, settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { formatName, formatVersion } from "./layout.js";
-import { makeLockFile } from "./lock-file.js";
 import { busyError, type HeldLock } from "./lock-watch.js";
 import { formats, readFormat, writeFormat } from "./state.js";
 import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
@@ -43,7 +42,6 @@ export function openDatabases(
   let root: RootDatabase | undefined;
   guardExit();
   try {
-    makeLockFile(path, options.maxReaders);
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
     const own = rootOf(root, writing);

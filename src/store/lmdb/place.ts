@@ -17,12 +17,27 @@ interface File {
  */
 export class FolderPlace {
   readonly #folder: string;
-  readonly #files: readonly File[];
+  #files: readonly File[];
 
-  /** To be made when LMDB has just opened the folder. On a file system that can only be read there may be no lock file. */
+  /** To be made before LMDB opens the folder; see {@link complete}. */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#files = files.flatMap((name) => {
+    this.#files = this.#found();
+  }
+
+  /**
+   * To be called when LMDB has just opened the folder: what stood before and stands still is what LMDB has opened. Adds the files that LMDB has
+   * made. On a file system that can only be read there may be no lock file.
+   *
+   * @throws StoreMovedError if a file was replaced meanwhile: LMDB may have opened the one or the other.
+   */
+  complete(): void {
+    this.check();
+    this.#files = this.#found();
+  }
+
+  #found(): readonly File[] {
+    return files.flatMap((name) => {
       const found = this.#identify(name);
       return found === undefined ? [] : [{ name, ...found }];
     });

@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readlinkSync, renameSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,6 +35,41 @@ async function put(row: string): Promise<unknown> {
   shared.queue.push(request);
   return request.answered;
 }
+
+it.each(["lock.mdb", "data.mdb"])(
+  "a %s that is replaced while LMDB opens the folder is noticed at once",
+  async (name) => {
+    const folder = join(path, name === "lock.mdb" ? "new" : "data");
+    let isReplaced = false;
+    // Read before LMDB opens the files, and again after that.
+    const striking = {
+      ...options,
+      get readOnly() {
+        const isOpen = name === "lock.mdb" ? existsSync(join(folder, "data.mdb")) : opened > 0;
+        if (isOpen && !isReplaced) {
+          copyFileSync(join(folder, name), join(folder, "copy"));
+          renameSync(join(folder, "copy"), join(folder, name));
+          isReplaced = true;
+        }
+        return false;
+      },
+      get noReadAhead() {
+        opened++;
+        return false;
+      },
+    };
+    let opened = 0;
+    if (name === "data.mdb") await releaseFolder(shared);
+    try {
+      await expect(acquireFolder(folder, striking, systemEnvironment)).rejects.toMatchObject({
+        code: "STORE_MOVED",
+      });
+      expect(isReplaced).toBe(true);
+    } finally {
+      shared = await acquireFolder(join(path, "other"), options, systemEnvironment);
+    }
+  },
+);
 
 it.each([-30781, -30782, -30798])(
   "LMDB is opened anew where it has lost its free pages (%i)",

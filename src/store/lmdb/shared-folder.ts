@@ -6,7 +6,7 @@ import { isFreePagesLost, isPanic } from "./errors.js";
 import { type FlushedBefore, flushUnderPermissions, settleHead } from "./flushed-head.js";
 import { type Flushes, fileFlushes } from "./flushes.js";
 import { dataFileName } from "./folder.js";
-import { hasLock } from "./lock-file.js";
+import { hasLock, makeLockFile } from "./lock-file.js";
 import { type HeldLock, LockWatch, untilUnlocked } from "./lock-watch.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
 import { FolderPlace } from "./place.js";
@@ -63,10 +63,17 @@ export class SharedFolder {
     this.readOnly = options.readOnly;
     this.#options = options;
     this.environment = environment;
+    makeLockFile(path, options.maxReaders);
+    this.#place = new FolderPlace(path);
     this.#opened = openDatabases(path, options, flushed, held);
     this.#flushed = flushed;
     this.#isSettled = held === undefined;
-    this.#place = new FolderPlace(path);
+    try {
+      this.#place.complete();
+    } catch (error) {
+      this.#opened.databases.root.close().catch(() => undefined);
+      throw error;
+    }
     this.#placeCheckedAt = environment.monotonic();
     this.databases = { ...this.#opened.databases };
     this.#unlockedAt = options.readOnly && !hasLock(path) ? this.databases.root.lastTransaction() : undefined;
