@@ -193,6 +193,22 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(db)).toBe(1_000);
   });
 
+  test("rows outside of its range, its end among them, wait for nothing", async () => {
+    const writer = await start({ commit, tables: [documents] });
+    await fill(writer, 1_000);
+    const db = await start({ commit, store: writer.store, observers: [length] });
+    const controller = new AbortController();
+    const stopped = backfill(db.registry, length, {
+      range: { start: name(100), end: name(900) },
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    await expect(stopped).rejects.toMatchObject({ code: "ABORTED" });
+    const column = (await db.registry.fresh()).observersOf("documents", Buffer.from("contents"))[0]!;
+    const passed = [99, 899, 900].map((index) => column.passed(Buffer.from(name(index))));
+    expect(passed).toEqual([true, false, true]);
+  });
+
   test("two at once share the work", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 900);

@@ -74,6 +74,13 @@ test("a failure that cannot pass is not passed over", async () => {
   expect(asked).toEqual(["a"]);
 });
 
+test("up to a hundred candidates, each of a name of its own", () => {
+  const names = Array.from({ length: 101 }, (_, i) => `candidate ${i}`);
+  expect(() => several(names.slice(1))).not.toThrow();
+  for (const refused of [names, [], ["a", "a"]])
+    expect(() => several(refused)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+});
+
 test("the latest timestamp is asked of the leader", async () => {
   const { behaviour, oracle } = several(["a", "b"]);
   behaviour.set("b", "leads");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { InternalError, InvalidArgumentError, OracleUnavailableError } from "../errors/index.js";
 import { type GatheredOracleOptions, gatheredOracle } from "./gathered.js";
-import type { TimestampRange } from "./range.js";
+import { lastTimestamp, type TimestampRange } from "./range.js";
 import { TestMachine, TestWorld } from "./test-world.js";
 
 interface Sent {
@@ -185,6 +185,13 @@ describe("gathering", () => {
     await world.settle();
     sent[1]!.answer(answer);
     expect(await second).toBeInstanceOf(InternalError);
+  });
+
+  test("the last timestamp that there is reaches who asked for it", async () => {
+    const { sent, oracle } = byHand();
+    const last = oracle.next();
+    sent[0]!.answer({ first: lastTimestamp, count: 1 });
+    expect(await last).toBe(lastTimestamp);
   });
 
   test("those who wait are bounded, and told when it is closed", async () => {

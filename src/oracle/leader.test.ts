@@ -336,6 +336,8 @@ describe("the window", () => {
 describe("what cannot be meant", () => {
   test.each([
     { name: "" },
+    { name: 7 as unknown as string },
+    { name: "x".repeat(1_001) },
     { leaseMs: 0 },
     { leaseMs: Number.NaN },
     { renewEveryMs: 10_000 },

@@ -29,3 +29,25 @@ test("what became of a transaction is asked once, however many of its locks are 
   for (const row of ["b", "c", "d"]) expect(await reader.get(accounts.balance, row)).toBe(1);
   expect(asked).toEqual(["a"]);
 });
+
+test.each([
+  { alive: false, gone: true },
+  { alive: undefined, gone: false },
+])("if its owner is alive: $alive, a lock goes before its time is over: $gone", async ({ alive, gone }) => {
+  const hooks = new StepHooks();
+  const shared = distantContext(new DistantTestStore(), hooks);
+  const context = { ...shared, liveness: { ...shared.liveness, alive: () => alive } };
+  const begin = async () => new Transaction(await CoreTransaction.begin(context));
+  const pause = hooks.pauseBefore("commit-primary");
+  const paused = await begin();
+  paused.set(accounts.balance, "a", 1);
+  const committing = paused.commit().catch((error: unknown) => error);
+  await pause.reached;
+
+  const writer = await begin();
+  writer.set(accounts.balance, "a", 2);
+  const written = writer.commit();
+  await (gone ? written : expect(written).rejects.toMatchObject({ code: "CONFLICT" }));
+  pause.resume();
+  expect((await committing) === undefined).toBe(!gone);
+});

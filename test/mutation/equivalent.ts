@@ -25,6 +25,25 @@ export const equivalents: readonly Equivalent[] = [
     change: "if (this.#isClosed) return; → ;",
     why: "To close a second time refuses callers that were refused, and aborts what was aborted: neither does anything.",
   },
+  {
+    path: "src/store/lmdb/pages.ts",
+    kind: "swapped",
+    change: "this.#file = file; this.size = size; → this.size = size; this.#file = file;",
+    why: "Both are fields that a constructor takes from its arguments, and neither is read there.",
+  },
+  {
+    path: "src/store/bigtable/gather-writes.ts",
+    kind: "swapped",
+    change:
+      "answered.add(index); settling.push( this.#answer(batch[index] ?? [], … → settling.push( this.#answer(batch[index] ?? [], entry.status?.code ??…",
+    why: "Nothing waits between the two, `#answer` never throws at once, and `answered` is first read when the whole answer is there.",
+  },
+  {
+    path: "src/transaction/core.ts",
+    kind: "swapped",
+    change: "this.assertOpen(); this.buffer.set(write); → this.buffer.set(write); this.assertOpen();",
+    why: "A write is refused while a commit, which has copied the writes by then, is under way, or after the end. No commit sees it.",
+  },
 ];
 
 /** Why a mutant is no change, or undefined if it is one. */

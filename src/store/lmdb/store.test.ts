@@ -82,6 +82,30 @@ describe("the embedded store", () => {
     await again.close();
   });
 
+  it("ends a row's page after so many cells that show nothing, and goes on at the next", async () => {
+    const store = await openLmdbStore(newPath(), { durability: "none" });
+    const row = Buffer.from("r");
+    const names = Array.from({ length: 10_500 }, (_, i) => Buffer.from(`c${String(i).padStart(5, "0")}`));
+    for (let from = 0; from < names.length; from += 500) {
+      const mutations = names
+        .slice(from, from + 500)
+        .map((each) => ({ type: "put", column: each, part: "write", timestamp: 50, value: column }) as const);
+      expect(await store.mutate({ table: "t", row, guards: [], mutations })).toBe("applied");
+    }
+    const all = { start: Buffer.alloc(0), end: undefined };
+    const first = store.readRow({ table: "t", row, columns: [all], at: 10 }) as RowPage;
+    expect(first.cells).toEqual([]);
+    expect(Buffer.from(first.next!).toString()).toMatch(/^c/);
+    const rest = store.readRow({
+      table: "t",
+      row,
+      columns: [{ ...all, start: first.next! }],
+      at: 10,
+    }) as RowPage;
+    expect(rest).toMatchObject({ cells: [], next: undefined });
+    await store.close();
+  });
+
   it("keeps what it was told through closing and opening, and never counts back", async () => {
     const path = newPath();
     const environment = { ...systemEnvironment, now: () => 5_000 };
