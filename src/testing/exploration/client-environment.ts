@@ -29,13 +29,19 @@ export class ClientEnvironment implements Environment {
   /** Told when the client looks at a clock that shows another time than when it last looked. */
   onTime: (passed: number) => void = () => {};
   readonly #time: WorldTime;
+  readonly #isRunning: (processName: string) => boolean | undefined;
   #seen = 0;
   #timersSet = 0;
   #names = 0;
   #isStopped = false;
 
-  constructor(name: string, time: WorldTime) {
+  constructor(
+    name: string,
+    time: WorldTime,
+    isRunning: (processName: string) => boolean | undefined = () => undefined,
+  ) {
     this.processName = name;
+    this.#isRunning = isRunning;
     this.#time = time;
   }
 
@@ -64,8 +70,8 @@ export class ClientEnvironment implements Environment {
     return `${this.processName}-${++this.#names}`;
   }
 
-  isRunning(): undefined {
-    return undefined;
+  isRunning(processName: string): boolean | undefined {
+    return this.#isRunning(processName);
   }
 
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer {

@@ -30,6 +30,10 @@ export interface ClientHandle {
    * runs there were.
    */
   work(turns?: WorkTurns): Promise<number>;
-  /** Registers observers, as opening a database with them does. */
+  /** Ends this process here, as SIGKILL does. */
+  die(): Promise<never>;
+  /** Resolves when another client has died or was stopped (true), or nobody else can do anything (false). */
+  outlives(name: string): Promise<boolean>;
+  /** Registers observers, as opening a database with them does: it waits until all processes know of them. */
   register(observers: readonly Observer[]): Promise<void>;
 }

@@ -26,6 +26,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     commit: world.commitMode(name),
     observers: world.program.observers ?? [],
     view: world.snapshot.view,
+    hasSessions: world.program.sessions,
     alive: (session) => ask(world, client, session),
     read: (info) => tellRead(world, client, info),
   });
@@ -34,7 +35,10 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
   const work = (turns: WorkTurns = {}) =>
     process.work({ ...turns, untilDue: () => untilHints(world, client) });
   client.isDirect = false;
-  const register: ClientHandle["register"] = (observers) => process.registry.register([], observers);
+  const register: ClientHandle["register"] = async (observers) => {
+    await process.registry.register([], observers);
+    await process.registry.untilAllKnown(observers);
+  };
   return {
     name,
     db: process.db,
@@ -45,6 +49,11 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     shared: world.shared,
     work,
     register,
+    die: () => {
+      world.stop(client);
+      return new Promise(() => {});
+    },
+    outlives: (other) => untilDead(world, client, other),
   };
 }
 
@@ -102,6 +111,23 @@ function ask(world: ExploredWorld, client: ExploredClient, session: string): boo
     show: (lives) => (lives ? "yes" : "no"),
     digest: String,
     otherAnswers: [{ name: "no, wrongly", answer: false }],
+  });
+}
+
+function untilDead(world: ExploredWorld, client: ExploredClient, name: string): Promise<boolean> {
+  const isDead = () => world.clients.find((each) => each.name === name)?.isStopped === true;
+  return client.send<boolean>({
+    kind: "wait",
+    places: [namedPlace(`life of ${name}`)],
+    changes: false,
+    mayBeLate: false,
+    mayRepeat: false,
+    describe: () => `wait for the end of ${name}`,
+    apply: isDead,
+    lost: () => false,
+    show: (found) => (found ? "it is dead" : "it lives on"),
+    digest: String,
+    ready: isDead,
   });
 }
 

@@ -88,10 +88,8 @@ export class Execution {
   }
 
   #stop(client: ExploredClient): void {
-    const world = this.#world;
-    world.use("stops");
-    for (const waiting of client.stop()) if (waiting.request.mayBeLate) world.postpone(client, waiting);
-    world.note(client.name, () => "stops for good");
+    this.#world.use("stops");
+    this.#world.stop(client);
   }
 
   #fire(client: ExploredClient, { number, isFault }: Step): void {
@@ -198,6 +196,7 @@ export class Execution {
       observers: newestObservers(program),
       view: world.snapshot.view,
       alive: () => false,
+      hasSessions: program.sessions,
     });
     world.note("healer", () => "heals, and works until nothing is due");
     await heal(process, () => {

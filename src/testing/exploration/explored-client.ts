@@ -39,8 +39,9 @@ export class ExploredClient implements Network {
     readonly name: string,
     time: WorldTime,
     newestTimestamp: () => number,
+    isRunning?: (processName: string) => boolean | undefined,
   ) {
-    this.environment = new ClientEnvironment(name, time);
+    this.environment = new ClientEnvironment(name, time, isRunning);
     this.environment.onTime = (passed) => this.heard(0, undefined, `the time ${passed}`);
     this.#time = time;
     this.#newestTimestamp = newestTimestamp;

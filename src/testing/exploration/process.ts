@@ -1,6 +1,6 @@
 import { buildContext, Database } from "../../database/index.js";
 import type { Observer, RegistryView } from "../../observer/index.js";
-import { Registry, type Sessions, type Worker, WorkerPool } from "../../observer/index.js";
+import { Registry, Sessions, type Worker, WorkerPool } from "../../observer/index.js";
 import type { Oracle } from "../../oracle/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import { definition } from "../../schema/index.js";
@@ -23,6 +23,8 @@ export interface ProcessOptions {
   /** Whether the owner of a lock lives, as far as this process can tell. */
   readonly alive: (session: string) => boolean | Promise<boolean>;
   readonly read?: CommitHooks["read"] | undefined;
+  /** Whether it tells others of itself, and finds out who of them lives. Default: false. */
+  readonly hasSessions?: boolean | undefined;
   /** What is known of the registry from the beginning. */
   readonly view: RegistryView | undefined;
 }
@@ -58,7 +60,7 @@ export class ExploredProcess {
     this.#environment = environment;
     this.#observers = observers;
     this.registry = new Registry({ store, environment, view: options.view });
-    this.sessions = new LoneSessions({ store, environment });
+    this.sessions = new (options.hasSessions === true ? Sessions : LoneSessions)({ store, environment });
     const liveness = { session: options.name, alive: options.alive };
     const hooks: CommitHooks =
       options.read === undefined ? noHooks : { step: noHooks.step, read: options.read };

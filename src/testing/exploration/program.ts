@@ -56,6 +56,11 @@ export interface Program {
   readonly clients: Readonly<Record<string, (client: ClientHandle) => Promise<unknown>>>;
   readonly faults?: FaultBudget | undefined;
   /**
+   * Whether processes tell each other of themselves, as they do outside of explorations, so that one that dies is found dead and what
+   * it ran is suspect. Their signs of life are timers of the background. Default: false; each takes every hint on, then.
+   */
+  readonly sessions?: boolean | undefined;
+  /**
    * Which reads of the system's table are steps too: those of the safepoint, for programs that collect, or all, for programs
    * that register. Else they are answered at once, which is right only while nobody changes what they read. Default: none.
    */

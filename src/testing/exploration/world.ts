@@ -92,7 +92,20 @@ export class ExploredWorld {
   }
 
   newClient(name: string): ExploredClient {
-    return new ExploredClient(name, this.time, () => this.watcher.newestTimestamp);
+    const newest = () => this.watcher.newestTimestamp;
+    return new ExploredClient(name, this.time, newest, (process) => this.#isRunning(process));
+  }
+
+  /** As the processes of one machine know it of each other, if they tell of themselves at all. */
+  #isRunning(process: string): boolean | undefined {
+    if (this.program.sessions !== true) return undefined;
+    return this.clients.find(({ name }) => name === process)?.isStopped === true ? false : undefined;
+  }
+
+  /** It stops for good; what it had sent may still arrive. */
+  stop(client: ExploredClient): void {
+    for (const waiting of client.stop()) if (waiting.request.mayBeLate) this.postpone(client, waiting);
+    this.note(client.name, () => "stops for good");
   }
 
   get failure(): Failure | undefined {

@@ -108,6 +108,54 @@ export const observerMutants: readonly Mutant[] = [
     killedBy: "registrationOnePhase",
   },
   {
+    name: "crashes counted in the version of a hint alone",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/crashes.ts",
+        find: "const record = (await readCrashRecord(this.#registry.context.store, task.hint)) ?? noRecord;",
+        replace: "const record = noRecord;",
+      },
+    ],
+    killedBy: "killingCell",
+  },
+  {
+    name: "the record of a run that forgets the crashes before it",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/crashes.ts",
+        find: "const record = { crashes, countedUpTo, runner: this.#sessions.session };",
+        replace: "const record = { crashes: 0, countedUpTo, runner: this.#sessions.session };",
+      },
+    ],
+    killedBy: "killingCellTwice",
+  },
+  {
+    name: "a run after an unclean end that is not recorded before it starts",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/runner.ts",
+        find: "    await this.#crashes.begin(task, found);\n",
+        replace: "",
+      },
+    ],
+    killedBy: "killingCell",
+  },
+  {
+    name: "registering that does not wait for copies of the registry",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/registry.ts",
+        find: "    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal, doing);\n",
+        replace: "",
+      },
+    ],
+    killedBy: "registrationDistant",
+  },
+  {
     name: "parking that deletes a newer hint",
     patches: [
       {

@@ -1,5 +1,6 @@
 export * from "./collection.js";
 export * from "./counters.js";
+export * from "./crashes.js";
 export * from "./observers.js";
 export * from "./oracle.js";
 export * from "./registration.js";

@@ -1,24 +1,9 @@
 import { gatheredOracle, OracleLeader } from "../../../src/oracle/index.js";
 import type { ClientHandle, Program } from "../../../src/testing/exploration/index.js";
-import { namedPlace } from "../../../src/testing/world/index.js";
+import { note } from "./note.js";
 
-const issued = namedPlace("issued");
-
-/** Takes note that somebody asks, or is answered: in which order that was is what the oracle is held to. */
-function note<T>({ network }: ClientHandle, what: string, apply: () => T): Promise<T> {
-  return network.send<T>({
-    kind: "other",
-    places: [issued],
-    changes: true,
-    mayBeLate: false,
-    mayRepeat: false,
-    describe: () => what,
-    apply,
-    lost: apply,
-    show: String,
-    digest: String,
-  });
-}
+/** In which order timestamps were asked for and answered is what the oracle is held to. */
+const issued = "issued";
 
 function greatest(client: ClientHandle): number {
   return (client.shared.get("greatest") as number | undefined) ?? 0;
@@ -26,9 +11,9 @@ function greatest(client: ClientHandle): number {
 
 /** Asks for a timestamp, which must be greater than all that were answered before. */
 async function ask(client: ClientHandle, next: () => Promise<number>): Promise<void> {
-  const before = await note(client, "asks for a timestamp", () => greatest(client));
+  const before = await note(client, issued, "asks for a timestamp", () => greatest(client));
   const timestamp = await next();
-  await note(client, `is answered ${timestamp}`, () => {
+  await note(client, issued, `is answered ${timestamp}`, () => {
     if (timestamp <= before)
       throw new Error(`${client.name} asked after ${before} had been given, and got ${timestamp}`);
     client.shared.set("greatest", Math.max(greatest(client), timestamp));

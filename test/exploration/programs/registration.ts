@@ -1,5 +1,6 @@
 import { observer } from "../../../src/index.js";
 import type { CommitMode, Program } from "../../../src/testing/exploration/index.js";
+import { note } from "./note.js";
 import { derived, lengthOf } from "./observers.js";
 import { expectEqual, once, pages } from "./tables.js";
 
@@ -26,6 +27,36 @@ function registering(name: string, commit: CommitMode): Program {
 
 export const registration = registering("registration beside a writer", "two-phase");
 export const registrationOnePhase = registering("registration beside a writer, in one phase", "one-phase");
+
+/**
+ * Without atomic batches a client keeps a copy of the registry for a time. Registering waits until every copy is older, so that a commit
+ * that begins after it leaves its hint, though the writer has read the registry just before.
+ */
+export const registrationDistant: Program = {
+  name: "registration beside a writer that has a copy of the registry, without atomic batches",
+  tables: [pages],
+  commit: "two-phase",
+  atomicBatches: false,
+  systemRequests: "all",
+  clients: {
+    writer: async (client) => {
+      const { db, shared } = client;
+      // Takes the copy: who is to be told of a signal stands in the registry.
+      await db.transact((tx) => tx.notify(pages.poke, "p"), once);
+      const isKnown = await note(client, "known", "has it been registered?", () => shared.has("registered"));
+      await db.transact((tx) => tx.set(pages.text, "p", isKnown ? "after" : "one"), once);
+    },
+    registrar: async (client) => {
+      await client.register([lengthOf]);
+      await note(client, "known", "has registered", () => client.shared.set("registered", true).size);
+    },
+  },
+  laterObservers: [lengthOf],
+  healed: async (db) => {
+    const page = await db.transact((tx) => tx.row(pages, "p"));
+    if (page?.text === "after") expectEqual("the length of what was written after", page.length, 5);
+  },
+};
 
 const counting = (version: number) =>
   observer("counting", pages.text, (tx, { row }) => tx.set(pages.words, row, version), { version });
