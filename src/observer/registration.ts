@@ -3,6 +3,7 @@ import {
   compareTables,
   describeTable,
   describeValue,
+  mergeTables,
   type TableDefinition,
   type TableDescription,
 } from "../schema/index.js";
@@ -49,16 +50,14 @@ function planTables(
       changed.set(declared.name, declared);
       continue;
     }
-    const { additions, clashes } = compareTables(before, declared);
+    const { additions, clashes, hasNewMarks } = compareTables(before, declared);
     if (clashes.length > 0) {
       throw new SchemaError(
         `Table ${declared.name} contradicts what the database has recorded: ${clashes.join("; ")}. Nothing was changed. ` +
           "Declare it as it is recorded, or use another name.",
       );
     }
-    if (additions.length === 0) continue;
-    const columns = declared.columns.filter((column) => additions.includes(column.name));
-    changed.set(declared.name, { ...before, columns: [...before.columns, ...columns] });
+    if (additions.length > 0 || hasNewMarks) changed.set(declared.name, mergeTables(before, declared));
   }
   for (const { name, columns } of changed.values()) {
     checkCount(`columns of table ${name}`, columns.length, registryLimits.columnsOfTable);

@@ -1,4 +1,4 @@
-import type { ColumnDescription, ColumnKind, TableDescription } from "../schema/index.js";
+import type { ColumnDescription, ColumnKind, ColumnName, TableDescription } from "../schema/index.js";
 import { type CellAddress, systemCell } from "../transaction/index.js";
 import {
   decodeJson,
@@ -9,6 +9,7 @@ import {
   listOf,
   nullable,
   oneOf,
+  optional,
   record,
 } from "./stored-json.js";
 
@@ -77,10 +78,21 @@ export interface StoredForgotten extends StoredObserver {
 const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
 /** A kind that only a newer version of the package knows is no damage; who uses the table is told. */
 const isAnyKind = isString as unknown as Guard<ColumnKind>;
+const isTrue: Guard<true> = (value): value is true => value === true;
 const isTableDescription = record<TableDescription>({
   name: isString,
   key: isString,
-  columns: listOf(record<ColumnDescription>({ name: isString, kind: isAnyKind, codec: nullable(isString) })),
+  columns: listOf(
+    record<ColumnDescription>({
+      name: isString,
+      kind: isAnyKind,
+      codec: nullable(isString),
+      schema: optional(isTrue),
+    }),
+  ),
+  writtenWith: optional(
+    record<ColumnName>({ table: isString, column: isString, qualifier: optional(isString) }),
+  ),
 });
 const observerShape = { table: isString, column: isString, kind: isKind };
 const isStoredObserver = record<StoredObserver>(observerShape);

@@ -18,7 +18,13 @@ export {
   ExportQueueFullError,
   exportQueue,
 } from "./export-queue.js";
-export { type ColumnKeeper, ColumnWriter, columnWriter, type KeptChange } from "./kept-column.js";
+export {
+  type ColumnKeeper,
+  ColumnWriter,
+  columnWriter,
+  isColumnKeeper,
+  type KeptChange,
+} from "./kept-column.js";
 export {
   type AcquireOptions,
   RateLimit,

@@ -24,6 +24,13 @@ export interface ColumnKeeper<V, K = string> {
   prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void>;
 }
 
+/** Whether this keeps a column, of whatever copy of the package. */
+export function isColumnKeeper(value: unknown): value is ColumnKeeper<unknown, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const { column, prepare } = value as Partial<ColumnKeeper<unknown, unknown>>;
+  return column?.kind === "column" && typeof prepare === "function";
+}
+
 // One for all: two keepers of one column can be used in one transaction.
 const inTurn = callsInTurn();
 

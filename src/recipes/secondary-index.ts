@@ -54,13 +54,14 @@ export class SecondaryIndex<V, I, K = string> {
   readonly #entries: Column<boolean, readonly [I, string]>;
 
   /** @internal */
-  constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>) {
+  constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>, isExact = false) {
     this.name = name;
     this.column = column;
     this.#options = options;
     // The key codec of strings has no public name, and needs none: their text is what they are.
     this.#keys = keyText(column.table.key as KeyCodec<K>);
-    const entries = table(name, { entry: boolean() }, { key: tuple(options.by, text()) });
+    const key = tuple(options.by, text());
+    const entries = table(name, { entry: boolean() }, { key, writtenWith: isExact ? this : undefined });
     this.table = entries;
     this.#entries = entries.entry as Column<boolean, readonly [I, string]>;
   }
@@ -130,6 +131,11 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
 
 /** An index that is kept in the transactions that write the column: they write through it. */
 export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implements ColumnKeeper<V, K> {
+  /** @internal */
+  constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>) {
+    super(name, column, options, true);
+  }
+
   /** Sets the column and its entries. If the column has other indexes or constraints, use a `columnWriter` of all. */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
     return writeKept(tx, this, row, value);

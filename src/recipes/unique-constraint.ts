@@ -44,7 +44,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
     this.column = column;
     this.#by = by;
     this.#keys = keyText(column.table.key as KeyCodec<K>);
-    const owners = table(name, { owner: text() });
+    const owners = table(name, { owner: text() }, { writtenWith: this });
     this.table = owners;
     this.#owner = owners.owner;
   }

@@ -4,6 +4,7 @@ import {
   bytesTable,
   compareTables,
   describeTable,
+  mergeTables,
   type TableDescription,
   tableFromDescription,
 } from "./catalog.js";
@@ -105,7 +106,7 @@ describe("compareTables", () => {
 
   it("finds nothing between equals, whatever their order", () => {
     const turned = with_([...described.columns].reverse());
-    expect(compareTables(described, turned)).toEqual({ additions: [], clashes: [] });
+    expect(compareTables(described, turned)).toEqual({ additions: [], clashes: [], hasNewMarks: false });
   });
 
   it("takes new columns as additions, and leaves alone what is not declared", () => {
@@ -113,6 +114,7 @@ describe("compareTables", () => {
     expect(compareTables(with_([contents, digest]), with_([contents]))).toEqual({
       additions: [],
       clashes: [],
+      hasNewMarks: false,
     });
   });
 
@@ -131,6 +133,55 @@ describe("compareTables", () => {
       1,
     );
     expect(compareTables(described, changed({ name: "other" })).clashes).toHaveLength(1);
+  });
+});
+
+describe("marks", () => {
+  const schema = {
+    "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
+  } as const;
+  const people = table("people", { profile: json(schema), notes: family(json(schema)), name: text() });
+  const names = table("names", { owner: text() }, { writtenWith: { column: people.name } });
+  const marked = describeTable(people[definition]);
+  const unmarked = { ...marked, columns: marked.columns.map(({ schema: _, ...column }) => column) };
+
+  it("are plain JSON, and come back", () => {
+    expect(marked.columns.map((column) => column.schema)).toEqual([true, true, undefined]);
+    const kept = describeTable(names[definition]);
+    expect(kept.writtenWith).toEqual({ table: "people", column: "name" });
+    for (const each of [marked, kept]) {
+      expect(JSON.parse(JSON.stringify(each))).toStrictEqual(each);
+      expect(describeTable(tableFromDescription(each)[definition])).toEqual(each);
+      expect(describeTable(bytesTable(each)[definition])).toEqual(each);
+    }
+    expect(describeTable(table("a", { b: json() })[definition]).columns[0]).not.toHaveProperty("schema");
+  });
+
+  it("let a column with a schema be read without the module, and not written", () => {
+    const { codec: untyped } = tableFromDescription(marked).profile as Column<unknown>;
+    expect(untyped.decode(people.profile.codec.encode({ any: 1 }))).toEqual({ any: 1 });
+    expect(() => untyped.encode({ any: 1 })).toThrow(/people\.profile has a schema/);
+  });
+
+  it("are recorded once they are declared, and stay", () => {
+    expect(compareTables(unmarked, marked)).toEqual({ additions: [], clashes: [], hasNewMarks: true });
+    expect(compareTables(marked, unmarked)).toEqual({ additions: [], clashes: [], hasNewMarks: false });
+    expect(mergeTables(unmarked, marked)).toEqual(marked);
+    expect(mergeTables(marked, unmarked)).toEqual(marked);
+    const kept = describeTable(names[definition]);
+    const { writtenWith: _, ...before } = kept;
+    expect(compareTables(before, kept)).toMatchObject({ clashes: [], hasNewMarks: true });
+    expect(mergeTables(before, kept)).toEqual(kept);
+    expect(compareTables(kept, before)).toMatchObject({ clashes: [], hasNewMarks: false });
+    const other = { ...kept, writtenWith: { table: "people", column: "notes", qualifier: "a" } };
+    expect(compareTables(kept, other).clashes).toEqual([
+      "table names is recorded as written with column people.name, but declared as written with column people.notes:a",
+    ]);
+  });
+
+  it("need a column", () => {
+    const writtenWith = { column: people.notes } as never;
+    expect(() => table("x", { owner: text() }, { writtenWith })).toThrow(/writtenWith must be an object/);
   });
 });
 

@@ -3,7 +3,13 @@ import { bigint } from "./bigint.js";
 import { buildCodec, type Codec } from "./codec.js";
 import type { AnyColumn } from "./column.js";
 import { date } from "./date.js";
-import { type ColumnDefinition, type ColumnKind, definition, type TableDefinition } from "./definition.js";
+import {
+  type ColumnDefinition,
+  type ColumnKind,
+  type ColumnName,
+  definition,
+  type TableDefinition,
+} from "./definition.js";
 import { json } from "./json.js";
 import { type KeyCodec, textKey } from "./key.js";
 import { checkName } from "./names.js";
@@ -17,6 +23,8 @@ export interface ColumnDescription {
   readonly kind: ColumnKind;
   /** The codec's tag; `null` for a signal. */
   readonly codec: string | null;
+  /** Whether the program that declares the column checks its values by a schema. Missing: not known. */
+  readonly schema?: true | undefined;
 }
 
 /** What the database records of a table. Plain JSON. */
@@ -25,12 +33,16 @@ export interface TableDescription {
   /** The tag of the row keys' codec. */
   readonly key: string;
   readonly columns: readonly ColumnDescription[];
+  /** The column that the same transactions write, of a table whose rows follow from that column. Missing: none that is known. */
+  readonly writtenWith?: ColumnName | undefined;
 }
 
 /** How a declaration differs from what is recorded. */
 export interface TableComparison {
   /** Columns to be recorded anew, by name. */
   readonly additions: readonly string[];
+  /** Whether the record lacks a mark that the declaration has: that a column has a schema, or which column the table is written with. */
+  readonly hasNewMarks: boolean;
   /** What cannot be: a sentence each. */
   readonly clashes: readonly string[];
 }
@@ -44,18 +56,20 @@ export function describeTable(table: TableDefinition): TableDescription {
     name,
     kind,
     codec: codec?.tag ?? null,
+    ...(codec?.hasSchema === true ? { schema: true as const } : {}),
   }));
-  return { name: table.name, key: table.key.tag, columns };
+  const { name, key, writtenWith } = table;
+  return { name, key: key.tag, columns, ...(writtenWith === undefined ? {} : { writtenWith }) };
 }
 
 /**
  * The table that a description records, for commands that are not given a module. Values of a custom codec, which only
- * the module knows, are read as bytes, and cannot be written.
+ * the module knows, are read as bytes, and cannot be written; nor can values that a schema of the module checks.
  *
  * @throws SchemaError for a description that this version of the package cannot read.
  */
 export function tableFromDescription(description: TableDescription): UntypedTable {
-  const { name, key } = description;
+  const { name, key, writtenWith } = description;
   checkName("table", name);
   if (!Array.isArray(description.columns) || description.columns.length === 0) {
     throw new SchemaError(`Table ${name} is recorded without columns; the record is damaged`);
@@ -68,12 +82,13 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
     }
     columns.set(column.name, defineFromDescription(name, column));
   }
-  return bindTable({ name, key: keyFromTag(name, key), columns }) as UntypedTable;
+  return bindTable({ name, key: keyFromTag(name, key), columns, writtenWith }) as UntypedTable;
 }
 
 /**
  * Compares what is recorded of a table with what is declared. A new column is an addition. Another key, or another
- * kind or codec of a column, is a clash. A recorded column that is not declared is neither: other programs may use it.
+ * kind or codec of a column, is a clash. A recorded column that is not declared is neither: other programs may use it. A mark
+ * that is missing on either side is no clash: an earlier version of the program, or of the package, knows of none. Once recorded, it stays.
  */
 export function compareTables(recorded: TableDescription, declared: TableDescription): TableComparison {
   const additions: string[] = [];
@@ -86,6 +101,17 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
       `row keys of table ${declared.name} are recorded as ${recorded.key}, but declared as ${declared.key}`,
     );
   }
+  let hasNewMarks = recorded.writtenWith === undefined && declared.writtenWith !== undefined;
+  if (
+    !hasNewMarks &&
+    declared.writtenWith !== undefined &&
+    !isSameColumn(recorded.writtenWith!, declared.writtenWith)
+  ) {
+    clashes.push(
+      `table ${declared.name} is recorded as written with column ${nameInWords(recorded.writtenWith!)}, but declared as written with ` +
+        `column ${nameInWords(declared.writtenWith)}`,
+    );
+  }
   const known = new Map(recorded.columns.map((column) => [column.name, column]));
   for (const column of declared.columns) {
     const before = known.get(column.name);
@@ -94,9 +120,33 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
       clashes.push(
         `column ${declared.name}.${column.name} is recorded as ${inWords(before)}, but declared as ${inWords(column)}`,
       );
-    }
+    } else hasNewMarks ||= column.schema === true && before.schema !== true;
   }
-  return { additions, clashes };
+  return { additions, clashes, hasNewMarks };
+}
+
+/** The record of a table that also has what is new in its declaration. The two do not clash. */
+export function mergeTables(recorded: TableDescription, declared: TableDescription): TableDescription {
+  const { additions } = compareTables(recorded, declared);
+  const known = new Map(declared.columns.map((column) => [column.name, column]));
+  const marked = recorded.columns.map((column) =>
+    known.get(column.name)?.schema === true ? { ...column, schema: true as const } : column,
+  );
+  const writtenWith = recorded.writtenWith ?? declared.writtenWith;
+  return {
+    ...recorded,
+    columns: [...marked, ...additions.map((name) => known.get(name)!)],
+    ...(writtenWith === undefined ? {} : { writtenWith }),
+  };
+}
+
+/** Whether two names are of one column. */
+export function isSameColumn(one: ColumnName, other: ColumnName): boolean {
+  return one.table === other.table && one.column === other.column && one.qualifier === other.qualifier;
+}
+
+function nameInWords({ table, column, qualifier }: ColumnName): string {
+  return `${table}.${column}${qualifier === undefined ? "" : `:${qualifier}`}`;
 }
 
 /**
@@ -106,28 +156,34 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
  * @throws SchemaError for a description that this version of the package cannot read.
  */
 export function bytesTable(description: TableDescription): UntypedTable {
-  const { name, key, columns } = tableFromDescription(description)[definition];
-  const asBytes = [...columns.values()].map(
-    (column) => [column.name, { ...column, codec: column.codec && storedBytes(column.codec.tag) }] as const,
+  const defined = tableFromDescription(description)[definition];
+  const asBytes = [...defined.columns.values()].map(
+    (column) => [column.name, { ...column, codec: column.codec && storedBytes(column.codec) }] as const,
   );
-  return bindTable({ name, key, columns: new Map(asBytes) }) as UntypedTable;
+  return bindTable({ ...defined, columns: new Map(asBytes) }) as UntypedTable;
 }
 
-function storedBytes(tag: string): Codec<unknown> {
+function storedBytes({ tag, hasSchema }: Codec<unknown>): Codec<unknown> {
   const encode = (value: unknown) => bytes().encode(value as Uint8Array);
-  return buildCodec<unknown, string>(tag, encode, (buffer, start, end) =>
-    copyBytes(buffer.subarray(start, end)),
-  );
+  const decode = (buffer: Buffer, start: number, end: number) => copyBytes(buffer.subarray(start, end));
+  return buildCodec<unknown, string>(tag, encode, decode, { hasSchema });
 }
 
-function defineFromDescription(table: string, { name, kind, codec }: ColumnDescription): ColumnDefinition {
+function defineFromDescription(
+  table: string,
+  { name, kind, codec, schema }: ColumnDescription,
+): ColumnDefinition {
   if (kind === "signal") return { name, kind, codec: undefined };
   if ((kind !== "column" && kind !== "family") || typeof codec !== "string") {
     throw new SchemaError(
       `Column ${table}.${name} is recorded as ${String(kind)} of ${String(codec)}, which this version of the package does not know; upgrade it`,
     );
   }
-  return { name, kind, codec: codecFromTag(codec) ?? unknownCodec(`${table}.${name}`, codec) };
+  const builtIn = codecFromTag(codec);
+  if (builtIn === undefined || schema === true) {
+    return { name, kind, codec: unwritableCodec(`${table}.${name}`, codec, builtIn) };
+  }
+  return { name, kind, codec: builtIn };
 }
 
 function keyFromTag(table: string, tag: string): KeyCodec<unknown> {
@@ -152,17 +208,22 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
   ]),
 );
 
-function unknownCodec(column: string, tag: string): Codec<unknown> {
-  return buildCodec<unknown, string>(
-    tag,
-    () => {
-      throw new SchemaError(
-        `Column ${column} has a codec of its own (${tag}), which only the module that declares the table knows; give that module to write it`,
-      );
-    },
-    // What is one of some strings is a string, whichever they are.
-    tag === "oneOf" ? text().decodeRange! : (buffer, start, end) => copyBytes(buffer.subarray(start, end)),
-  );
+/** The codec in which the bytes of a tag can be written without the module: unchecked, and those of a custom codec as they are. */
+export function plainCodec(tag: string): Codec<unknown> {
+  // What is one of some strings is a string, whichever they are.
+  return codecFromTag(tag === "oneOf" ? "text" : tag) ?? (bytes() as Codec<unknown>);
+}
+
+/** Reads a column that only the module can write; with `builtIn`, that of a schema. */
+function unwritableCodec(column: string, tag: string, builtIn: Codec<unknown> | undefined): Codec<unknown> {
+  const has = builtIn === undefined ? `a codec of its own (${tag})` : "a schema";
+  const refuseWrite = () => {
+    throw new SchemaError(
+      `Column ${column} has ${has}, which only the module that declares the table knows; give that module to write it`,
+    );
+  };
+  const { decodeRange } = plainCodec(tag);
+  return buildCodec<unknown, string>(tag, refuseWrite, decodeRange!, { hasSchema: builtIn !== undefined });
 }
 
 function inWords({ kind, codec }: ColumnDescription): string {

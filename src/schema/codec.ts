@@ -27,6 +27,8 @@ export interface Codec<V, I = V> {
   readonly decodeRange?: ((buffer: Buffer, start: number, end: number) => V) | undefined;
   /** Whether {@link decodeRange} runs no code but this package's, so that a scan may decode where a store has the bytes. */
   readonly decodesInPlace?: boolean | undefined;
+  /** Whether a schema of the program's checks each value; the database records that there is one. Default: false. */
+  readonly hasSchema?: boolean | undefined;
 }
 
 /** The tags of codecs whose values can also be parts of a key: they have an order. */
@@ -43,18 +45,32 @@ const brand = Symbol.for("percolatordb.codec");
 type EncodeValue<V> = (value: V) => Uint8Array;
 type DecodeRange<V> = (buffer: Buffer, start: number, end: number) => V;
 
+interface CodecTraits {
+  /** False if `decodeRange` runs the user's code. Default: true. */
+  readonly decodesInPlace?: boolean | undefined;
+  /** Default: false. */
+  readonly hasSchema?: boolean | undefined;
+}
+
 class BuiltCodec<V, T extends string> implements Codec<V> {
   readonly [brand] = true;
   readonly tag: T;
   readonly encode: EncodeValue<V>;
   readonly decodeRange: DecodeRange<V>;
   readonly decodesInPlace: boolean;
+  readonly hasSchema: boolean;
 
-  constructor(tag: T, encode: EncodeValue<V>, decodeRange: DecodeRange<V>, decodesInPlace: boolean) {
+  constructor(
+    tag: T,
+    encode: EncodeValue<V>,
+    decodeRange: DecodeRange<V>,
+    { decodesInPlace = true, hasSchema = false }: CodecTraits,
+  ) {
     this.tag = tag;
     this.encode = encode;
     this.decodeRange = decodeRange;
     this.decodesInPlace = decodesInPlace;
+    this.hasSchema = hasSchema;
   }
 
   decode(bytes: Uint8Array): V {
@@ -62,14 +78,14 @@ class BuiltCodec<V, T extends string> implements Codec<V> {
   }
 }
 
-/** A codec of this package, from its tag and its two directions. `decodesInPlace`: false where `decodeRange` runs the user's code. */
+/** A codec of this package, from its tag and its two directions. */
 export function buildCodec<V, T extends string>(
   tag: T,
   encode: EncodeValue<V>,
   decodeRange: DecodeRange<V>,
-  decodesInPlace = true,
+  traits: CodecTraits = {},
 ): Codec<V> & { readonly tag: T } {
-  return Object.freeze(new BuiltCodec(tag, encode, decodeRange, decodesInPlace));
+  return Object.freeze(new BuiltCodec(tag, encode, decodeRange, traits));
 }
 
 /** Whether this is a codec that this package made (of whatever copy of it). */

@@ -33,7 +33,7 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   };
   const decodeRange = (buffer: Buffer, start: number, end: number) =>
     attempt("cannot read the stored bytes", () => functions.decode(copyBytes(buffer.subarray(start, end))));
-  return buildCodec("custom", encode, decodeRange, false);
+  return buildCodec("custom", encode, decodeRange, { decodesInPlace: false });
 }
 
 /** The codec itself where this package made it; an object shaped like one becomes a custom codec. */

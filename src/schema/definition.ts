@@ -1,4 +1,5 @@
 import type { Codec } from "./codec.js";
+import type { Column } from "./column.js";
 import type { KeyCodec } from "./key.js";
 
 /** Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name. */
@@ -14,10 +15,28 @@ export interface ColumnDefinition {
   readonly codec: Codec<unknown> | undefined;
 }
 
+/** A column by its names, as the database records it. Plain JSON. */
+export interface ColumnName {
+  readonly table: string;
+  /** The column's name, or the family's. */
+  readonly column: string;
+  /** Of a family's cell. */
+  readonly qualifier?: string | undefined;
+}
+
 /** What a table declares. */
 export interface TableDefinition {
   readonly name: string;
   readonly key: KeyCodec<unknown>;
   /** In the order of the declaration. Never empty. */
   readonly columns: ReadonlyMap<string, ColumnDefinition>;
+  /** The column that the same transactions write, of a table whose rows follow from that column's values. */
+  readonly writtenWith?: ColumnName | undefined;
+  /** What writes both, if the program declares the table. */
+  readonly writer?: TableWriter | undefined;
+}
+
+/** What writes a column together with a table whose rows follow from the column's values. */
+export interface TableWriter {
+  readonly column: Pick<Column<unknown, unknown>, "table" | "name" | "qualifier">;
 }

@@ -5,6 +5,9 @@ export {
   codecFromTag,
   compareTables,
   describeTable,
+  isSameColumn,
+  mergeTables,
+  plainCodec,
   type TableComparison,
   type TableDescription,
   tableFromDescription,
@@ -23,7 +26,14 @@ export {
 } from "./column.js";
 export { type CodecFunctions, codec } from "./custom.js";
 export { date } from "./date.js";
-export { type ColumnDefinition, type ColumnKind, definition, type TableDefinition } from "./definition.js";
+export {
+  type ColumnDefinition,
+  type ColumnKind,
+  type ColumnName,
+  definition,
+  type TableDefinition,
+  type TableWriter,
+} from "./definition.js";
 export { describeValue } from "./describe.js";
 export { type JsonFit, json } from "./json.js";
 export { type KeyCodec, type KeyPrefix, keyCost, keyPrefix, prefixEnd, textKey } from "./key.js";

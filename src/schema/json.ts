@@ -55,7 +55,7 @@ export function json(given?: unknown): Codec<unknown> {
     "json",
     (value) => encodeJson(validate(schema, value)),
     (buffer, start, end) => validate(schema, decodeJson(buffer, start, end)),
-    false,
+    { decodesInPlace: false, hasSchema: true },
   );
 }
 

@@ -1,8 +1,16 @@
 import { checkOptionNames, SchemaError } from "../errors/index.js";
 import type { Codec } from "./codec.js";
-import { type AnyColumn, bindColumn, type Column, type Family, type rowKey, type Signal } from "./column.js";
+import {
+  type AnyColumn,
+  bindColumn,
+  type Column,
+  type Family,
+  isColumn,
+  type rowKey,
+  type Signal,
+} from "./column.js";
 import { adoptCodec } from "./custom.js";
-import { type ColumnDefinition, definition, type TableDefinition } from "./definition.js";
+import { type ColumnDefinition, definition, type TableDefinition, type TableWriter } from "./definition.js";
 import { describeValue } from "./describe.js";
 import { isKeyCodec, type KeyCodec, textKey } from "./key.js";
 import { checkName } from "./names.js";
@@ -28,6 +36,11 @@ export type ColumnDeclarations = Readonly<Record<string, ColumnDeclaration>>;
 export interface TableOptions<K> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;
+  /**
+   * What writes this table together with a column whose values its rows follow from, as a unique constraint or an exact index does. The
+   * database records which column that is: commands write neither without it. Default: none.
+   */
+  readonly writtenWith?: TableWriter | undefined;
 }
 
 /** A table of any type. */
@@ -93,14 +106,37 @@ export function table<C extends ColumnDeclarations, K = string>(
   options: TableOptions<K> = {},
 ): Table<C, K> {
   checkName("table", name);
-  checkOptionNames(`table ${name}`, options, { key: true });
+  checkOptionNames(`table ${name}`, options, { key: true, writtenWith: true });
   const key = options.key ?? textKey;
   if (!isKeyCodec(key)) {
     throw new SchemaError(
       `Table ${name}: the key must be made by tuple(...), not ${describeValue(key)}; leave it out for string keys`,
     );
   }
-  return bindTable({ name, key, columns: defineColumns(name, columns) }) as unknown as Table<C, K>;
+  const defined = {
+    name,
+    key,
+    columns: defineColumns(name, columns),
+    ...definedWriter(name, options.writtenWith),
+  };
+  return bindTable(defined) as unknown as Table<C, K>;
+}
+
+function definedWriter(
+  tableName: string,
+  writer: TableWriter | undefined,
+): Pick<TableDefinition, "writtenWith" | "writer"> {
+  if (writer === undefined) return {};
+  if (!isColumn(writer?.column)) {
+    throw new SchemaError(
+      `Table ${tableName}: writtenWith must be an object with a \`column\`, such as a unique constraint, not ${describeValue(writer)}`,
+    );
+  }
+  const { table: of, name: column, qualifier } = writer.column;
+  return {
+    writtenWith: { table: of.name, column, ...(qualifier === undefined ? {} : { qualifier }) },
+    writer,
+  };
 }
 
 /** Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is one of them. */

@@ -3,15 +3,19 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../../database/index.js";
 import { StoreError } from "../../errors/index.js";
-import { definition } from "../../schema/index.js";
+import type { AnyTable } from "../../schema/index.js";
+import type { Snapshot } from "../../transaction/index.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, listOption } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
+import { BlockCells } from "../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../dump/block-reader.js";
 import { type ExportInput, fileInput, streamInput } from "../dump/export-input.js";
 import type { ExportHeader } from "../dump/format.js";
-import { BlockImporter, importedTables } from "../dump/import-blocks.js";
+import { BlockImporter } from "../dump/import-blocks.js";
+import { checkKept, checkSchemas } from "../dump/import-check.js";
 import { counted } from "../layout.js";
+import { loadApp } from "../module.js";
 import { withDatabase } from "../open-database.js";
 import { Progress } from "../progress.js";
 import { formatDuration } from "../time.js";
@@ -19,7 +23,9 @@ import { UsageError } from "../usage-error.js";
 
 interface ImportCommandOptions extends CoordinatorFlags {
   readonly table?: readonly string[] | undefined;
+  readonly app?: string | undefined;
   readonly merge?: boolean | undefined;
+  readonly force?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -30,12 +36,16 @@ export function addImport(program: Command, cli: Cli): void {
       "Writes the cells of an export into a database, which is made where there is none, and may be on another store. A file is " +
       "checked whole before anything is changed; of the standard input each block is, before it is written. Given again, the " +
       "command goes on where it stopped. Cells that are imported are changes: observers that are registered become due on " +
-      "them. Import before observers are registered, and only that is due which was due or parked in the database that was exported.",
+      "them. Import before observers are registered, and only that is due which was due or parked in the database that was exported. " +
+      "With --app each value is read by the module's codecs and schemas before it is written; nothing of the module is registered. " +
+      "Refused without --force, before anything is written: values of a column without a schema into one that is recorded with a " +
+      "schema, unless --app is given; and a column apart from its unique constraint or exact index, or both over what stands there.",
     examples: [
       "import ./copy backup.jsonl.gz",
       "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",
       "import ./data backup.jsonl.gz --table documents --merge",
       "import ./data backup.jsonl.gz --dry-run",
+      "import ./data backup.jsonl.gz --app ./app.ts",
     ],
     json: [
       '{"file","timestamp","time","tables","cells","continuedAt","dryRun","durationMs"}: cells that were',
@@ -50,11 +60,20 @@ export function addImport(program: Command, cli: Cli): void {
       "--merge",
       "also into tables that hold something: cells of the export replace those that stand there",
     )
-    .option("--dry-run", "only check the file")
+    .option(
+      "--app <module>",
+      "JavaScript or TypeScript module that default-exports { tables, observers }: its tables read each value",
+    )
+    .option(
+      "--force",
+      "import what is refused: past schemas, and columns apart from their constraints and indexes",
+    )
+    .option("--dry-run", "only check the file, with --app each value too")
     .action(async (location: string, path: string | undefined, options: ImportCommandOptions) => {
       const input =
         path === undefined ? streamInput(cli.io.stdin) : await fileInput(resolve(cli.io.cwd, path), path);
-      await new Import(cli, location, input, options).run();
+      const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd);
+      await new Import(cli, location, input, options, app?.tables ?? []).run();
     });
 }
 
@@ -63,15 +82,23 @@ class Import {
   readonly #location: string;
   readonly #input: ExportInput;
   readonly #options: ImportCommandOptions;
+  readonly #declared: readonly AnyTable[];
   readonly #progress: Progress;
   #cells = 0;
   #continuedAt: number | undefined;
 
-  constructor(cli: Cli, location: string, input: ExportInput, options: ImportCommandOptions) {
+  constructor(
+    cli: Cli,
+    location: string,
+    input: ExportInput,
+    options: ImportCommandOptions,
+    declared: readonly AnyTable[],
+  ) {
     this.#cli = cli;
     this.#location = location;
     this.#input = input;
     this.#options = options;
+    this.#declared = declared;
     this.#progress = new Progress(cli);
   }
 
@@ -104,12 +131,21 @@ class Import {
   /** Reads all of it once, so that nothing is changed by a file that is damaged. */
   async #check(): Promise<ExportHeader> {
     const { reader } = this.#read();
-    for await (const { cells } of reader.blocks()) {
+    let blockCells: BlockCells | undefined;
+    for await (const block of reader.blocks()) {
+      if (blockCells !== undefined && this.#declared.length > 0) blockCells.of(block);
+      blockCells ??= this.#cellsOf(reader.header!);
+      const { cells } = block;
       this.#cells = cells;
       this.#show(() => `checking: ${counted(cells, "cell")}`);
     }
     if (!this.#options.dryRun) this.#cells = 0;
     return reader.header!;
+  }
+
+  #cellsOf(header: ExportHeader): BlockCells {
+    const { name } = this.#input;
+    return new BlockCells(header, { wanted: this.#wanted(header), name, declared: this.#declared });
   }
 
   #wanted(header: ExportHeader): ReadonlySet<string> {
@@ -130,21 +166,15 @@ class Import {
     first: ReadBlock,
     blocks: AsyncGenerator<ReadBlock>,
   ): Promise<void> {
-    const { name } = this.#input;
-    const tables = importedTables(header).filter((table) => wanted.has(table[definition].name));
-    const request = {
-      location: this.#location,
-      coordinator: this.#options,
-      create: true,
-      options: () => ({ tables }),
-    };
+    const request = { location: this.#location, coordinator: this.#options, create: true };
     await withDatabase(this.#cli, request, async ({ db }) => {
       const note = noteName(first, wanted);
       const { signal } = this.#cli;
-      const importer = new BlockImporter(header, { db, note, wanted, name, signal });
+      const cells = this.#cellsOf(header);
+      const importer = new BlockImporter({ db, note, cells, signal });
       const done = await importer.done();
       this.#continuedAt = done?.block;
-      if (done === undefined && !this.#options.merge) await this.#checkEmpty(db, wanted);
+      if (done === undefined) await this.#begin(db, header, wanted, cells);
       for await (const block of blocks) {
         if (block.block > (done?.block ?? 0)) await importer.write(block);
         this.#cells = importer.cells;
@@ -156,19 +186,27 @@ class Import {
     });
   }
 
-  async #checkEmpty(db: Database, wanted: ReadonlySet<string>): Promise<void> {
+  /** Checks that the import may be, and records its tables. One that was begun was checked. */
+  async #begin(
+    db: Database,
+    header: ExportHeader,
+    wanted: ReadonlySet<string>,
+    cells: BlockCells,
+  ): Promise<void> {
+    const { merge, force } = this.#options;
+    const recorded = await db.tables();
     await using snapshot = await db.snapshot({ signal: this.#cli.signal });
-    for (const name of wanted) {
-      for await (const rows of snapshot.cells(name)) {
-        if (!rows.some(({ cells }) => cells.some((cell) => !cell.isDeleted))) continue;
-        throw new StoreError(
-          `Table ${name} holds something already, and nothing was imported: give --merge, and cells of the export replace those ` +
-            "that stand there.",
-        );
-      }
+    const isEmpty = async (name: string) => !recorded.has(name) || (await hasNoCells(snapshot, name));
+    if (!merge) await checkEmpty(wanted, isEmpty);
+    if (!force) {
+      const ofWanted = header.tables.filter(({ name }) => wanted.has(name));
+      const plan = { wanted: ofWanted, exported: header.tables, recorded, declared: this.#declared };
+      checkSchemas(plan);
+      await checkKept(plan, isEmpty);
     }
+    // The first use records a table, reading too: one without cells would not be recorded else.
+    for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
   }
-
   #show(text: () => string): void {
     const { size, bytesRead } = this.#input;
     this.#progress.show(
@@ -198,6 +236,26 @@ class Import {
         : `imported in ${formatDuration(durationMs)}${this.#continuedAt === undefined ? "" : `, going on behind block ${this.#continuedAt}`}`,
     ]);
   }
+}
+
+async function checkEmpty(
+  wanted: ReadonlySet<string>,
+  isEmpty: (table: string) => Promise<boolean>,
+): Promise<void> {
+  for (const name of wanted) {
+    if (await isEmpty(name)) continue;
+    throw new StoreError(
+      `Table ${name} holds something already, and nothing was imported: give --merge, and cells of the export replace those ` +
+        "that stand there.",
+    );
+  }
+}
+
+async function hasNoCells(snapshot: Snapshot, table: string): Promise<boolean> {
+  for await (const rows of snapshot.cells(table)) {
+    if (rows.some(({ cells }) => cells.some((cell) => !cell.isDeleted))) return false;
+  }
+  return true;
 }
 
 /** One for each export and choice of tables. */

@@ -73,7 +73,7 @@ describe("set", () => {
     ["documents.anchors", "a", "v", "SCHEMA", "documents.anchors:QUALIFIER"],
     ["documents.rescore", "a", "v", "SCHEMA", "signal"],
     ["documents", "a", "v", "SCHEMA", "documents.COLUMN"],
-    ["ledger.total", "all", "5", "SCHEMA", "custom codec"],
+    ["ledger.total", "all", "5", "SCHEMA", "have a codec of their own"],
   ])("refuses %s of %s = %s, and changes nothing", async (target, row, value, errorCode, message) => {
     const { code, stdout, stderr } = await cli.run(["set", "data", target, row, value, "--json"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

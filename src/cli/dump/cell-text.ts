@@ -1,13 +1,16 @@
+import { types } from "node:util";
 import { InvalidValueError } from "../../errors/index.js";
 import {
   type Codec,
   type Column,
   describeColumn,
+  formatValue,
   isColumn,
   isFamily,
   type Json,
   parsePath,
   parseValue,
+  plainCodec,
   type TableDefinition,
   type UntypedTable,
 } from "../../schema/index.js";
@@ -72,26 +75,30 @@ function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
 }
 
 /** Undefined where the codec would not give the same bytes back: then they travel themselves. */
-function toJson(codec: Codec<unknown>, bytes: Uint8Array): Json | undefined {
-  if (codec.tag === "bytes" || codec.tag === "custom") return base64(bytes);
+function toJson({ tag }: Codec<unknown>, bytes: Uint8Array): Json | undefined {
+  if (tag === "bytes" || tag === "custom") return base64(bytes);
   try {
+    const codec = plainCodec(tag);
     const value = codec.decode(bytes);
     if (Buffer.compare(codec.encode(value), bytes) !== 0) return undefined;
-    return codec.tag === "float" ? floatToJson(value as number) : (value as Json);
+    return isJson(value) ? value : formatValue(codec, value);
   } catch {
     return undefined;
   }
 }
 
-function floatToJson(value: number): Json {
-  if (Object.is(value, -0)) return "-0";
-  return Number.isFinite(value) ? value : String(value);
+/** Whether JSON carries what a codec has decoded; else its text does. */
+function isJson(value: unknown): value is Json {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  return typeof value !== "bigint" && !types.isDate(value);
 }
 
-function fromJson(codec: Codec<unknown>, json: Json | undefined): Uint8Array {
-  const { tag } = codec;
+/** Codecs whose values may stand as text, since JSON cannot carry all of them. */
+const asText = new Set(["float", "date", "bigint"]);
+
+function fromJson({ tag }: Codec<unknown>, json: Json | undefined): Uint8Array {
   if (tag === "bytes" || tag === "custom") return fromBase64(json);
-  return codec.encode(tag === "float" && typeof json === "string" ? parseValue("float", json) : json);
+  return plainCodec(tag).encode(asText.has(tag) && typeof json === "string" ? parseValue(tag, json) : json);
 }
 
 function fromBase64(text: Json | undefined): Uint8Array {

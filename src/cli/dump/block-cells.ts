@@ -1,0 +1,132 @@
+import { ExportDamagedError, InvalidValueError, PercolatorError } from "../../errors/index.js";
+import type { DueCell } from "../../observer/index.js";
+import {
+  type AnyTable,
+  bytesTable,
+  decodeValue,
+  definition,
+  encodeRow,
+  type TableDefinition,
+  tableFromDescription,
+  type UntypedTable,
+} from "../../schema/index.js";
+import type { ReadBlock } from "./block-reader.js";
+import { cellFromLine, type DumpedCell } from "./cell-text.js";
+import { dueCell } from "./due-changes.js";
+import { type ExportHeader, parseLine, type RowLine } from "./format.js";
+
+/** A table of an export: to write bytes to, and to read lines by. */
+interface ImportedTable {
+  readonly table: UntypedTable;
+  readonly typed: TableDefinition;
+  /** The same table in the program's module. */
+  readonly declared: TableDefinition | undefined;
+}
+
+export interface BlockCellsOptions {
+  /** Tables that are wanted. */
+  readonly wanted: ReadonlySet<string>;
+  /** Of the file, for messages. */
+  readonly name: string;
+  /** Tables of the program's module, which reads each of their values. */
+  readonly declared: readonly AnyTable[];
+}
+
+type ImportedCell = DumpedCell & { readonly row: unknown };
+
+/** Takes the cells out of the blocks of an export. */
+export class BlockCells {
+  readonly #header: ExportHeader;
+  readonly #options: BlockCellsOptions;
+  readonly #tables: ReadonlyMap<string, ImportedTable>;
+
+  constructor(header: ExportHeader, options: BlockCellsOptions) {
+    this.#header = header;
+    this.#options = options;
+    const declared = new Map(options.declared.map((table) => [table[definition].name, table[definition]]));
+    this.#tables = new Map(
+      header.tables.map((description) => [
+        description.name,
+        {
+          table: bytesTable(description),
+          typed: tableFromDescription(description)[definition],
+          declared: declared.get(description.name),
+        },
+      ]),
+    );
+  }
+
+  /** The wanted tables, with the bytes of values as their values. */
+  get tables(): readonly UntypedTable[] {
+    const wanted = [...this.#tables.values()].filter(({ typed }) => this.#options.wanted.has(typed.name));
+    return wanted.map(({ table }) => table);
+  }
+
+  /**
+   * The cells of a block that are wanted.
+   *
+   * @throws ExportDamagedError for what cannot be in an export; InvalidValueError for a value that the module refuses.
+   */
+  of(block: ReadBlock): readonly ImportedCell[] {
+    return block.lines.flatMap((text, index) => {
+      try {
+        return this.#ofLine(text);
+      } catch (error) {
+        if (!(error instanceof PercolatorError)) throw error;
+        const where = `${block.firstLine + index} in block ${block.block}: ${error.message}`;
+        const { name } = this.#options;
+        if (error instanceof RefusedValue) {
+          throw new InvalidValueError(`${name} has a value that the module refuses, in line ${where}`, {
+            cause: error,
+          });
+        }
+        throw new ExportDamagedError(`${name} has a line that cannot be imported, ${where}`, {
+          cause: error,
+        });
+      }
+    });
+  }
+
+  /** What is due in the wanted tables. */
+  due(): readonly DueCell[] {
+    const lines = (this.#header.due ?? []).filter(({ table }) => this.#options.wanted.has(table));
+    return lines.map((line) => {
+      const known = this.#tables.get(line.table);
+      if (known !== undefined) return dueCell(known.typed, line);
+      throw new ExportDamagedError(
+        `${this.#options.name} has a change that is due in table ${line.table}, which is not in its header.`,
+      );
+    });
+  }
+
+  #ofLine(text: string): readonly ImportedCell[] {
+    const line = parseLine(text) as Partial<RowLine> | undefined;
+    const { table: name, row, cells } = line ?? {};
+    const known = name === undefined ? undefined : this.#tables.get(name);
+    if (known === undefined || typeof row !== "string" || !Array.isArray(cells)) {
+      throw new ExportDamagedError("it is no row of a table of the header.");
+    }
+    if (!this.#options.wanted.has(known.typed.name)) return [];
+    const key = known.typed.key.parse(row);
+    encodeRow(known.typed, key);
+    return cells.map((line) => {
+      const cell = { ...cellFromLine(known.table, known.typed, line), row: key };
+      checkValue(known, cell);
+      return cell;
+    });
+  }
+}
+
+/** Told apart from what is wrong with the file. */
+class RefusedValue extends InvalidValueError {}
+
+/** Reads a value as the program will. */
+function checkValue({ declared }: ImportedTable, { column, row, value }: ImportedCell): void {
+  const codec = declared?.columns.get(column.name)?.codec;
+  if (codec === undefined) return;
+  try {
+    decodeValue({ ...column, codec }, row, value);
+  } catch (error) {
+    throw new RefusedValue((error as Error).message, { cause: error });
+  }
+}

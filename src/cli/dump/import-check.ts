@@ -1,0 +1,80 @@
+import { type AnyTable, type ColumnName, definition, type TableDescription } from "../../schema/index.js";
+import { UsageError } from "../usage-error.js";
+
+/** What an import would write where. */
+export interface ImportPlan {
+  /** The tables of the export that are wanted. */
+  readonly wanted: readonly TableDescription[];
+  /** All tables of the export. */
+  readonly exported: readonly TableDescription[];
+  /** What the database has recorded. */
+  readonly recorded: ReadonlyMap<string, AnyTable>;
+  /** Tables of the program's module, which reads each value. */
+  readonly declared: readonly AnyTable[];
+}
+
+/**
+ * Refuses an import of values that no schema has checked into a column that is recorded with one. Values that come from a column
+ * with a schema were checked when they were written there.
+ *
+ * @throws UsageError for the first such column.
+ */
+export function checkSchemas({ wanted, recorded, declared }: ImportPlan): void {
+  const known = new Map(declared.map((table) => [table[definition].name, table[definition]]));
+  for (const { name: table, columns } of wanted) {
+    for (const { name, schema } of columns) {
+      const column = recorded.get(table)?.[definition].columns.get(name);
+      if (column?.codec?.hasSchema !== true || schema === true) continue;
+      if (known.get(table)?.columns.get(name)?.codec?.hasSchema === true) continue;
+      throw refused(
+        `Column ${table}.${name} was not imported: it has a schema, and the export is of a column without one, so that nothing has checked ` +
+          "its values. Give the module that declares it by --app FILE, and each value is checked, or --force to import them all the same.",
+      );
+    }
+  }
+}
+
+/**
+ * Refuses an import that would leave a unique constraint or an exact index and its column apart: of only one of the two, or of both
+ * over what stands there.
+ *
+ * @param isEmpty whether a table of the database holds nothing.
+ * @throws UsageError for the first such column.
+ */
+export async function checkKept(
+  plan: ImportPlan,
+  isEmpty: (table: string) => Promise<boolean>,
+): Promise<void> {
+  const isWanted = (name: string) => plan.wanted.some((table) => table.name === name);
+  for (const [kept, { table, column, qualifier }] of keptTables(plan)) {
+    const what = `Column ${table}.${column}${qualifier === undefined ? "" : `:${qualifier}`} and table ${kept}, a unique constraint or an exact index,`;
+    const ofColumn = plan.wanted.find((each) => each.name === table);
+    const takesColumn = ofColumn?.columns.some(({ name }) => name === column) === true;
+    if (takesColumn !== isWanted(kept)) {
+      const [taken, other] = takesColumn ? [table, kept] : [kept, table];
+      throw refused(
+        `${what} were not imported: they are written together, and this import takes table ${taken} without table ${other}. Import both, ` +
+          "or give --force to import it all the same.",
+      );
+    }
+    if (!takesColumn || ((await isEmpty(table)) && (await isEmpty(kept)))) continue;
+    throw refused(
+      `${what} were not merged: what stands in the one would not agree with what is imported into the other. Import into empty tables, or ` +
+        "give --force to import them all the same.",
+    );
+  }
+}
+
+function keptTables({ exported, recorded }: ImportPlan): ReadonlyMap<string, ColumnName> {
+  const found = new Map<string, ColumnName>();
+  for (const { name, writtenWith } of exported) if (writtenWith !== undefined) found.set(name, writtenWith);
+  for (const [name, table] of recorded) {
+    const { writtenWith } = table[definition];
+    if (writtenWith !== undefined) found.set(name, writtenWith);
+  }
+  return found;
+}
+
+function refused(message: string): UsageError {
+  return new UsageError(message, "SCHEMA");
+}
