@@ -9,24 +9,32 @@ const prime3 = 0xc2b2ae3d | 0;
 const prime4 = 0x27d4eb2f | 0;
 const prime5 = 0x165667b1 | 0;
 
-/** Views of the two buffers used last: of a record, LMDB's binding keeps the key in one and the value in another. */
-let firstView: DataView = new DataView(new ArrayBuffer(0));
+/**
+ * The two arrays used last, with their views: of a record, LMDB's binding keeps the key in one and the value in another, always the same
+ * ones. They are compared as objects, since to ask an array for its buffer takes longer than to sum up a key.
+ */
+let firstBytes: Uint8Array = new Uint8Array(0);
+let firstView: DataView = new DataView(firstBytes.buffer);
+let secondBytes: Uint8Array = firstBytes;
 let secondView: DataView = firstView;
 
-function viewOf(buffer: ArrayBufferLike): DataView {
-  if (firstView.buffer === buffer) return firstView;
-  const view = secondView.buffer === buffer ? secondView : new DataView(buffer);
-  secondView = firstView;
-  firstView = view;
-  return view;
+function viewOf(bytes: Uint8Array): DataView {
+  if (bytes === firstBytes) return firstView;
+  const before = firstBytes;
+  const viewBefore = firstView;
+  firstView =
+    bytes === secondBytes ? secondView : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  firstBytes = bytes;
+  secondBytes = before;
+  secondView = viewBefore;
+  return firstView;
 }
 
 /** XXH32 of `bytes[start..end)` as a signed integer. */
 export function checksum(bytes: Uint8Array, start: number, end: number, seed: number): number {
-  const view = viewOf(bytes.buffer);
-  const to = bytes.byteOffset + end;
-  let at = bytes.byteOffset + start;
-  const length = to - at;
+  const view = viewOf(bytes);
+  const length = end - start;
+  let at = start;
   let sum: number;
   if (length < 16) {
     sum = (seed + prime5) | 0;
@@ -35,7 +43,7 @@ export function checksum(bytes: Uint8Array, start: number, end: number, seed: nu
     let b = (seed + prime2) | 0;
     let c = seed | 0;
     let d = (seed - prime1) | 0;
-    for (const last = to - 16; at <= last; at += 16) {
+    for (const last = end - 16; at <= last; at += 16) {
       a = round(a, view.getInt32(at, true));
       b = round(b, view.getInt32(at + 4, true));
       c = round(c, view.getInt32(at + 8, true));
@@ -44,10 +52,10 @@ export function checksum(bytes: Uint8Array, start: number, end: number, seed: nu
     sum = (rotated(a, 1) + rotated(b, 7) + rotated(c, 12) + rotated(d, 18)) | 0;
   }
   sum = (sum + length) | 0;
-  for (; at + 4 <= to; at += 4) {
+  for (; at + 4 <= end; at += 4) {
     sum = Math.imul(rotated((sum + Math.imul(view.getInt32(at, true), prime3)) | 0, 17), prime4);
   }
-  for (; at < to; at++) {
+  for (; at < end; at++) {
     sum = Math.imul(rotated((sum + Math.imul(view.getUint8(at), prime5)) | 0, 11), prime1);
   }
   sum = Math.imul(sum ^ (sum >>> 15), prime2);
