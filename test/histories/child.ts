@@ -1,11 +1,12 @@
 /**
  * A process of a history run: its logical clients run transactions and write into the journal what they begin and are told. Reads
- * its orders, one line of JSON, and says `started`; for `rest`, finishes what it has begun and says `resting`; for `read`, reads
- * all keys and says `read`. Ends in good order on SIGTERM.
+ * its orders, one line of JSON, and says `started`; for `rest`, finishes what it has begun; for `read`, reads all keys; for `check`,
+ * says what is wrong with what the observers derived and with the store, each as `problem TEXT`. Says `done` with each. Ends in good order on SIGTERM.
  */
 import { createInterface } from "node:readline";
 import type { ChildOrders } from "./child-orders.js";
 import { Clients } from "./clients.js";
+import { findUnsound } from "./derived.js";
 import { Journal } from "./journal.js";
 import { openPlace } from "./places.js";
 
@@ -24,6 +25,7 @@ const first = await lines.next();
 if (first.done === true) process.exit(0);
 const orders = JSON.parse(first.value) as ChildOrders;
 const db = await openPlace(orders.connection, orders.commit);
+db.work({ concurrency: 2 });
 const clients = new Clients(db, new Journal(orders.journal, BigInt(orders.originNs)), orders);
 
 let isOver = false;
@@ -37,7 +39,8 @@ async function obey(): Promise<void> {
     isOver = true;
     await running;
     if (value === "read") await clients.readAll();
-    say(value === "read" ? "read" : "resting");
+    if (value === "check") for (const problem of await findUnsound(db)) say(`problem ${problem}`);
+    say(`done ${value}`);
   }
 }
 

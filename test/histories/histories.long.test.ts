@@ -27,7 +27,8 @@ describe.each([
   test(`seed ${seed}: what processes on a folder were told is strict, though they are killed and stopped`, async () => {
     const faults: string[] = [];
     const onFault: RunOptions["onFault"] = ({ type }) => faults.push(type);
-    const histories = await playHistory({ ...common, commit, isolation, onFault });
+    const { histories, problems } = await playHistory({ ...common, commit, isolation, onFault });
+    expect(problems).toEqual([]);
     expect(faults.sort()).toEqual(["kill", "kill", "stop"]);
     expect([...histories.keys()]).toEqual(["list-append", "rw-register"]);
     for (const [workload, operations] of histories) {

@@ -49,9 +49,11 @@ async function play(command: Command): Promise<boolean> {
   const { store, commit, isolation, processes, seconds, seed, out, compress } = command;
   say(`${store}, commit ${commit}, ${isolation}, ${processes} processes, ${seconds} s, seed ${seed}`);
   const onFault = (fault: Fault, atMs: number) => say(`${(atMs / 1_000).toFixed(1)} s: ${showFault(fault)}`);
-  const histories = await playHistory({ ...command, onFault });
+  const { histories, problems } = await playHistory({ ...command, onFault });
+  say(`what observers derived, and \`check\`: ${problems.length === 0 ? "sound" : "NOT SOUND"}`);
+  for (const problem of problems) say(`  ${problem}`);
   await mkdir(out, { recursive: true });
-  let isSound = true;
+  let isSound = problems.length === 0;
   for (const [workload, operations] of histories) {
     const name = `${store}-${commit}-${isolation}-${workload}.edn${compress ? ".gz" : ""}`;
     const edn = writeEdn(operations);

@@ -8,6 +8,7 @@ import { type Emulator, startEmulator } from "../support/emulator/index.js";
 import { NetworkProxy } from "../support/proxy/index.js";
 import { until } from "../support/waiting.js";
 import type { ChildOrders, Connection } from "./child-orders.js";
+import { derived, observers } from "./derived.js";
 import { lists, registers } from "./transactions.js";
 
 /** The stores that a history can be made on. */
@@ -23,7 +24,7 @@ export async function openPlace(
   { location, emulatorHost }: Connection,
   commit: ChildOrders["commit"],
 ): Promise<Database> {
-  const options = { tables: [lists, registers], lockTtlMs };
+  const options = { tables: [lists, registers, derived], observers, lockTtlMs };
   if (emulatorHost === undefined) return await open(location, { ...options, commit });
   return await open(await openBigtableStore(location, { emulatorHost, deadlineMs }), options);
 }

@@ -43,14 +43,22 @@ export interface Runner {
   readonly journal: string;
 }
 
-/** Runs processes on one database under faults. Returns the history of each workload. */
-export async function playHistory(options: RunOptions): Promise<ReadonlyMap<Workload, readonly Operation[]>> {
+/** What a run came to. */
+export interface PlayedRun {
+  /** The history of each workload. */
+  readonly histories: ReadonlyMap<Workload, readonly Operation[]>;
+  /** What was wrong in the end with what observers derived, and with the store. */
+  readonly problems: readonly string[];
+}
+
+/** Runs processes on one database under faults. */
+export async function playHistory(options: RunOptions): Promise<PlayedRun> {
   await using place = await makePlace(options.store);
   const folder = await temporaryFolder();
   const run = new HistoryRun(options, place, folder.path);
   try {
-    await run.play();
-    return run.histories();
+    const problems = await run.play();
+    return { histories: run.histories(), problems };
   } finally {
     await run.end();
     await folder.remove();
@@ -74,7 +82,8 @@ export class HistoryRun {
     this.#folder = folder;
   }
 
-  async play(): Promise<void> {
+  /** Returns what was wrong in the end. */
+  async play(): Promise<readonly string[]> {
     const { processes, seconds, seed, store, onFault } = this.#options;
     await Promise.all(Array.from({ length: processes }, (_, slot) => this.#start(slot)));
     if (this.#options.kills > 0) this.#spare = new ProgramProcess("test/histories/child.ts");
@@ -90,12 +99,17 @@ export class HistoryRun {
       await this.#replace();
     }
     await pause(Math.max(0, beganMs + seconds * 1_000 - performance.now()));
-    await Promise.all(this.runners.map(({ process }) => tell(process, "rest", "resting")));
-    await tell(this.runners[0]!.process, "read", "read");
+    await Promise.all(this.runners.map(({ process }) => tell(process, "rest")));
+    const reader = this.runners[0]!.process;
+    await tell(reader, "read");
+    await tell(reader, "check");
+    const problem = "problem ";
+    const problems = reader.lines.filter((line) => line.startsWith(problem));
     for (const { process, slot } of this.runners) {
       await process.terminate();
       this.#endLife(slot);
     }
+    return problems.map((line) => line.slice(problem.length));
   }
 
   histories(): ReadonlyMap<Workload, readonly Operation[]> {
@@ -164,7 +178,7 @@ export class HistoryRun {
   }
 }
 
-async function tell(process: ProgramProcess, order: string, answer: string): Promise<void> {
+async function tell(process: ProgramProcess, order: "rest" | "read" | "check"): Promise<void> {
   process.tell(order);
-  await process.said((line) => line === answer);
+  await process.said((line) => line === `done ${order}`);
 }
