@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../errors/index.js";
 import type {
   BackfillOptions,
   DrainOptions,
@@ -7,6 +7,7 @@ import type {
   UnregisterOptions,
   WorkOptions,
 } from "../observer/index.js";
+import { describeValue } from "../schema/index.js";
 import type {
   CheckOptions,
   CollectOptions,
@@ -75,8 +76,54 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.check": { signal: true, onProgress: true, mostProblems: true },
 };
 
-/** Throws an InvalidArgumentError if an option is not one that the call takes. Answers the options. */
+/** What the values of some options must be, in whichever call they stand: those that would otherwise be taken for something else. */
+const checks: Readonly<
+  Record<string, { readonly wanted: string; readonly fits: (value: unknown) => boolean }>
+> = {
+  isolation: {
+    wanted: '"snapshot" or "serializable"',
+    fits: (value) => value === "snapshot" || value === "serializable",
+  },
+  signal: { wanted: "an AbortSignal", fits: isAbortSignal },
+  tables: { wanted: "an array of tables", fits: Array.isArray },
+  observers: { wanted: "an array of observers", fits: Array.isArray },
+  range: { wanted: "an object such as { prefix, start, end }", fits: isObject },
+  retentionMs: {
+    wanted: "a number of milliseconds, 0 or more",
+    fits: (value) => Number.isFinite(value) && (value as number) >= 0,
+  },
+  mostProblems: {
+    wanted: "a whole number of 1 or more",
+    fits: (value) => Number.isInteger(value) && (value as number) >= 1,
+  },
+};
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** By its members: the signals of another realm, or of a library, do as well. */
+function isAbortSignal(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { aborted, addEventListener } = value as Partial<AbortSignal>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
+}
+
+/**
+ * Throws an InvalidArgumentError if an option is not one that the call takes, or if its value cannot be meant. Answers the options.
+ */
 export function known<C extends keyof CallOptions>(call: C, options: CallOptions[C]): CallOptions[C] {
+  if (!isObject(options)) {
+    throw new InvalidArgumentError(`\`${call}\` takes an object of options, not ${describeValue(options)}.`);
+  }
   checkOptionNames(call, options, names[call]);
+  for (const name in options) {
+    const value: unknown = options[name];
+    const check = checks[name];
+    if (value === undefined || check === undefined || check.fits(value)) continue;
+    throw new InvalidArgumentError(
+      `\`${name}\` of \`${call}\` must be ${check.wanted}, not ${describeValue(value)}.`,
+    );
+  }
   return options;
 }

@@ -1,5 +1,11 @@
 import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
-import { type EventListener, type EventName, Metrics, type MetricsSnapshot } from "../events/index.js";
+import {
+  checkListener,
+  type EventListener,
+  type EventName,
+  Metrics,
+  type MetricsSnapshot,
+} from "../events/index.js";
 import {
   type BackfillOptions,
   type BackfillReport,
@@ -355,6 +361,7 @@ export class Database {
 
   /** Listens to an event until the returned function is called. */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
+    checkListener(name, listener);
     return this.#context.events.on(name, listener);
   }
 

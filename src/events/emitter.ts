@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from "../errors/index.js";
+import { eventCatalogue } from "./catalogue.js";
 import type { EventListener, EventMap, EventName } from "./events.js";
 
 /** Hands events to listeners, at once and in order. A listener that throws is dropped and reported. */
@@ -34,4 +36,16 @@ export class Emitter {
     if (rest.size === 0) this.#listeners.delete(name);
     else this.#listeners.set(name, rest);
   }
+}
+
+/** Throws an InvalidArgumentError for an event that there is none of: its listener would never be called. */
+export function checkListener(name: unknown, listener: unknown): void {
+  if (typeof name !== "string" || !Object.hasOwn(eventCatalogue, name)) {
+    const known = Object.keys(eventCatalogue).join(", ");
+    throw new InvalidArgumentError(`\`db.on\` has no event "${String(name)}". There are ${known}.`);
+  }
+  if (typeof listener === "function") return;
+  throw new InvalidArgumentError(
+    `\`db.on\` takes a function that gets the event "${name}", not ${typeof listener}.`,
+  );
 }

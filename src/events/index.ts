@@ -6,7 +6,7 @@ export {
 } from "./catalogue.js";
 export { CommitIdGenerator, type CommitSpanIds, commitIdGenerator, type IdGenerator } from "./commit-ids.js";
 export { type Distribution, distributionBounds } from "./distribution.js";
-export { Emitter } from "./emitter.js";
+export { checkListener, Emitter } from "./emitter.js";
 export type {
   Cause,
   EventCell,

@@ -1,4 +1,10 @@
-import { InvalidArgumentError, ObserverError, throwIfAborted } from "../errors/index.js";
+import {
+  checkOptionNames,
+  InvalidArgumentError,
+  ObserverError,
+  type OptionNames,
+  throwIfAborted,
+} from "../errors/index.js";
 import {
   definition,
   describeValue,
@@ -50,6 +56,7 @@ export interface BackfillReport {
   readonly marked: number;
 }
 
+const rangeNames: OptionNames<BackfillRange> = { prefix: true, start: true, end: true };
 const cellsAtOnce = 256;
 const noBytes = new Uint8Array(0);
 const mostSplitPoints = 256;
@@ -66,6 +73,7 @@ export async function backfill(
   options: BackfillOptions = {},
 ): Promise<BackfillReport> {
   const name = isObserver(which) ? which.name : which;
+  checkOptionNames("range of db.backfill", options.range ?? {}, rangeNames);
   const registered = registeredObserver(await registry.fresh(), name);
   if (registered.isWeak) {
     throw new InvalidArgumentError(

@@ -1,5 +1,6 @@
 import { backoffDelay, sleep, type Timer } from "../environment/index.js";
-import { throwIfAborted } from "../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames, throwIfAborted } from "../errors/index.js";
+import { describeValue } from "../schema/index.js";
 import { GiveUp } from "./change.js";
 import { ClaimingScanner } from "./claiming-scanner.js";
 import { type CommitWatch, watchCommits } from "./commit-watch.js";
@@ -252,10 +253,11 @@ export class Worker {
   }
 
   /** Begins nothing new, and resolves when the runs under way are over. Harmless to repeat. */
-  stop(options: StopOptions = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
+    checkStop(options);
     this.#stopped ??= this.#stop();
     const deadline = this.#giveUpAfter(options.timeoutMs);
-    return this.#stopped.finally(() => deadline?.cancel());
+    await this.#stopped.finally(() => deadline?.cancel());
   }
 
   async #stop(): Promise<void> {
@@ -286,4 +288,15 @@ export class Worker {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+const stopNames: OptionNames<StopOptions> = { timeoutMs: true };
+
+function checkStop(options: StopOptions): void {
+  checkOptionNames("worker.stop", options, stopNames);
+  const { timeoutMs } = options;
+  if (timeoutMs === undefined || (Number.isFinite(timeoutMs) && timeoutMs >= 0)) return;
+  throw new InvalidArgumentError(
+    `\`timeoutMs\` of \`worker.stop\` must be a number of 0 or more, not ${describeValue(timeoutMs)}.`,
+  );
 }

@@ -1,11 +1,12 @@
 import { StoreDamagedError } from "../errors/index.js";
-import { type Column, decodeValue, encodeRow } from "../schema/index.js";
+import { type Column, decodeValue, encodeRow, isColumn } from "../schema/index.js";
 import type { PartVersion } from "../store/index.js";
 import { type CellAddress, showCell } from "./address.js";
 import type { TransactionContext } from "./context.js";
 import { readCells } from "./raw.js";
 import { ofPart } from "./raw-walk.js";
 import { asBuffer, decodeWrite, type WriteKind, type WriteRecord } from "./records.js";
+import { notAColumn } from "./wrong-argument.js";
 
 /** One committed version of a cell. */
 export interface HistoryEntry<V> {
@@ -24,6 +25,7 @@ export async function history<V, K>(
   column: Column<V, K>,
   row: K,
 ): Promise<readonly HistoryEntry<V>[]> {
+  if (!isColumn(column)) throw notAColumn("history", column);
   if (!context.schemas.known(column.table)) await context.schemas.record([column.table]);
   const cell = { table: column.table.name, row: encodeRow(column.table, row), column: column.path };
   const versions = await readCells(context.store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);

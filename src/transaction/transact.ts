@@ -7,6 +7,7 @@ import {
   InvalidArgumentError,
   PercolatorError,
 } from "../errors/index.js";
+import { describeValue } from "../schema/index.js";
 import { rowKey } from "./address.js";
 import { conflictCell } from "./conflict.js";
 import type { TransactionContext } from "./context.js";
@@ -53,6 +54,11 @@ export function transact<T>(
   run: (tx: Transaction) => T | Promise<T>,
   options: TransactOptions = noOptions,
 ): Promise<T> {
+  if (typeof run !== "function") {
+    throw new InvalidArgumentError(
+      `\`db.transact\` takes a function that gets the transaction, not ${describeValue(run)}.`,
+    );
+  }
   checkRetries(options.retries);
   const timeoutMs = checkTimeout(options.timeoutMs);
   // Most have neither, and do not conflict: nothing is made for what they do not need, thousands may be under way.

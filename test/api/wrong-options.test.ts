@@ -1,0 +1,103 @@
+import {
+  type Database,
+  InvalidArgumentError,
+  observer,
+  open,
+  SchemaError,
+  table,
+  text,
+  type Worker,
+} from "percolatordb";
+import { expect, test } from "vitest";
+
+// The compiler refuses most of these. A program in JavaScript, or one that reads its options from a file, gets as far as here: what cannot
+// be meant must not count as another option, such as a misspelt `serializable` as `snapshot`.
+
+const pages = table("pages", { title: text(), words: text() });
+const titles = observer("titles", pages.title, () => {});
+
+type Call = (db: Database, option: never) => unknown;
+const as = (value: unknown) => value as never;
+
+const wrong: readonly (readonly [call: string, option: string, values: readonly unknown[], make: Call])[] = [
+  [
+    "db.transact",
+    "isolation",
+    ["serialisable", "", 1, true],
+    (db, isolation) => db.transact(() => {}, { isolation }),
+  ],
+  ["db.begin", "isolation", ["serialisable", 1], (db, isolation) => db.begin({ isolation })],
+  ["db.transact", "signal", [5, {}, "x", null], (db, signal) => db.transact(() => {}, { signal })],
+  [
+    "db.collect",
+    "retentionMs",
+    [-1, Number.NaN, Infinity, "1"],
+    (db, retentionMs) => db.collect({ retentionMs }),
+  ],
+  [
+    "db.check",
+    "mostProblems",
+    [0, -1, Number.NaN, 1.5, "1"],
+    (db, mostProblems) => db.check({ mostProblems }),
+  ],
+  ["db.backfill", "range", [5, "a", null], (db, range) => db.backfill(titles, { range })],
+  ["worker.stop", "timeoutMs", [-1, Number.NaN, Infinity, "1"], (db, timeoutMs) => stop(db, { timeoutMs })],
+  ["open", "tables", [5, "a", null, {}], (_, tables) => open("memory:", { tables })],
+  ["open", "observers", [5, "a", null, {}], (_, observers) => open("memory:", { observers })],
+];
+
+async function stop(db: Database, options: never | { timeoutMs: never }): Promise<void> {
+  const worker: Worker = db.work();
+  try {
+    await worker.stop(options);
+  } finally {
+    await worker.stop();
+  }
+}
+
+async function thrownBy(call: (db: Database) => unknown): Promise<Error> {
+  await using db = await open("memory:", { tables: [pages], observers: [titles] });
+  return await Promise.resolve()
+    .then(() => call(db))
+    .then(
+      (): never => expect.unreachable("It was accepted."),
+      (thrown: unknown) => thrown as Error,
+    );
+}
+
+for (const [call, option, values, make] of wrong) {
+  test.each(values)(`the option ${option} of ${call} cannot be %j`, async (value) => {
+    const error = await thrownBy((db) => make(db, as(value)));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toContain(`\`${option}\``);
+  });
+}
+
+const options: readonly (readonly [call: string, make: (db: Database) => unknown])[] = [
+  ["worker.stop", (db) => stop(db, as({ timeout: 5 }))],
+  ["range of db.backfill", (db) => db.backfill(titles, { range: as({ prefx: "a" }) })],
+];
+
+test.each(options)("%s refuses an option that it does not have", async (name, make) => {
+  const error = await thrownBy(make);
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(error.message).toContain(`\`${name}\` has no option`);
+});
+
+const argumentsOf: readonly (readonly [call: string, make: (db: Database) => unknown])[] = [
+  ["transact", (db) => db.transact(as(undefined))],
+  ["transact", (db) => db.transact(as({ onCall: true }))],
+  ["on", (db) => db.on(as("comit"), () => {})],
+  ["on", (db) => db.on(as("toString"), () => {})],
+  ["on", (db) => db.on("transaction", as(5))],
+];
+
+test.each(argumentsOf)("db.%s refuses an argument that cannot be meant", async (name, make) => {
+  const error = await thrownBy(make);
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(error.message).toContain(`\`db.${name}\``);
+});
+
+test.each([5, undefined, pages])("db.history takes a column, not %s", async (column) => {
+  expect(await thrownBy((db) => db.history(as(column), as("a")))).toBeInstanceOf(SchemaError);
+});
