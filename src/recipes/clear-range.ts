@@ -6,7 +6,7 @@ import {
   LimitExceededError,
   type Transaction,
 } from "../index.js";
-import { wholeOption } from "./options.js";
+import { checkOptions, wholeOption } from "./options.js";
 
 /** Which rows: those that begin with `prefix`, from `start`, up to `end`. */
 export interface ClearedRange<K> {
@@ -47,6 +47,13 @@ export async function clearRange<T extends AnyTable>(
   range: ClearedRange<KeyOf<T>>,
   options: ClearOptions = {},
 ): Promise<number> {
+  checkOptions("clearRange", range, { prefix: "any", start: "any", end: "any" });
+  checkOptions("clearRange", options, {
+    batch: "any",
+    collect: "any",
+    onProgress: "function if given",
+    signal: "any",
+  });
   const { signal, onProgress } = options;
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
   let rows = 0;

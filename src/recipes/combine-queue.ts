@@ -19,7 +19,7 @@ import {
 } from "../index.js";
 import { hashText } from "./hash.js";
 import { type KeyText, keyText } from "./key-text.js";
-import { wholeOption } from "./options.js";
+import { checkOptions, type OptionKind, wholeOption } from "./options.js";
 import { takeValue } from "./taken-value.js";
 import { nextTurn } from "./turns.js";
 import { bytesOf, columnOf, type View } from "./view.js";
@@ -274,8 +274,22 @@ export function combineQueue<V, U, K = string>(
   name: string,
   options: CombineOptions<V, U, K>,
 ): CombineQueue<V, U, K> {
+  checkOptions("combineQueue", options, {
+    ...counterOptions,
+    value: "any",
+    update: "any",
+    combine: "function",
+  });
   return new CombineQueue(name, options);
 }
+
+const counterOptions: Readonly<Record<keyof CounterOptions, OptionKind>> = {
+  key: "any",
+  onChange: "function if given",
+  buckets: "any",
+  batch: "any",
+  environment: "any",
+};
 
 /** What {@link combiningCounter} takes. */
 export type CounterOptions<K = string> = Omit<
@@ -297,6 +311,7 @@ export function combiningCounter<K = string>(
   name: string,
   options: CounterOptions<K> = {},
 ): CombineQueue<number, number, K> {
+  checkOptions("combiningCounter", options, counterOptions);
   const combine = (value = 0, updates: readonly number[], key: K) =>
     sumOf(name, key, [value, ...updates]) || undefined;
   return combineQueue(name, { ...options, value: int(), update: int(), combine });

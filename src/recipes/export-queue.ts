@@ -20,7 +20,7 @@ import {
 import { Delivery, type Send } from "./delivery.js";
 import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
-import { wholeOption } from "./options.js";
+import { checkOptions, wholeOption } from "./options.js";
 import { takeValue } from "./taken-value.js";
 import { nextTurn } from "./turns.js";
 import { bytesOf, columnOf, familyOf, type View } from "./view.js";
@@ -182,7 +182,8 @@ export class ExportQueue<V, K = string> {
    * Gives up the entries of a key up to a sequence: they count as delivered. For one that the receiver will never take; then `db.retry` what
    * is parked. Resolves to how many were given up.
    */
-  skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+  async skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+    wholeOption("sequence", sequence, 0, Number.MAX_SAFE_INTEGER);
     return this.#inTurn(tx, () => this.#skip(tx, key, sequence));
   }
 
@@ -246,5 +247,14 @@ function qualifierOf(sequence: number): string {
  * await db.transact((tx) => mails.add(tx, "ann@example.org", "Welcome"));
  */
 export function exportQueue<V, K = string>(name: string, options: ExportOptions<V, K>): ExportQueue<V, K> {
+  checkOptions("exportQueue", options, {
+    key: "any",
+    value: "any",
+    deliver: "function",
+    batch: "any",
+    together: "any",
+    waiting: "any",
+    observer: "any",
+  });
   return new ExportQueue(name, options);
 }

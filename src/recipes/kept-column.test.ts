@@ -84,3 +84,25 @@ test("a writer refuses constraints of different columns", () => {
   const names = uniqueConstraint("names", users.name, { by: (name) => name });
   expect(() => columnWriter(emails, names)).toThrow("not of users.email and users.name");
 });
+
+test("an entry that is too long refuses the value, and nothing of it is written", async () => {
+  const words = exactIndex("words", users.name, { by: text(), of: (name) => name.split(" ") });
+  const names = uniqueConstraint("names", users.name, { by: (name) => name.slice(0, 10) });
+  await using db = await open("memory:", { tables: [users, words.table, names.table] });
+  const row = ["u", "1"] as const;
+  await db.transact((tx) => columnWriter(names, words).set(tx, row, "ann"));
+  for (const writer of [words, columnWriter(names, words), columnWriter(words, names)]) {
+    await db.transact(async (tx) => {
+      const setting = writer.set(tx, row, `bob and ${"x".repeat(1_499)}`);
+      await expect(setting).rejects.toMatchObject({
+        code: "INVALID_KEY",
+        message: expect.stringContaining('Index "words"'),
+      });
+    });
+    await using snapshot = await db.snapshot();
+    expect(await snapshot.get(users.name, row)).toBe("ann");
+    expect(await gather(words.range(snapshot))).toEqual([{ by: "ann", row }]);
+    expect(await names.find(snapshot, "ann")).toEqual(row);
+    expect(await names.findByKey(snapshot, "bob and xx")).toBeUndefined();
+  }
+});

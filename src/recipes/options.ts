@@ -15,3 +15,29 @@ export function numberOption(name: string, value: number, least: number, most: n
     `\`${name}\` must be a number from ${least} to ${most}, not ${String(value)}.`,
   );
 }
+
+/** What an option must be: a function, a function if it is given, or anything that is checked elsewhere. */
+export type OptionKind = "function" | "function if given" | "any";
+
+/** Throws for an option that a recipe or its call does not have, and for one that must be a function and is none. */
+export function checkOptions<O extends object>(
+  call: string,
+  options: O,
+  kinds: Readonly<Record<keyof O, OptionKind>>,
+): void {
+  const names = Object.keys(kinds) as (keyof O & string)[];
+  for (const name in options) {
+    if (Object.hasOwn(kinds, name) || options[name] === undefined) continue;
+    const known = names.map((each) => `\`${each}\``).join(", ");
+    throw new InvalidArgumentError(`\`${call}\` has no option \`${name}\`. It takes ${known}.`);
+  }
+  for (const name of names) {
+    const value: unknown = options[name];
+    const kind = kinds[name];
+    if (kind === "any" || typeof value === "function") continue;
+    if (kind === "function if given" && value === undefined) continue;
+    throw new InvalidArgumentError(
+      `\`${name}\` of \`${call}\` must be a function, not ${value === null ? "null" : typeof value}.`,
+    );
+  }
+}

@@ -12,7 +12,7 @@ import {
 } from "../index.js";
 import { callsInTurn } from "./in-turn.js";
 import { keyText } from "./key-text.js";
-import { numberOption } from "./options.js";
+import { checkOptions, numberOption } from "./options.js";
 import { sleepUnlessAborted } from "./sleep.js";
 import { columnOf } from "./view.js";
 
@@ -97,7 +97,8 @@ export class RateLimit<K = string> {
    * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `longestWaitMs`: whoever comes
    * later then waits longer, so that takers are served in the order in which they commit.
    */
-  take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+  async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+    checkOptions("take", options, { tokens: "any", longestWaitMs: "any" });
     return this.#inTurn(tx, () => this.#take(tx, key, options));
   }
 
@@ -121,10 +122,11 @@ export class RateLimit<K = string> {
    * @throws RateLimitError where that would take longer than `longestWaitMs`; what the signal was aborted with.
    */
   async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
-    const { signal } = options;
+    checkOptions("acquire", options, { tokens: "any", longestWaitMs: "any", signal: "any" });
+    const { signal, ...wanted } = options;
     signal?.throwIfAborted();
     const { isGranted, waitMs } = await this.#inLine(this.#format(key), () =>
-      db.transact((tx) => this.take(tx, key, options), { signal, label: this.name }),
+      db.transact((tx) => this.take(tx, key, wanted), { signal, label: this.name }),
     );
     if (!isGranted) throw new RateLimitError(this.name, this.#format(key), waitMs);
     if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal);
@@ -158,5 +160,6 @@ function isAtMost(a: number, b: number): boolean {
  * await fetches.acquire(db, host, { longestWaitMs: 60_000, signal });
  */
 export function rateLimit<K = string>(name: string, options: RateLimitOptions<K>): RateLimit<K> {
+  checkOptions("rateLimit", options, { key: "any", perSecond: "any", burst: "any", environment: "any" });
   return new RateLimit(name, options);
 }

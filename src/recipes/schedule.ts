@@ -19,7 +19,7 @@ import {
 import { hashText } from "./hash.js";
 import { callsInTurn } from "./in-turn.js";
 import { type KeyText, keyText } from "./key-text.js";
-import { numberOption, wholeOption } from "./options.js";
+import { checkOptions, numberOption, wholeOption } from "./options.js";
 import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
 import { sleepUnlessAborted } from "./sleep.js";
 import { takeValue } from "./taken-value.js";
@@ -221,10 +221,9 @@ export class Schedule<V, K = string> {
    *
    * @throws what the database throws; where that is of one change, after the others had their turn.
    */
-  async fireDue(
-    db: Database,
-    { signal, onError }: Omit<ScheduleWorkOptions, "everyMs"> = {},
-  ): Promise<number> {
+  async fireDue(db: Database, options: Omit<ScheduleWorkOptions, "everyMs"> = {}): Promise<number> {
+    checkOptions("fireDue", options, { signal: "any", onError: "function if given" });
+    const { signal, onError } = options;
     const look: Look = { db, signal, onError, fired: 0 };
     const first = Math.floor(this.#environment.random() * this.#spreads);
     for (let n = 0; n < this.#spreads; n++) await this.#fireSpread(look, (first + n) % this.#spreads);
@@ -241,6 +240,7 @@ export class Schedule<V, K = string> {
    * succeed.
    */
   async work(db: Database, options: ScheduleWorkOptions = {}): Promise<void> {
+    checkOptions("work", options, { signal: "any", everyMs: "any", onError: "function if given" });
     const { signal } = options;
     const everyMs = numberOption("everyMs", options.everyMs ?? 1_000, 1, 3_600_000);
     while (!signal?.aborted) {
@@ -405,5 +405,14 @@ function mayPass(error: unknown): boolean {
  * await rechecks.work(db, { signal });
  */
 export function schedule<V, K = string>(name: string, options: ScheduleOptions<V, K>): Schedule<V, K> {
+  checkOptions("schedule", options, {
+    key: "any",
+    value: "any",
+    fire: "function",
+    attempts: "any",
+    onError: "function if given",
+    spreads: "any",
+    environment: "any",
+  });
   return new Schedule(name, options);
 }

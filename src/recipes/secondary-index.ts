@@ -3,6 +3,7 @@ import {
   boolean,
   type Change,
   type Column,
+  InvalidKeyError,
   type KeyCodec,
   type KeyPart,
   type Observer,
@@ -15,6 +16,7 @@ import {
 } from "../index.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type KeyText, keyText } from "./key-text.js";
+import { checkOptions, type OptionKind } from "./options.js";
 import type { View } from "./view.js";
 
 /** What {@link eventualIndex} and {@link exactIndex} are told of an index. */
@@ -42,6 +44,11 @@ export interface IndexEntry<I, K = string> {
   readonly by: I;
   readonly row: K;
 }
+
+const indexOptions: Readonly<Record<keyof IndexOptions<never, never>, OptionKind>> = {
+  by: "any",
+  of: "function",
+};
 
 /** Finds the rows of a column by what their values say. See {@link eventualIndex} and {@link exactIndex}. */
 export class SecondaryIndex<V, I, K = string> {
@@ -72,6 +79,7 @@ export class SecondaryIndex<V, I, K = string> {
     by: NoInfer<I>,
     options: { readonly limit?: number | undefined } = {},
   ): AsyncGenerator<K> {
+    checkOptions("find", options, { limit: "any" });
     for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, ...options })) {
       yield this.#keys.parse(row[1]);
     }
@@ -79,6 +87,7 @@ export class SecondaryIndex<V, I, K = string> {
 
   /** The entries of a range, in order of what they are found by. */
   async *range(view: View, range: IndexRange<NoInfer<I>> = {}): AsyncGenerator<IndexEntry<I, K>> {
+    checkOptions("range", range, { start: "any", end: "any", reverse: "any", limit: "any" });
     const { start, end, reverse, limit } = range;
     const bounds = {
       start: start === undefined ? undefined : ([start, ""] as const),
@@ -95,10 +104,27 @@ export class SecondaryIndex<V, I, K = string> {
     const idOf = (each: I) => Buffer.from(by.encode(each)).toString("hex");
     const after = new Map(this.#of(value(), row()).map((each) => [idOf(each), each]));
     const before = new Map(this.#of(previous(), row()).map((each) => [idOf(each), each]));
+    const added = [...after].filter(([id]) => !before.has(id)).map(([, each]) => each);
+    const removed = [...before].filter(([id]) => !after.has(id)).map(([, each]) => each);
+    // Before anything is written: one that is refused must not leave the others.
+    for (const each of added) this.#checkEntry(each, rowText);
     return (tx) => {
-      for (const [id, each] of after) if (!before.has(id)) tx.set(this.#entries, [each, rowText], true);
-      for (const [id, each] of before) if (!after.has(id)) tx.delete(this.#entries, [each, rowText]);
+      for (const each of added) tx.set(this.#entries, [each, rowText], true);
+      for (const each of removed) tx.delete(this.#entries, [each, rowText]);
     };
+  }
+
+  #checkEntry(by: I, rowText: string): void {
+    try {
+      this.#entries.table.key.encode([by, rowText]);
+    } catch (cause) {
+      if (!(cause instanceof InvalidKeyError)) throw cause;
+      throw new InvalidKeyError(
+        `Index "${this.name}", row ${JSON.stringify(rowText.slice(0, 100))}: ${cause.message}. An entry's key is what the row is found by, and ` +
+          "the row: let `of` answer something shorter, such as a hash.",
+        { cause },
+      );
+    }
   }
 
   #of(value: V | undefined, row: K): readonly I[] {
@@ -170,6 +196,7 @@ export function eventualIndex<V, I, K>(
   options: IndexOptions<V, I, K>,
   observed: ObserverOptions = {},
 ): EventualIndex<V, I, K> {
+  checkOptions("eventualIndex", options, indexOptions);
   return new EventualIndex(name, column, options, observed);
 }
 
@@ -188,5 +215,6 @@ export function exactIndex<V, I, K>(
   column: Column<V, K>,
   options: IndexOptions<V, I, K>,
 ): ExactIndex<V, I, K> {
+  checkOptions("exactIndex", options, indexOptions);
   return new ExactIndex(name, column, options);
 }

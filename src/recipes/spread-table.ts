@@ -13,7 +13,7 @@ import {
   tuple,
 } from "../index.js";
 import { hashText } from "./hash.js";
-import { wholeOption } from "./options.js";
+import { checkOptions, wholeOption } from "./options.js";
 import type { View } from "./view.js";
 
 type Parts = readonly [KeyPart<unknown>, ...KeyPart<unknown>[]];
@@ -64,6 +64,7 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     column: Column<V, SpreadRow<K>>,
     options: ScanOptions<K> = {},
   ): AsyncGenerator<ScanItem<K, V>> {
+    checkOptions("scan", options, { prefix: "any", start: "any", end: "any", reverse: "any", limit: "any" });
     const { limit = Number.POSITIVE_INFINITY, reverse = false } = options;
     const scans = Array.from({ length: this.spreads }, (_, spread) =>
       this.#scanSpread(view, column, spread, options),
@@ -139,6 +140,7 @@ export function spreadTable<C extends ColumnDeclarations, const P extends Parts 
   columns: C,
   options: SpreadOptions<P> = {},
 ): SpreadTable<C, KeyOfParts<P>> {
+  checkOptions("spreadTable", options, { key: "any", spreads: "any" });
   const parts: Parts = options.key ?? [text()];
   const spreads = wholeOption("spreads", options.spreads ?? 16, 2, 1_024);
   const bound: AnyTable = table(name, columns, { key: tuple(int(), ...parts) });

@@ -9,6 +9,7 @@ import {
 } from "../index.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type KeyText, keyText } from "./key-text.js";
+import { checkOptions } from "./options.js";
 import type { View } from "./view.js";
 
 /** Another row has the value. Nothing was written. `owner` is that row, as text. */
@@ -114,5 +115,6 @@ export function uniqueConstraint<V, K>(
   column: Column<V, K>,
   options: { readonly by: (value: V) => string },
 ): UniqueConstraint<V, K> {
+  checkOptions("uniqueConstraint", options, { by: "function" });
   return new UniqueConstraint(name, column, options.by);
 }
