@@ -22,3 +22,11 @@ it("a page that is exactly full ends", async () => {
   expect(page.rows.map(({ row }) => Buffer.from(row).toString())).toEqual(["a", "b"]);
   expect(Buffer.from(page.next!.row).toString()).toBe("c");
 });
+
+it("a store that was closed says so, whatever it is asked", async () => {
+  const store = memoryStore();
+  const refused = { table: "", row: Buffer.from("r"), guards: [], mutations: [] };
+  await expect(store.mutate(refused)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await store.close();
+  await expect(store.mutate(refused)).rejects.toMatchObject({ code: "CLOSED" });
+});

@@ -44,6 +44,12 @@ export const equivalents: readonly Equivalent[] = [
     change: "this.assertOpen(); this.buffer.set(write); → this.buffer.set(write); this.assertOpen();",
     why: "A write is refused while a commit, which has copied the writes by then, is under way, or after the end. No commit sees it.",
   },
+  {
+    path: "src/transaction/raw.ts",
+    kind: "operand removed",
+    change: 'part === "data" && timestamp === start → true && timestamp === start',
+    why: "A timestamp is given once, and write records stand at commit timestamps: at the start of a commit there is only its data.",
+  },
 ];
 
 /** Why a mutant is no change, or undefined if it is one. */
