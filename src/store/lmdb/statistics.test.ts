@@ -32,3 +32,23 @@ test("says how this process wrote: transactions, their pages, and where their ti
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+test("says of a process that only reads that it wrote nothing", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
+  await (await openLmdbStore(folder)).close();
+  const store = await openLmdbStore(folder, { readOnly: true });
+  try {
+    const names = [
+      "writeTransactions",
+      "pagesWritten",
+      "writeLockWaitMs",
+      "writeTransactionMs",
+      "writeFillMs",
+    ];
+    const statistics = await store.statistics!();
+    for (const name of names) expect(statistics[name], name).toBe(0);
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

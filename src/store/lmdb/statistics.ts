@@ -38,8 +38,12 @@ export function folderStatistics({
   };
 }
 
-/** Of this process since it opened the folder; all figures above are the folder's, or of the moment. */
-function writingStatistics(environment: Record<string, unknown>) {
+/**
+ * Of this process since it opened the folder; all figures above are the folder's, or of the moment. LMDB counts the opening of one that is
+ * only read as transactions of hours, so that nothing counts before a page was written.
+ */
+function writingStatistics(counted: Record<string, unknown>) {
+  const environment: Record<string, unknown> = number(counted.pagesWritten) === 0 ? {} : counted;
   return {
     writeTransactions: number(environment.txns),
     pagesWritten: number(environment.pagesWritten),
