@@ -18,8 +18,8 @@ export class Cli {
 
   constructor(io: Io) {
     this.io = io;
-    this.out = new Output(io.stdout, (reason) => this.#stopping.abort(reason));
-    this.err = new Output(io.stderr);
+    this.out = new Output("standard output", io.stdout, (reason) => this.#stopping.abort(reason));
+    this.err = new Output("error stream", io.stderr);
   }
 
   get environment(): Environment {
@@ -48,9 +48,9 @@ export class Cli {
     for (const line of lines()) await this.out.line(line);
   }
 
-  /** Something worth knowing beside the data. Programs are not told. */
+  /** Something worth knowing besides the data. Programs are not told. If it cannot be printed, the exit code says so in the end. */
   async note(text: string): Promise<void> {
-    if (!this.json) await this.err.line(`note: ${text}`);
+    if (!this.json) await this.err.line(`note: ${text}`).catch(() => undefined);
   }
 
   /** Leaves the process's streams as they were. */

@@ -84,7 +84,7 @@ describe("docs/command-line.md", () => {
     const codes = [...stdout.slice(stdout.indexOf("Exit codes:")).matchAll(/^ {2}(\d+) /gm)].map(
       (match) => match[1]!,
     );
-    expect(codes).toEqual(["0", "1", "2", "3", "130"]);
+    expect(codes).toEqual(["0", "1", "2", "3", "4", "141", "130"]);
     for (const each of codes) expect(intro).toMatch(new RegExp(`^\\| ${each}\\b`, "m"));
   });
 });

@@ -9,6 +9,10 @@ export const exitCodes = Object.freeze({
   usage: 2,
   /** A worker has nothing to run any more: its observers were unregistered, or are registered in newer versions. */
   obsolete: 3,
+  /** What was printed could not be written: no room, or a device that fails. */
+  output: 4,
+  /** The reader of the output is gone. As shells have it: 128 and the number of SIGPIPE. */
+  closed: 141,
 });
 
 /** As shells have it: 128 and the signal's number. */

@@ -73,7 +73,7 @@ describe("the program", () => {
     expect(JSON.parse(usage.stderr)).toMatchObject({ error: { code: "SCHEMA" } });
   });
 
-  it("ends without complaint when its reader has enough", async () => {
+  it("ends when its reader has enough, and says so in one line", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(cli, (db) =>
       db.transact((tx) => {
@@ -83,7 +83,10 @@ describe("the program", () => {
     const { child, ended } = start(cli, "scan", "data", "documents.title");
     await once(child.stdout!, "data");
     child.stdout!.destroy();
-    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+    expect(await ended).toMatchObject({
+      code: 141,
+      stderr: expect.stringMatching(/^error: .*closed it\. \(OUTPUT\)\n$/),
+    });
   });
 
   it("works with a TypeScript module until it is told to end, and drains", async () => {

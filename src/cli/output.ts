@@ -1,10 +1,16 @@
 import type { OutputStream } from "./io.js";
 
-/** Thrown when the reader of the output is gone, such as `head` when it has its lines: no failure, only the end. */
-export class OutputClosed extends Error {
-  constructor() {
-    super("the output was closed by its reader");
-    this.name = "OutputClosed";
+/** What was printed did not arrive: the stream's reader is gone, such as `head` when it has its lines, or its device has no room. */
+export class OutputError extends Error {
+  /** Whether the reader is gone. */
+  readonly isClosed: boolean;
+
+  constructor(name: string, cause: NodeJS.ErrnoException) {
+    const isClosed = cause.code === "EPIPE" || cause.code === "ERR_STREAM_DESTROYED";
+    const reason = isClosed ? "its reader closed it" : cause.message;
+    super(`Not all was printed to the ${name}: ${reason}.`, { cause });
+    this.name = "OutputError";
+    this.isClosed = isClosed;
   }
 }
 
@@ -13,15 +19,18 @@ export class Output {
   readonly isTerminal: boolean;
   /** Characters of a line on the terminal; `undefined` elsewhere. */
   readonly width: number | undefined;
+  readonly #name: string;
   readonly #stream: OutputStream;
-  readonly #onClosed: ((error: Error) => void) | undefined;
+  readonly #onFailed: ((error: OutputError) => void) | undefined;
   readonly #listener = (error: NodeJS.ErrnoException) => this.#fail(error);
-  #failure: Error | undefined;
+  #isUsed = false;
+  #failure: OutputError | undefined;
 
-  /** `onClosed`: told once that nothing more can be printed, and why. */
-  constructor(stream: OutputStream, onClosed?: (error: Error) => void) {
+  /** `name`: for messages. `onFailed`: told once that nothing more can be printed, and why. */
+  constructor(name: string, stream: OutputStream, onFailed?: (error: OutputError) => void) {
+    this.#name = name;
     this.#stream = stream;
-    this.#onClosed = onClosed;
+    this.#onFailed = onFailed;
     this.isTerminal = stream.isTTY === true;
     this.width = this.isTerminal ? (stream.columns ?? 80) : undefined;
     stream.on("error", this.#listener);
@@ -44,10 +53,12 @@ export class Output {
 
   /** Resolves when everything has been taken; rejects where something was not. */
   flush(): Promise<void> {
-    return this.#write("", true);
+    // A stream that was never written to has lost nothing, though it may be closed.
+    return this.#isUsed ? this.#write("", true) : Promise.resolve();
   }
 
   #write(text: string | Uint8Array, wait: boolean): Promise<void> {
+    this.#isUsed = true;
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const takesMore = this.#stream.write(text, (error) => {
@@ -58,16 +69,15 @@ export class Output {
     });
   }
 
-  /** Leaves the stream to others. */
+  /** Leaves the stream to others. One that has failed may still tell so, and nobody else listens. */
   release(): void {
-    this.#stream.off("error", this.#listener);
+    if (this.#failure === undefined) this.#stream.off("error", this.#listener);
   }
 
-  #fail(error: NodeJS.ErrnoException): Error {
+  #fail(error: NodeJS.ErrnoException): OutputError {
     if (this.#failure === undefined) {
-      const closed = error.code === "EPIPE" || error.code === "ERR_STREAM_DESTROYED";
-      this.#failure = closed ? new OutputClosed() : error;
-      this.#onClosed?.(this.#failure);
+      this.#failure = new OutputError(this.#name, error);
+      this.#onFailed?.(this.#failure);
     }
     return this.#failure;
   }

@@ -24,6 +24,7 @@ import { addSet } from "./commands/set.js";
 import { addStatus } from "./commands/status.js";
 import { addWait } from "./commands/wait.js";
 import { addWorker } from "./commands/worker.js";
+import type { Output } from "./output.js";
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
@@ -68,6 +69,8 @@ Exit codes:
   1    the data says no: nothing there, problems found, a store that cannot be opened or is damaged, a deadline passed
   2    the command cannot be meant: an unknown command, option, table or column, a key or value that its codec refuses
   3    a worker has nothing to run any more: its observers were unregistered, or are registered in newer versions
+  4    what was printed could not be written, such as on a full disk: not all of it arrived. What the command did is done
+  141  the reader of the output closed it before all was printed, as head does
   130  interrupted by SIGINT; 143 by SIGTERM. A second signal ends a command at once.
 
 Data goes to the standard output, everything else to the error stream. With --json each document is one line; an error is
@@ -77,8 +80,9 @@ Data goes to the standard output, everything else to the error stream. With --js
 /** The program with all its commands. */
 export function buildProgram(cli: Cli): Command {
   const program = new Command("percolator");
-  const write = (stream: NodeJS.WritableStream) => (text: string) => {
-    stream.write(text);
+  // What cannot be printed is met by the flush at the end.
+  const write = (output: Output) => (text: string) => {
+    output.write(text).catch(() => undefined);
   };
   program
     .description("Looks into databases of percolatordb, changes them, and runs their observers.")
@@ -89,8 +93,8 @@ export function buildProgram(cli: Cli): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      writeOut: write(cli.io.stdout),
-      writeErr: write(cli.io.stderr),
+      writeOut: write(cli.out),
+      writeErr: write(cli.err),
       outputError: () => undefined,
       getOutHelpWidth: () => cli.out.width ?? 100,
       getErrHelpWidth: () => cli.err.width ?? 100,

@@ -161,7 +161,7 @@ describe("a location", () => {
 });
 
 describe("the output", () => {
-  it("that nobody reads on ends a command without complaint", async () => {
+  it("that nobody reads on ends a command, which says so in one line", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(cli, (db) =>
       db.transact((tx) => {
@@ -170,8 +170,8 @@ describe("the output", () => {
     );
     const stdout = new ClosedAfter(3);
     expect(await cli.run(["scan", "data", "documents.size"], { stdout })).toMatchObject({
-      code: 0,
-      stderr: "",
+      code: 141,
+      stderr: "error: Not all was printed to the standard output: its reader closed it. (OUTPUT)\n",
     });
     expect(stdout.taken).toBe(3);
   });
@@ -179,8 +179,19 @@ describe("the output", () => {
   it("that has no room is an error", async () => {
     const cli = await libraryCommandLine();
     const { code, stderr } = await cli.run(["get", "data", "documents.title", "a"], { stdout: new Full() });
-    expect(code).toBe(1);
-    expect(stderr).toContain("no space left on device");
+    expect(code).toBe(4);
+    expect(stderr).toBe(
+      "error: Not all was printed to the standard output: no space left on device. (OUTPUT)\n",
+    );
+  });
+
+  it("that is lost on the error stream shows in the exit code, unless another says more", async () => {
+    const cli = await libraryCommandLine();
+    const run = (...args: string[]) => cli.run(args, { stderr: new Full() });
+    const noted = await run("get", "data", "ledger.total", "all");
+    expect(noted).toMatchObject({ code: 4, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(await run("get", "data", "documents.title", "a")).toMatchObject({ code: 0 });
+    expect(await run("get", "data", "nowhere.title", "a")).toMatchObject({ code: 2 });
   });
 });
 

@@ -1,8 +1,9 @@
 import { CommanderError } from "commander";
 import { Cli } from "./cli.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
-import { reportFailure } from "./failure.js";
+import { outputExitCode, reportFailure } from "./failure.js";
 import type { Io } from "./io.js";
+import type { OutputError } from "./output.js";
 import { buildProgram } from "./program.js";
 import { UsageError } from "./usage-error.js";
 
@@ -40,7 +41,12 @@ async function runCommand(cli: Cli, args: readonly string[]): Promise<number> {
   } catch (error) {
     code = await reportFailure(cli, error);
   }
-  await cli.err.flush().catch(() => undefined);
+  try {
+    await cli.err.flush();
+  } catch (error) {
+    // What failed before says more than that it could not be told.
+    if (code === exitCodes.ok) return outputExitCode(error as OutputError);
+  }
   return code;
 }
 

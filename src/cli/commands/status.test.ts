@@ -45,7 +45,7 @@ describe("status", () => {
       sessions: [],
       coordinator: null,
     });
-    const { lines } = await cli.run(["status", "data"]);
+    const { lines } = await cli.run(["status", "data", "--all"]);
     expect(lines.some((line) => /^safepoint +\d+ \(.*Z, .* ago\)$/.test(line))).toBe(true);
     expect(lines.some((line) => /^documents +anchors +text, family$/.test(line))).toBe(true);
     expect(lines.some((line) => /^visits +\(row key\) +tuple\(text,int\)$/.test(line))).toBe(true);
@@ -53,6 +53,15 @@ describe("status", () => {
       true,
     );
     expect(lines).toContain("no sessions");
+    expect(lines).toContain("statistics");
+    // Without --all what is due comes first, and nothing of the store's insides.
+    const { lines: short } = await cli.run(["status", "data"]);
+    expect(short[0]).toMatch(/^OBSERVER +WATCHES +VERSION +PENDING +OLDEST +PARKED +RUN BY$/);
+    expect(short[1]).toMatch(/^titles /);
+    expect(short.at(-1)).toMatch(/^store +lmdb:/);
+    const withoutAges = (texts: readonly string[]) => texts.map((line) => line.replace(/\S+ ago/, "ago"));
+    expect(withoutAges(lines.slice(0, short.length))).toEqual(withoutAges(short));
+    expect(short.join("\n")).not.toMatch(/safepoint|timestamp|statistics/);
   });
 
   it("tells who runs an observer", async () => {
@@ -94,18 +103,18 @@ describe("status", () => {
         const sessions = [...(await db.status()).sessions.keys()];
         expect(asked[0]!.coordinator).toEqual({ leader, epoch: 1, answers: true, sessions, busy: [] });
         const { lines } = await cli.run(["status", "data", "--coordinator", leader!]);
-        expect(lines).toContain(`coordinator       ${leader}, epoch 1, 1 session, 0 busy`);
+        expect(lines).toContain(`coordinator  ${leader}, epoch 1, 1 session, 0 busy`);
       },
       { observers: [titles], coordinator: { start: true, leaseMs: 400 } },
     );
     const { lines } = await cli.run(["status", "data"]);
-    expect(lines).toContain("coordinator       nobody leads; the last epoch was 1");
+    expect(lines).toContain("coordinator  nobody leads; the last epoch was 1");
   });
 
   it("says so where there is nothing", async () => {
     const cli = await CommandLine.create();
     await (await open(`${cli.folder}/data`)).close();
-    const { lines } = await cli.run(["status", "data"]);
+    const { lines } = await cli.run(["status", "data", "--all"]);
     expect(lines).toContain("no tables");
     expect(lines).toContain("no observers");
     expect(lines.some((line) => line.startsWith("safepoint") && line.includes("none"))).toBe(true);

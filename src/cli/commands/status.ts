@@ -2,7 +2,12 @@ import type { Command } from "commander";
 import type { Backlog } from "../../dashboard/index.js";
 import type { CoordinatorStatus, Database, DatabaseStatus } from "../../database/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
-import { definition, describeTable, type TableDescription } from "../../schema/index.js";
+import {
+  type ColumnDescription,
+  definition,
+  describeTable,
+  type TableDescription,
+} from "../../schema/index.js";
 import { countParked, countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
@@ -17,10 +22,11 @@ export function addStatus(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "status", {
     summary: "print what the database holds, and who works on it",
     description:
-      "Prints figures of the store, the recorded tables, the registered observers with what waits for them and what they " +
-      "gave up on, the processes with workers, the cluster's coordinator, and the safepoint, below which garbage may have been " +
-      "collected.",
-    examples: ["status ./data", "status ./data --json"],
+      "Prints the registered observers, with what is due, what they gave up on and who runs them, the schedules with what is overdue, " +
+      "the processes with workers, the recorded tables, the store, and the cluster's coordinator if there is one. With --all also how " +
+      "the store stands: the latest timestamp, the safepoint, below which garbage may have been collected, and its statistics. " +
+      "--json always has all of it.",
+    examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
       '"observers","schedules","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
@@ -30,13 +36,22 @@ export function addStatus(program: Command, cli: Cli): void {
       "null where it was not asked.",
     ],
   });
-  addCoordinatorFlags(command).action(async (location: string, coordinator: CoordinatorFlags) => {
-    await checkReach(cli, location, coordinator);
-    await withDatabase(cli, { reads: true, location, coordinator }, async ({ db }) => {
-      const status = await gather(db, cli.environment.now(), cli.signal);
-      await cli.print(statusToJson(status), () => statusLines(status, cli.environment.now()));
+  addCoordinatorFlags(command)
+    .option("--all", "print how the store stands too: timestamps, safepoint, statistics")
+    .action(async (location: string, options: StatusOptions) => {
+      await checkReach(cli, location, options);
+      await withDatabase(cli, { reads: true, location, coordinator: options }, async ({ db }) => {
+        const status = await gather(db, cli.environment.now(), cli.signal);
+        await cli.print(statusToJson(status), () => [
+          ...statusLines(status, cli.environment.now()),
+          ...(options.all ? internalLines(status.status) : []),
+        ]);
+      });
     });
-  });
+}
+
+interface StatusOptions extends CoordinatorFlags {
+  readonly all?: boolean | undefined;
 }
 
 interface ObserverStatus {
@@ -107,8 +122,7 @@ function coordinatorToJson({ leader, epoch, answers, sessions, busy }: Coordinat
   };
 }
 
-function coordinatorText(coordinator: CoordinatorStatus | undefined): string {
-  if (coordinator === undefined) return "none";
+function coordinatorText(coordinator: CoordinatorStatus): string {
   const { leader, epoch, answers, sessions, busy } = coordinator;
   if (leader === undefined) return `nobody leads; the last epoch was ${epoch}`;
   const asked =
@@ -138,29 +152,8 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
 }
 
 function statusLines({ status, tables, observers, schedules }: Gathered, nowMs: number): readonly string[] {
-  const { store, latestTimestamp, safepoint, safepointAgeMs, statistics, sessions } = status;
-  const safepointText =
-    safepointAgeMs === undefined
-      ? "none: nothing was collected yet"
-      : `${safepoint} (${showTimestamp(safepoint)}, ${formatDuration(safepointAgeMs)} ago)`;
-  const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
+  const { store, coordinator, sessions } = status;
   return [
-    ...layOutPairs([
-      ["store", store],
-      ["latest timestamp", `${latestTimestamp} (${showTimestamp(latestTimestamp)})`],
-      ["safepoint", safepointText],
-      ["coordinator", coordinatorText(status.coordinator)],
-    ]),
-    "",
-    "statistics",
-    ...layOutPairs(figures),
-    "",
-    ...section("tables", tables.flatMap(tableRows), [
-      { name: "table" },
-      { name: "column" },
-      { name: "codec" },
-    ]),
-    "",
     ...section(
       "observers",
       observers.map((each) => observerRow(each, nowMs)),
@@ -181,6 +174,34 @@ function statusLines({ status, tables, observers, schedules }: Gathered, nowMs: 
       [...sessions].map(([session, record]) => [session, Object.keys(record.observers).join(", ")]),
       [{ name: "session" }, { name: "observers" }],
     ),
+    "",
+    ...section("tables", tables.flatMap(tableRows), [
+      { name: "table" },
+      { name: "column" },
+      { name: "codec" },
+    ]),
+    "",
+    ...layOutPairs([
+      ["store", store],
+      ...(coordinator === undefined ? [] : ([["coordinator", coordinatorText(coordinator)]] as const)),
+    ]),
+  ];
+}
+
+/** What people need only to find out why. */
+function internalLines({ latestTimestamp, safepoint, safepointAgeMs, statistics }: DatabaseStatus) {
+  const safepointText =
+    safepointAgeMs === undefined
+      ? "none: nothing was collected yet"
+      : `${safepoint} (${showTimestamp(safepoint)}, ${formatDuration(safepointAgeMs)} ago)`;
+  const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
+  return [
+    ...layOutPairs([
+      ["latest timestamp", `${latestTimestamp} (${showTimestamp(latestTimestamp)})`],
+      ["safepoint", safepointText],
+    ]),
+    "statistics",
+    ...layOutPairs(figures),
   ];
 }
 
@@ -207,12 +228,12 @@ function tableRows({ name, key, columns }: TableDescription): readonly (readonly
   const keyRow = key === "text" ? [] : [[name, "(row key)", key]];
   return [
     ...keyRow,
-    ...columns.map((column) => [
-      name,
-      column.name,
-      column.kind === "signal" ? "signal" : `${column.codec}${column.kind === "family" ? ", family" : ""}`,
-    ]),
+    ...columns.map((column) => [name, column.name, column.kind === "signal" ? "signal" : codecText(column)]),
   ];
+}
+
+function codecText({ codec, kind, schema }: ColumnDescription): string {
+  return `${codec}${schema ? " with a schema" : ""}${kind === "family" ? ", family" : ""}`;
 }
 
 function observerRow(

@@ -20,8 +20,8 @@ ${form}</main>
 
 export const notBuiltPage = plainPage(
   "The pages have not been built",
-  "This runs from the sources, whose pages are built by <code>npm run build</code>. What they would show is at <code>api/overview</code> " +
-    "and the like.",
+  "This runs from the sources, whose pages are built by <code>npm run build</code>, or from a bundle, in which they are not: leave " +
+    "<code>percolatordb</code> out of the bundle. What they would show is at <code>api/overview</code> and the like.",
 );
 
 /** The form gives the token in the address, from where it is taken away at once. */

@@ -1,0 +1,139 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build as esbuild } from "esbuild";
+import { build as vite } from "vite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Packed, root } from "./packed.js";
+
+/** An application that is bundled as docs/operations.md says, and really runs: with the packed package, by esbuild and by Vite. */
+
+const run = promisify(execFile);
+
+const application = `
+import { open, table, text, int, observer } from "percolatordb";
+import { uniqueConstraint } from "percolatordb/recipes";
+import { serveDashboard } from "percolatordb/dashboard";
+
+const documents = table("documents", { title: text(), size: int() });
+const titles = uniqueConstraint("titles", documents.title, { by: (title: string) => title });
+const sizes = observer("sizes", documents.title, (tx, { row, value }) => tx.set(documents.size, row, value?.length ?? 0));
+
+const db = await open(process.argv[2]!, { tables: [titles.table], observers: [sizes] });
+await db.transact((tx) => titles.set(tx, "a", "hello"));
+const worker = db.work();
+await db.idle();
+await worker.stop();
+const size = await db.transact((tx) => tx.get(documents.size, "a"));
+const problems = await db.check();
+const dashboard = await serveDashboard(db, { port: 0 });
+const page = await fetch(dashboard.url);
+const shown = (await page.text()).includes("<html") && page.status === 200 ? "pages" : String(page.status);
+await dashboard.close();
+await db.close();
+console.log(JSON.stringify({ size, problems: problems.length, shown }));
+`;
+
+/** What cannot be put into a bundle: LMDB's native addon. */
+const native = ["lmdb"];
+/** What only a Bigtable cluster needs. */
+const cluster = ["@grpc/grpc-js", "protobufjs", "google-auth-library"];
+
+let packed: Packed;
+let project: string;
+
+beforeAll(async () => {
+  packed = await Packed.create();
+  project = join(packed.folder, "project");
+  await packed.write("app.ts", application);
+  await packed.write("package.json", JSON.stringify({ name: "project", version: "9.9.9", type: "module" }));
+  await modules(project, { all: true });
+  // It builds and packs.
+}, 600_000);
+afterAll(() => packed?.remove());
+
+/** A folder's `node_modules`: with the package and what it needs, or with the native addon alone. */
+async function modules(folder: string, { all }: { readonly all: boolean }): Promise<void> {
+  const target = join(folder, "node_modules");
+  await mkdir(target, { recursive: true });
+  const names = (await readdir(join(root, "node_modules"))).filter((name) => !name.startsWith("."));
+  for (const name of all ? names : native) {
+    if (name !== "percolatordb") await symlink(join(root, "node_modules", name), join(target, name));
+  }
+  if (!all) return;
+  const own = join(target, "percolatordb");
+  await mkdir(own);
+  await run("tar", ["-xzf", packed.tarball, "-C", own, "--strip-components", "1"]);
+}
+
+async function byEsbuild(external: readonly string[], outfile: string): Promise<void> {
+  await esbuild({
+    entryPoints: [join(project, "app.ts")],
+    absWorkingDir: project,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    outfile,
+    external: [...external],
+    logLevel: "error",
+  });
+}
+
+async function byVite(ssr: object, outfile: string): Promise<void> {
+  await vite({
+    root: project,
+    configFile: false,
+    logLevel: "error",
+    ssr,
+    build: {
+      ssr: join(project, "app.ts"),
+      target: "node20",
+      outDir: join(outfile, ".."),
+      emptyOutDir: false,
+      rolldownOptions: { output: { entryFileNames: "app.mjs" } },
+    },
+  });
+}
+
+/** Runs a built file in its own folder, twice: what it left is opened again. */
+async function result(file: string): Promise<unknown> {
+  const folder = join(file, "..");
+  const data = join(folder, "data");
+  const first = await run(process.execPath, [file, data], { cwd: folder });
+  const second = await run(process.execPath, [file, data], { cwd: folder });
+  expect(second.stdout).toBe(first.stdout);
+  return JSON.parse(first.stdout);
+}
+
+describe.each([
+  ["esbuild", (file: string) => byEsbuild(["percolatordb"], file)],
+  ["vite build --ssr", (file: string) => byVite({ external: ["percolatordb"] }, file)],
+])("%s, the package left outside", (name, build) => {
+  test("runs, dashboard included", async () => {
+    const file = join(project, `${name.split(" ")[0]}-outside`, "app.mjs");
+    await build(file);
+    const built = await readFile(file, "utf8");
+    expect(built).toContain('from "percolatordb"');
+    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "pages" });
+  });
+});
+
+describe.each([
+  ["esbuild", (file: string) => byEsbuild([...native, ...cluster], file)],
+  [
+    "vite build --ssr",
+    (file: string) => byVite({ noExternal: true, external: [...native, ...cluster] }, file),
+  ],
+])("%s, the package inside", (name, build) => {
+  test("runs with nothing beside it but the native addon, and the dashboard's pages are said to be missing", async () => {
+    const folder = join(packed.folder, `${name.split(" ")[0]}-inside`);
+    await modules(folder, { all: false });
+    await writeFile(join(folder, "package.json"), JSON.stringify({ name: "other", type: "module" }));
+    const file = join(folder, "app.mjs");
+    await build(file);
+    expect(await readFile(file, "utf8")).not.toMatch(/from ["']percolatordb/);
+    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "503" });
+  });
+});
