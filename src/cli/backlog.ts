@@ -1,7 +1,7 @@
-import { type Backlog, countBacklog } from "../dashboard/index.js";
+import { type Backlog, countBacklog, type Overdue, overdueSchedules } from "../dashboard/index.js";
 import type { Database } from "../database/index.js";
 
-/** Changes that are counted one by one, at most so many of each observer. */
+/** Changes that are counted one by one, at most so many of each observer or schedule. */
 const mostCounted = 100_000;
 
 /** Counts what waits for an observer. */
@@ -12,6 +12,11 @@ export function countPending(db: Database, observer: string, signal: AbortSignal
 /** Counts what was given up on of an observer. */
 export function countParked(db: Database, observer: string, signal: AbortSignal): Promise<Backlog> {
   return countBacklog(db.parked({ observer, signal }), ({ parkedAt }) => parkedAt, mostCounted);
+}
+
+/** What is overdue in each schedule. */
+export function countOverdue(db: Database, nowMs: number, signal: AbortSignal): Promise<readonly Overdue[]> {
+  return overdueSchedules(db, nowMs, signal, mostCounted);
 }
 
 /** A count for people, with a sign that there are more. */

@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type CommandLine, Printed } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
+import { open } from "../database/index.js";
 import { systemEnvironment } from "../environment/index.js";
 import { observer } from "../observer/index.js";
 import { Cli } from "./cli.js";
@@ -28,14 +30,14 @@ const commandLines: Readonly<Record<string, string>> = {
   scan: "scan data documents",
   history: "history data documents.title a",
   inspect: "inspect data documents a",
-  worker: "worker data app.ts",
+  worker: "worker data app.mjs",
   coordinator: "coordinator data --help",
-  dashboard: "dashboard data --port 0",
+  dashboard: "dashboard data --listen 127.0.0.1:0",
   status: "status data",
-  wait: "wait data --timeout 1",
+  wait: "wait quiet",
   pending: "pending data",
-  backfill: "backfill data app.ts sizes",
-  parked: "parked data",
+  backfill: "backfill data app.mjs sizes",
+  parked: "parked data --help",
   locks: "locks data --help",
   gc: "gc data",
   check: "check data",
@@ -85,7 +87,7 @@ let cli: CommandLine;
 
 async function make(): Promise<void> {
   cli = await libraryCommandLine();
-  await cli.write("app.ts", app);
+  await cli.write("app.mjs", app);
   await withLibrary(
     cli,
     async (db) => {
@@ -94,6 +96,7 @@ async function make(): Promise<void> {
     { observers: [observer("sizes", documents.title, () => undefined)] },
   );
   await cli.run(["export", "data", "copy.jsonl"]);
+  await (await open(join(cli.folder, "quiet"))).close();
 }
 
 const oneLine = /^error: Not all was printed to the standard output: [^\n]+\. \(OUTPUT\)\n$/;

@@ -59,6 +59,14 @@ export interface ObserverOverview {
   readonly conflictsPerSecond: number;
 }
 
+/** A schedule: what it should have fired by now, and has not. */
+export interface ScheduleOverview {
+  readonly name: string;
+  readonly overdue: Count;
+  /** How long ago the oldest of them was due. */
+  readonly oldestOverdueMs: number | undefined;
+}
+
 /** How many; counting stops at a bound. */
 export interface Count {
   readonly count: number;
@@ -76,6 +84,7 @@ export interface Overview {
   readonly now: number;
   readonly reach: Reach;
   readonly observers: readonly ObserverOverview[];
+  readonly schedules: readonly ScheduleOverview[];
   readonly commitsPerSecond: number;
   readonly conflictsPerSecond: number;
   readonly rollbacksPerSecond: number;

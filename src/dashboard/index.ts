@@ -3,6 +3,7 @@ export { type Backlog, countBacklog } from "./backlog.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./coordinator-metrics.js";
 export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
 export type { MetricsServerOptions } from "./metrics-server.js";
+export { type Overdue, overdueSchedules } from "./overdue.js";
 export type { MetricsServer, PlainServerOptions } from "./plain-pages.js";
 export type { Report, ReportRequest } from "./recording/report.js";
 export type { DashboardOptions } from "./server/options.js";

@@ -118,6 +118,17 @@ test("the worst is said first, and leads to its observer", async () => {
   expect(page.url()).toContain("node=observer%3Ainvert");
 });
 
+test("schedules show what is overdue", async () => {
+  const page = await show("overview");
+  const row = page.locator("[data-schedule=reminders]");
+  expect(await row.locator("td").allTextContents()).toEqual([
+    expect.stringContaining("behind"),
+    "3",
+    "12 s ago",
+  ]);
+  expect(await page.locator("[data-schedule=renewals]").textContent()).toContain("on time");
+});
+
 test("a connection that is lost is seen, and taken up again", async () => {
   const page = await show("overview");
   await page.locator("[data-connection=live]").waitFor();

@@ -88,8 +88,25 @@ describe("health", () => {
   test("of everything is that of the worst observer", () => {
     const busy = overviewAt(0, "here", observers);
     expect(verdictOf(busy)).toMatchObject({ level: "bad", word: "invert: late", observer: "invert" });
-    expect(verdictOf(overviewAt(0, "here", observers.slice(0, 1))).word).toBe("Everything is fresh");
+    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [] };
+    expect(verdictOf(fresh).word).toBe("Everything is fresh");
     expect(verdictOf(overviewAt(0, "here", [])).word).toBe("No observer is registered");
+    const schedule = (ms: number) => ({
+      name: "reminders",
+      overdue: { count: 2, isBound: true },
+      oldestOverdueMs: ms,
+    });
+    expect(verdictOf({ ...fresh, schedules: [schedule(100)] }).word).toBe("Everything is fresh");
+    expect(verdictOf({ ...fresh, schedules: [schedule(100), schedule(20_000)] })).toMatchObject({
+      level: "warn",
+      word: "reminders: behind",
+      why: expect.stringMatching(/^The oldest of 2 changes or more was due 20/),
+      lookAt: "workers",
+    });
+    expect(verdictOf({ ...fresh, observers: [], schedules: [schedule(100_000)] })).toMatchObject({
+      level: "bad",
+    });
+    expect(verdictOf({ ...busy, schedules: [schedule(100_000)] }).word).toBe("invert: late");
     const coordinator = { address: "10.0.0.1:4000", answers: false };
     expect(verdictOf({ ...busy, coordinator }).word).toBe("The coordinator does not answer");
   });

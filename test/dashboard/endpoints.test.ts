@@ -1,4 +1,5 @@
-import type { Database } from "percolatordb";
+import { type Database, systemEnvironment, text } from "percolatordb";
+import { schedule } from "percolatordb/recipes";
 import { StepHooks } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import type {
@@ -21,6 +22,8 @@ import type {
 import { variants, withDatabase } from "../support/databases.js";
 import { observers, pages, served, tables, titles, totals, visits } from "./pipeline.js";
 
+const reminders = schedule("reminders", { value: text(), fire: () => {} });
+
 type Served = Awaited<ReturnType<typeof served>>;
 
 describe.each(variants)("a dashboard over $store, commit $commit", (variant) => {
@@ -29,6 +32,19 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       await using dashboard = await served(db, { writable: true, location: "./data" });
       await use(db, dashboard);
     });
+
+  test("says what is overdue in a schedule", () =>
+    withDatabase(variant, { tables: reminders.tables, collectEveryMs: 0 }, async (db) => {
+      const now = systemEnvironment.now();
+      await db.transact(async (tx) => {
+        await reminders.at(tx, "late", now - 90_000, "x");
+        await reminders.at(tx, "later", now + 3_600_000, "x");
+      });
+      await using dashboard = await served(db);
+      const { schedules } = await dashboard.get<Overview>("overview");
+      expect(schedules).toMatchObject([{ name: "reminders", overdue: { count: 1, isBound: false } }]);
+      expect(schedules[0]!.oldestOverdueMs).toBeGreaterThanOrEqual(90_000);
+    }));
 
   test("says what it is, how all stands, and what flows where", () =>
     run(async (db, { get }) => {

@@ -1,4 +1,10 @@
-import type { ObserverOverview, Overview, Pipeline, Reach } from "../../src/dashboard/api.js";
+import type {
+  ObserverOverview,
+  Overview,
+  Pipeline,
+  Reach,
+  ScheduleOverview,
+} from "../../src/dashboard/api.js";
 
 /** A made pipeline: the shape of a web index, with observers in every state. */
 
@@ -105,6 +111,11 @@ export const flows: Pipeline["flows"] = [
 
 const seconds = 120;
 
+const schedules: readonly ScheduleOverview[] = [
+  { name: "reminders", overdue: { count: 3, isBound: false }, oldestOverdueMs: 12_000 },
+  { name: "renewals", overdue: { count: 0, isBound: false }, oldestOverdueMs: undefined },
+];
+
 /** The overview at a second after the beginning. */
 export function overviewAt(tick: number, reach: Reach, these: readonly ObserverOverview[]): Overview {
   const isHeard = reach !== "store";
@@ -120,6 +131,7 @@ export function overviewAt(tick: number, reach: Reach, these: readonly ObserverO
     now,
     reach,
     observers: these,
+    schedules: these.length === 0 ? [] : schedules,
     commitsPerSecond: isHeard ? values(700).at(-1)! : 0,
     conflictsPerSecond: isHeard ? 3.1 : 0,
     rollbacksPerSecond: isHeard ? 0.4 : 0,

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import type { Overdue } from "../../dashboard/index.js";
 import type { Database, StrayRecord } from "../../database/index.js";
 import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../errors/index.js";
-import { showCount } from "../backlog.js";
+import { countOverdue, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
@@ -14,7 +15,6 @@ import { examineStore } from "../doctor/store.js";
 import { exitCodes } from "../exit.js";
 import { counted, layOutPairs, oneLine } from "../layout.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../open-database.js";
-import { type Overdue, overdueSchedules } from "../overdue.js";
 import { checkReach } from "../reach.js";
 import { formatDuration } from "../time.js";
 import { UsageError } from "../usage-error.js";
@@ -111,7 +111,7 @@ async function* examineDatabase(
   yield await examineLocks(db, nowMs, signal);
   yield* examineRecords(await db.strayRecords());
   yield* await examineCatalog({ db, status, app, nowMs, signal });
-  for (const each of await overdueSchedules(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
+  for (const each of await countOverdue(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
 }
 
 /** What processes say of themselves in the store; none of these counts. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Backlog } from "../../dashboard/index.js";
+import type { Backlog, Overdue } from "../../dashboard/index.js";
 import type { CoordinatorStatus, Database, DatabaseStatus } from "../../database/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import {
@@ -8,13 +8,12 @@ import {
   describeTable,
   type TableDescription,
 } from "../../schema/index.js";
-import { countParked, countPending, showCount } from "../backlog.js";
+import { countOverdue, countParked, countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand } from "../command.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../coordinator-flags.js";
 import { counted, layOut, layOutPairs } from "../layout.js";
 import { withDatabase } from "../open-database.js";
-import { type Overdue, overdueSchedules } from "../overdue.js";
 import { checkReach } from "../reach.js";
 import { formatDuration, showTimestamp } from "../time.js";
 
@@ -82,7 +81,7 @@ async function gather(db: Database, nowMs: number, signal: AbortSignal): Promise
         .length,
     });
   }
-  return { status, tables, observers, schedules: await overdueSchedules(db, nowMs, signal) };
+  return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal) };
 }
 
 function statusToJson({ status, tables, observers, schedules }: Gathered): object {

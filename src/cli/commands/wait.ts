@@ -3,12 +3,11 @@ import type { Backlog } from "../../dashboard/index.js";
 import type { Database } from "../../database/index.js";
 import { type Environment, sleep } from "../../environment/index.js";
 import { abortError, ObserverError, TimeoutError, throwIfAborted, underSignals } from "../../errors/index.js";
-import { countPending, showCount } from "../backlog.js";
+import { countOverdue, countPending, showCount } from "../backlog.js";
 import type { Cli } from "../cli.js";
 import { databaseCommand, parsedBy } from "../command.js";
 import { counted } from "../layout.js";
 import { withDatabase } from "../open-database.js";
-import { overdueSchedules } from "../overdue.js";
 import { Progress } from "../progress.js";
 import { formatDuration, parseDuration } from "../time.js";
 
@@ -93,7 +92,7 @@ async function isIdle(
     throw error;
   }
   if (!(await isNothingPending(db, signal))) return false;
-  const overdue = await overdueSchedules(db, nowMs(), signal);
+  const overdue = await countOverdue(db, nowMs(), signal);
   return overdue.every(({ count }) => count === 0);
 }
 
@@ -133,7 +132,7 @@ async function timeoutError(
   signal: AbortSignal,
 ): Promise<TimeoutError> {
   const waiting = await whatWaits(db, signal);
-  const overdue = (await overdueSchedules(db, nowMs, signal)).filter(({ count }) => count > 0);
+  const overdue = (await countOverdue(db, nowMs, signal)).filter(({ count }) => count > 0);
   const list = [
     ...waiting.map((each) => `${describe(each)}, run by ${counted(each.sessions, "session")}`),
     ...overdue.map(({ schedule, ...backlog }) => `schedule ${schedule} (${showCount(backlog)} overdue)`),

@@ -17,6 +17,11 @@ export async function overview(context: ViewContext): Promise<Overview> {
     now,
     reach: context.reach,
     observers: observerOverviews(standing, reports),
+    schedules: standing.schedules.map(({ schedule, oldest, ...backlog }) => ({
+      name: schedule,
+      overdue: countOf(backlog),
+      oldestOverdueMs: oldest === undefined ? undefined : Math.max(0, standing.now - oldest.getTime()),
+    })),
     commitsPerSecond: sum((report) => report.commitsPerSecond),
     conflictsPerSecond: sum((report) => report.conflictsPerSecond),
     rollbacksPerSecond: sum((report) => report.rollbacksPerSecond),

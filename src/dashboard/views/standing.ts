@@ -3,6 +3,7 @@ import { type Environment, sleep } from "../../environment/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import type { Count } from "../api.js";
 import { type Backlog, countBacklog } from "../backlog.js";
+import { type Overdue, overdueSchedules } from "../overdue.js";
 import { Shared } from "../sources/shared.js";
 
 const everyMs = 900;
@@ -25,6 +26,8 @@ export interface ObserverStanding {
 export interface Standing {
   readonly status: Awaited<ReturnType<Database["status"]>>;
   readonly observers: readonly ObserverStanding[];
+  /** What should have fired, of each schedule. */
+  readonly schedules: readonly Overdue[];
   readonly locks: Count;
   readonly now: number;
 }
@@ -64,8 +67,9 @@ export class StandingLook {
       const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, mostParked);
       observers.push({ record, pending, parked });
     }
+    const schedules = await overdueSchedules(db, this.#environment.now(), signal, mostPending);
     const locks = await this.#countedLocks();
-    return { status, observers, locks, now: this.#environment.now() };
+    return { status, observers, schedules, locks, now: this.#environment.now() };
   }
 
   /** What is known of locks; that there may be some, until it is known. */
@@ -104,7 +108,7 @@ export class StandingLook {
 }
 
 /** A backlog as a count. */
-export function countOf({ count, more }: Backlog): Count {
+export function countOf({ count, more }: Pick<Backlog, "count" | "more">): Count {
   return { count, isBound: more };
 }
 

@@ -1,4 +1,4 @@
-import type { ObserverOverview, Overview } from "../../../src/dashboard/api.js";
+import type { ObserverOverview, Overview, ScheduleOverview } from "../../../src/dashboard/api.js";
 import { bounded, counted } from "../format/numbers.js";
 import { duration } from "../format/times.js";
 
@@ -45,6 +45,17 @@ export function healthOf(observer: ObserverOverview): Health {
     : { level: "ok", word: "fresh", why: "It keeps up with what changes." };
 }
 
+/** How a schedule does: whether what was due has fired. */
+export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverview): Health {
+  if (overdue.count === 0) return { level: "ok", word: "on time", why: "Nothing is overdue." };
+  const are = `${counted(overdue.count, "change")}${overdue.isBound ? " or more" : ""}`;
+  const why = `The oldest of ${are} was due ${duration(oldestOverdueMs)} ago. A worker whose module exports the schedule fires them.`;
+  if (oldestOverdueMs >= lateMs) return { level: "bad", word: "late", why };
+  return oldestOverdueMs >= behindMs
+    ? { level: "warn", word: "behind", why }
+    : { level: "ok", word: "due", why };
+}
+
 export interface Verdict extends Health {
   /** What to look at, where there is something. */
   readonly observer: string | undefined;
@@ -63,11 +74,13 @@ export function verdictOf(overview: Overview): Verdict {
       "No transaction can begin until one does.",
       "workers",
     );
+  const late = worstSchedule(overview);
   const worst = observers
     .map((observer) => ({ observer, health: healthOf(observer) }))
     .sort(
       (a, b) => rank[b.health.level] - rank[a.health.level] || oldest(b.observer) - oldest(a.observer),
     )[0];
+  if (late !== undefined && rank[late.level] > rank[worst?.health.level ?? "idle"]) return late;
   if (worst === undefined)
     return verdict(
       "idle",
@@ -92,6 +105,14 @@ export function verdictOf(overview: Overview): Verdict {
   const oldestMs = Math.max(0, ...observers.map(oldest));
   const what = oldestMs === 0 ? "Nothing waits." : `The oldest change has waited ${duration(oldestMs)}.`;
   return verdict("ok", "Everything is fresh", `${counted(observers.length, "observer")} up to date. ${what}`);
+}
+
+/** The schedule that is worst, if one is behind. */
+function worstSchedule({ schedules }: Overview): Verdict | undefined {
+  const late = [...schedules].sort((a, b) => (b.oldestOverdueMs ?? 0) - (a.oldestOverdueMs ?? 0))[0];
+  if (late === undefined) return undefined;
+  const { level, word, why } = healthOfSchedule(late);
+  return rank[level] >= rank.warn ? verdict(level, `${late.name}: ${word}`, why, "workers") : undefined;
 }
 
 const oldest = ({ pending, oldestPendingMs = 0 }: ObserverOverview) =>

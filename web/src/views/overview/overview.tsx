@@ -8,6 +8,7 @@ import { verdictOf } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
 import { Figures } from "./figures.js";
 import { Freshness } from "./freshness.js";
+import { Schedules } from "./schedules.js";
 import { Statistics } from "./statistics.js";
 
 export function OverviewView(_: { readonly route: Route }) {
@@ -28,6 +29,7 @@ function Shown({ now }: { readonly now: Overview }) {
       <VerdictLine now={now} />
       <ReachNote reach={now.reach} of="overview" />
       <Freshness now={now} />
+      <Schedules schedules={now.schedules} />
       <Figures now={now} />
       <Statistics statistics={now.statistics} />
     </>

@@ -14,15 +14,15 @@ export interface Overdue {
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
 
-const mostCounted = 100_000;
 /** Sorts behind every time. */
 const afterAll = Number.MAX_VALUE;
 
-/** The schedules of a database, known by the tables that a schedule declares, and what is overdue in each. */
+/** The schedules of a database, known by the tables that a schedule declares, and what is overdue in each, counted up to `most`. */
 export async function overdueSchedules(
   db: Database,
   nowMs: number,
   signal: AbortSignal,
+  most: number,
 ): Promise<readonly Overdue[]> {
   const tables = await db.tables();
   const schedules = [...tables.keys()].filter((name) => isSchedule(tables, name));
@@ -30,7 +30,7 @@ export async function overdueSchedules(
   await using snapshot = await db.snapshot({ signal });
   const found: Overdue[] = [];
   for (const schedule of schedules) {
-    found.push({ schedule, ...(await countOverdue(snapshot, tables.get(`${schedule}_due`)!, nowMs)) });
+    found.push({ schedule, ...(await countOverdue(snapshot, tables.get(`${schedule}_due`)!, nowMs, most)) });
   }
   return found;
 }
@@ -51,6 +51,7 @@ async function countOverdue(
   snapshot: Snapshot,
   table: AnyTable,
   nowMs: number,
+  most: number,
 ): Promise<Omit<Overdue, "schedule">> {
   const column = Reflect.get(table, "delays") as Column<number, DueKey>;
   let count = 0;
@@ -59,11 +60,11 @@ async function countOverdue(
     const range = {
       start: [spread, 0, ""],
       end: [spread, nowMs, "\u{10ffff}"],
-      limit: mostCounted + 1,
+      limit: most + 1,
     } as const;
     for await (const { row } of snapshot.scan(column, range)) {
       oldest = Math.min(oldest, row[1]);
-      if (++count > mostCounted) return { count: mostCounted, more: true, oldest: new Date(oldest) };
+      if (++count > most) return { count: most, more: true, oldest: new Date(oldest) };
     }
     const from: DueKey = [spread, afterAll, ""];
     spread = undefined;
