@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemEnvironment } from "../../environment/index.js";
 import { acquireFolder, releaseFolder } from "./environment.js";
 import { Request } from "./request.js";
-import type { SharedFolder } from "./shared-folder.js";
+import { SharedFolder } from "./shared-folder.js";
+import { openLmdbStore } from "./store.js";
 
 const options = { readOnly: false, create: true, noReadAhead: false, mapSize: 2 ** 24, maxReaders: 16 };
 let path: string;
@@ -100,6 +101,70 @@ it("what could not be committed for lost free pages is done by the next group", 
   Object.assign(shared.databases, { root: failing });
   expect(await put("b")).toBe("applied");
   expect([begun, shared.mended]).toEqual([1, 1]);
+});
+
+it.each([
+  { code: -30795, isRead: true },
+  { code: 5, isRead: false },
+])(
+  "a read at which LMDB answers $code is made again once LMDB was opened anew: $isRead",
+  async ({ code, isRead }) => {
+    expect(await put("a")).toBe("applied");
+    const store = await openLmdbStore(join(path, "data"));
+    try {
+      const { cells } = shared.databases;
+      const failing = () => {
+        Object.assign(shared.databases, { cells });
+        throw failure(code);
+      };
+      Object.assign(shared.databases, {
+        cells: Object.assign(Object.create(cells), { getBinaryFast: failing }),
+      });
+      const columns = [{ exact: Buffer.from("x") }];
+      const read = async () => store.readRow({ table: "t", row: Buffer.from("a"), columns, at: 1 });
+      if (isRead) expect((await read()).cells).toHaveLength(1);
+      else await expect(read()).rejects.toMatchObject({ cause: { code } });
+      expect(shared.mended).toBe(isRead ? 1 : 0);
+    } finally {
+      await store.close();
+    }
+  },
+);
+
+it("a folder that was opened while another process held its lock is flushed before the first write", async () => {
+  expect(await put("a")).toBe("applied");
+  await releaseFolder(shared);
+  const holder = { thread: 1, process: 1, program: "p", transaction: 1n, isStopped: true };
+  const held = { lock: "write", holder, heldMs: 1_000 } as const;
+  shared = new SharedFolder(join(path, "data"), options, systemEnvironment, undefined, held);
+  let flushed = (): void => undefined;
+  const begun = new Promise<void>((begin) => {
+    const flush = () =>
+      new Promise<void>((resolve) => {
+        flushed = resolve;
+        begin();
+      });
+    Object.assign(shared.flushes!, { flush });
+  });
+  const { root } = shared.databases;
+  let isWritten = false;
+  const watched = {
+    ...root,
+    thread: () => -1,
+    async transaction(action: () => void) {
+      isWritten = true;
+      root.transactionSync(action);
+    },
+  };
+  Object.assign(shared.databases, { root: watched });
+  const written = put("b");
+  await begun;
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(isWritten).toBe(false);
+  Object.assign(shared.flushes!, { flush: async () => undefined });
+  flushed();
+  expect(await written).toBe("applied");
+  expect(isWritten).toBe(true);
 });
 
 /** Files of the folder that this process has open. */
