@@ -101,17 +101,21 @@ const tag: Step = (context) => {
   );
 };
 
-const setTopic: Step = (context) => {
-  const { db, random, name } = context;
+/** Now and then several times in a row: the next one comes while the one before is run, fails or is parked. */
+const setTopic: Step = async (context) => {
+  const { db, client, random, name } = context;
   const row = page(context);
-  const value = words(random);
-  return db.transact(
-    (tx) => {
-      tx.set(pages.topic, row, value);
-      tx.notify(pages.topicChanged, row);
-    },
-    { ...limits, label: name },
-  );
+  for (let left = random.chance(0.4) ? 6 : 1; left > 0; left--) {
+    const value = words(random);
+    await db.transact(
+      (tx) => {
+        tx.set(pages.topic, row, value);
+        tx.notify(pages.topicChanged, row);
+      },
+      { ...limits, label: name },
+    );
+    await client.sleep(random.next() * 20);
+  }
 };
 
 /** Turns a switch off only while the other one of its pair is on: right under `serializable` alone. */
