@@ -278,7 +278,10 @@ export class WorkerPool {
       this.#workForDrains();
       await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
     } finally {
-      await this.#endDrain();
+      const ended = this.#endDrain();
+      // Closing waits for the workers.
+      if (options.signal?.aborted) ended.catch(() => undefined);
+      else await ended;
     }
   }
 

@@ -111,8 +111,8 @@ export class Registry implements Schemas, Notifications {
     return true;
   }
 
-  async record(tables: readonly TableDefinition[]): Promise<void> {
-    await this.#register(tables, [], undefined);
+  async record(tables: readonly TableDefinition[], signal?: AbortSignal): Promise<void> {
+    await this.#register(tables, [], signal);
   }
 
   showRow(table: string, row: Uint8Array): string {
@@ -236,17 +236,21 @@ export class Registry implements Schemas, Notifications {
     const distinct = [...new Set(tables)];
     const isRecorded = (view: RegistryView) => isEmpty(planRegistration(view, distinct, observers));
     if (!isRecorded(await this.fresh())) {
-      await this.#changes.run(async () => {
-        // Compared, and not recorded.
-        if (this.#readOnly) return;
-        // Who was before may have recorded the same.
-        if (isRecorded(await this.current())) return;
-        await this.#change(async (tx, view) => {
-          const plan = planRegistration(view, distinct, observers);
-          this.#write(tx, plan);
-          return !isEmpty(plan);
-        }, signal);
-      });
+      await this.#changes.run(
+        async () => {
+          // Compared, and not recorded.
+          if (this.#readOnly) return;
+          // Who was before may have recorded the same.
+          if (isRecorded(await this.current())) return;
+          await this.#change(async (tx, view) => {
+            const plan = planRegistration(view, distinct, observers);
+            this.#write(tx, plan);
+            return !isEmpty(plan);
+          }, signal);
+        },
+        signal,
+        "Recording tables and observers",
+      );
     }
     for (const table of distinct) this.#known.add(table);
   }
@@ -273,7 +277,7 @@ export class Registry implements Schemas, Notifications {
    * wait for each other.
    */
   change(run: Change, signal?: AbortSignal): Promise<void> {
-    return this.#changes.run(() => this.#change(run, signal));
+    return this.#changes.run(() => this.#change(run, signal), signal, "A change of what is registered");
   }
 
   async #change(run: Change, signal: AbortSignal | undefined): Promise<void> {

@@ -125,7 +125,7 @@ export class RateLimit<K = string> {
     checkOptions("acquire", options, { tokens: "any", longestWaitMs: "any", signal: "any" });
     const { signal, ...wanted } = options;
     signal?.throwIfAborted();
-    const { isGranted, waitMs } = await this.#inLine(this.#format(key), () =>
+    const { isGranted, waitMs } = await this.#inLine(this.#format(key), signal, () =>
       db.transact((tx) => this.take(tx, key, wanted), { signal, label: this.name }),
     );
     if (!isGranted) throw new RateLimitError(this.name, this.#format(key), waitMs);
@@ -133,16 +133,34 @@ export class RateLimit<K = string> {
     signal?.throwIfAborted();
   }
 
-  async #inLine<T>(key: string, run: () => Promise<T>): Promise<T> {
+  /** Who gives up waits no longer for those before, and those behind still do. */
+  #inLine<T>(key: string, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
     const before = this.#lines.get(key) ?? Promise.resolve();
-    const running = before.then(run, run);
-    this.#lines.set(key, running);
-    try {
-      return await running;
-    } finally {
-      if (this.#lines.get(key) === running) this.#lines.delete(key);
-    }
+    const running = untilAborted(before, signal).then(run);
+    const ended = running.then(nothing, nothing);
+    const last = before.then(() => ended);
+    this.#lines.set(key, last);
+    void last.then(() => {
+      if (this.#lines.get(key) === last) this.#lines.delete(key);
+    });
+    return running;
   }
+}
+
+function nothing(): void {}
+
+/** Waits for what never rejects; rejects with the signal's reason as soon as it is aborted. */
+function untilAborted(waited: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (signal === undefined) return waited;
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    void waited.then(() => {
+      signal.removeEventListener("abort", giveUp);
+      resolve(undefined);
+    });
+  });
 }
 
 /** Times of today, in milliseconds, are known to a few ten-thousandths of one. */

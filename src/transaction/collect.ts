@@ -110,7 +110,7 @@ class Collection {
     throwIfAborted(this.#options.signal, doing);
     const held = active.oldest(heldMs(settings.retentionMs));
     const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, held);
-    return safepoint.publish(Math.max(0, Math.floor(wanted)));
+    return safepoint.publish(Math.max(0, Math.floor(wanted)), this.#options.signal);
   }
 
   /** Step 2. Whoever has cached an older safepoint has forgotten it after this, and what this process still rolls forward is done. */

@@ -16,8 +16,8 @@ import type { CommitHooks } from "./steps.js";
 export interface Schemas {
   /** Whether this very definition was recorded, or found to agree with what is recorded. */
   known(table: TableDefinition): boolean;
-  /** Records tables at their first use; rejects with a `SchemaError` where they clash with what is recorded. */
-  record(tables: readonly TableDefinition[]): Promise<void>;
+  /** Records tables at their first use; rejects with a `SchemaError` where they clash with what is recorded. Given up by `signal`. */
+  record(tables: readonly TableDefinition[], signal?: AbortSignal): Promise<void>;
   /** A row's key as messages and commands show it: text as it is, a composite key as a JSON array of its parts. */
   showRow(table: string, row: Uint8Array): string;
 }

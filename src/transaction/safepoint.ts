@@ -87,10 +87,10 @@ export class Safepoint {
   }
 
   /** Moves the safepoint to `timestamp`, unless it stands there or beyond; answers where it stands. */
-  async publish(timestamp: number): Promise<number> {
+  async publish(timestamp: number, signal?: AbortSignal): Promise<number> {
     const { table, row, column } = safepointCell;
     const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: new Uint8Array(0) });
-    await this.#store.mutate({
+    const mutation: RowMutation = {
       table,
       row,
       guards: [{ type: "absent", column, part: "write", from: timestamp, to: Number.POSITIVE_INFINITY }],
@@ -98,7 +98,8 @@ export class Safepoint {
         { type: "put", column, part: "write", timestamp, value },
         { type: "delete", column, part: "write", from: 0, to: timestamp },
       ],
-    });
+    };
+    await this.#store.mutate(mutation, { signal });
     return this.current();
   }
 }

@@ -202,7 +202,7 @@ export class Transaction extends View {
   async #recordAndCommit(tables: ReadonlySet<TableDefinition>): Promise<void> {
     this.#core.assertOpen();
     try {
-      await this.#core.context.schemas.record([...tables]);
+      await this.#core.context.schemas.record([...tables], this.#core.signal);
     } catch (error) {
       this.#core.rollback();
       throw error;

@@ -1,32 +1,37 @@
-import { int, open, table } from "percolatordb";
+import { type Database, int, observer, open, StoreError, table } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
+import { rateLimit } from "percolatordb/recipes";
 import { expect, test } from "vitest";
 import type { AtomicStore, RowStore } from "../../src/store/index.js";
 
 const numbers = table("numbers", { value: int() });
 
-/** A store that answers no commit of a program once it is told so, but to say that it was given up. */
+/** A store that answers no write once it is told so, but to say that it was given up, until it is let go. */
 function stuckStore(store: RowStore) {
   const atomic = store.atomic!;
   let isStuck = false;
-  const commit: AtomicStore["commit"] = (batch, options) => {
-    if (!isStuck) return atomic.commit(batch, options);
-    return new Promise((_, reject) => {
-      options?.signal?.addEventListener("abort", () => reject(options.signal!.reason), { once: true });
+  const waiting = new Set<(reason: unknown) => void>();
+  const never = (signal: AbortSignal | undefined) =>
+    new Promise<never>((_, reject) => {
+      waiting.add(reject);
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-  };
+  const commit: AtomicStore["commit"] = (batch, options) =>
+    isStuck ? never(options?.signal) : atomic.commit(batch, options);
+  const mutate: RowStore["mutate"] = (mutation, options) =>
+    isStuck ? never(options?.signal) : store.mutate(mutation, options);
   const stuck: RowStore = Object.create(store, {
     capabilities: { value: store.capabilities },
     description: { value: store.description },
     atomic: { value: { counter: () => atomic.counter(), next: () => atomic.next(), commit } },
     lending: { value: undefined },
+    mutate: { value: mutate },
   });
   for (const name of [
     "prepare",
     "readRow",
     "readRange",
     "readRaw",
-    "mutate",
     "splitPoints",
     "statistics",
     "close",
@@ -39,6 +44,10 @@ function stuckStore(store: RowStore) {
     stuck,
     stick: () => {
       isStuck = true;
+    },
+    letGo: () => {
+      isStuck = false;
+      for (const reject of waiting) reject(new StoreError("The store did not answer."));
     },
   };
 }
@@ -55,4 +64,54 @@ test.each(["timeoutMs", "signal"])(
     await expect(given).rejects.toMatchObject({ code: expect.stringMatching(/^(TIMEOUT|ABORTED)$/) });
     expect(await db.transact((tx) => tx.get(numbers.value, "row"))).toBe(1);
   },
+);
+
+const others = () => table("others", { value: int() });
+const doubled = observer("doubled", numbers.value, (tx, { row, value = 0 }) =>
+  tx.set(others().value, row, value),
+);
+const limit = rateLimit("limit", { perSecond: 1_000 });
+
+/** Calls that write, and end by their signal. */
+const calls: Readonly<Record<string, (db: Database, signal: AbortSignal) => Promise<unknown>>> = {
+  transact: (db, signal) => db.transact((tx) => tx.set(numbers.value, "row", 2), { signal }),
+  "transact that uses a table for the first time": (db, signal) =>
+    db.transact((tx) => tx.set(others().value, "row", 2), { signal }),
+  "commit that uses a table for the first time": async (db, signal) => {
+    const tx = await db.begin({ signal });
+    tx.set(others().value, "row", 2);
+    await tx.commit();
+  },
+  backfill: (db, signal) => db.backfill(doubled, { signal }),
+  unregister: (db, signal) => db.unregister("doubled", { signal }),
+  collect: (db, signal) => db.collect({ signal }),
+  drain: (db, signal) => db.drain({ signal }),
+  "acquire of a rate limit": (db, signal) => limit.acquire(db, "key", { signal }),
+};
+
+/** Calls that nobody gives up. They come first, so that what waits for its turn waits for them. */
+const before: readonly ((db: Database) => Promise<unknown>)[] = [
+  (db) => db.transact((tx) => tx.set(table("first", { value: int() }).value, "row", 2)),
+  (db) => limit.acquire(db, "key"),
+];
+
+test.each(Object.entries(calls))(
+  "%s ends by its signal while the store answers nothing, also if it waits for its turn",
+  async (_, call) => {
+    const { stuck, stick, letGo } = stuckStore(memoryStore());
+    const tables = [numbers, limit.table];
+    await using db = await open(stuck, { tables, observers: [doubled], collectEveryMs: 0 });
+    await db.transact((tx) => tx.set(numbers.value, "row", 1));
+    stick();
+    const stuckCalls = Promise.allSettled(before.map((each) => each(db)));
+    try {
+      const given = call(db, AbortSignal.timeout(50));
+      await expect(given).rejects.toMatchObject({ name: expect.stringMatching(/^TimeoutError$/) });
+    } finally {
+      letGo();
+      await stuckCalls;
+    }
+    expect(await db.transact((tx) => tx.get(numbers.value, "row"))).toBe(1);
+  },
+  10_000,
 );
