@@ -22,6 +22,7 @@ import {
   text,
   tuple,
 } from "percolatordb";
+import { StepHooks } from "percolatordb/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { temporaryFolder, variants, withDatabase } from "../support/databases.js";
@@ -471,6 +472,18 @@ describe("a folder", () => {
     } finally {
       await folder.remove();
     }
+  });
+
+  test("a lock that no reader has pushed lets its transaction commit from just above its start", async () => {
+    const hooks = new StepHooks();
+    await using db = await open("memory:", { hooks, commit: "two-phase" });
+    const pause = hooks.pauseBefore("commit-primary");
+    const committing = db.transact((tx) => tx.set(pages.title, "a", "x"));
+    await pause.reached;
+    const [lock] = await all(db.locks());
+    expect(lock?.minCommitTimestamp).toBe(lock!.startTimestamp + 1);
+    pause.resume();
+    await committing;
   });
 
   test("conflict errors are of this package's classes and say what to do", async () => {
