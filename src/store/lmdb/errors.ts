@@ -78,6 +78,9 @@ export function storeError(error: unknown, path: string, doing: string): Percola
   if (noPermission.has(code)) {
     return new StoreError(`${what} Check the permissions of the folder and of the files in it.`, details);
   }
+  if (code === inputOutput && doing.startsWith("read")) {
+    return new StoreError(`${what} The disk does not give back what it holds; check the disk.`, details);
+  }
   if (code === inputOutput) {
     return new StoreFullError(
       `${what} The system wrote less than it was told; nothing was changed. Most likely no space is left: free ` +
