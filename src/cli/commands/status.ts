@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { Backlog, Overdue } from "../../dashboard/index.js";
-import type { CoordinatorStatus, Database, DatabaseStatus } from "../../database/index.js";
+import type { CoordinatorStatus, Database, DatabaseStatus, OpenOptions } from "../../database/index.js";
+import type { Environment } from "../../environment/index.js";
+import { CoordinatorError, OracleUnavailableError, type PercolatorError } from "../../errors/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import {
   type ColumnDescription,
@@ -24,33 +26,57 @@ export function addStatus(program: Command, cli: Cli): void {
       "Prints the registered observers, with what is due, what they gave up on and who runs them, the schedules with what is overdue, " +
       "the processes with workers, the recorded tables, the store, and the cluster's coordinator if there is one. With --all also how " +
       "the store stands: the latest timestamp, the safepoint, below which garbage may have been collected, and its statistics. " +
-      "--json always has all of it.",
+      "--json always has all of it. If the coordinator does not answer, what the store alone knows, by this machine's clock, is printed, and the " +
+      "exit code is 1.",
     examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
-      '"observers","schedules","sessions","coordinator"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
+      '"observers","schedules","sessions","coordinator","away"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
       '"kind","version","since","pending","oldestPending","parked","sessions","backfills"}, where a count is',
       '{"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A session is {"session","observers","expires","process"}. The',
       'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
-      "null where it was not asked.",
+      'null where it was not asked. If the coordinator does not answer, "away" says why; latestTimestamp and latestTime are null then.',
     ],
   });
   addCoordinatorFlags(command)
     .option("--all", "print how the store stands too: timestamps, safepoint, statistics")
     .action(async (location: string, options: StatusOptions) => {
-      await checkReach(cli, location, options);
-      await withDatabase(cli, { reads: true, location, coordinator: options }, async ({ db }) => {
-        const status = await gather(db, cli.environment.now(), cli.signal);
-        await cli.print(statusToJson(status), () => [
-          ...statusLines(status, cli.environment.now()),
-          ...(options.all ? internalLines(status.status) : []),
-        ]);
-      });
+      const away = await absence(checkReach(cli, location, options));
+      const open = () => (away === undefined ? {} : withoutCoordinator(cli.environment));
+      await withDatabase(
+        cli,
+        { reads: true, location, coordinator: options, options: open },
+        async ({ db }) => {
+          const status = await gather(db, cli.environment.now(), cli.signal, away);
+          await cli.print(statusToJson(status), () => [
+            ...statusLines(status, cli.environment.now()),
+            ...(options.all ? internalLines(status) : []),
+          ]);
+        },
+      );
+      if (away !== undefined) throw away;
     });
 }
 
 interface StatusOptions extends CoordinatorFlags {
   readonly all?: boolean | undefined;
+}
+
+/** Why the coordinator does not answer, if the store does; what the store alone knows is then shown all the same. */
+async function absence(reached: Promise<void>): Promise<PercolatorError | undefined> {
+  try {
+    await reached;
+    return undefined;
+  } catch (error) {
+    if (error instanceof OracleUnavailableError || error instanceof CoordinatorError) return error;
+    throw error;
+  }
+}
+
+/** Opens a database to look at it as of this machine's clock, since nobody gives out timestamps. Nothing is committed so. */
+function withoutCoordinator(environment: Environment): OpenOptions {
+  const present = async () => Math.floor(environment.now() * 1_000);
+  return { coordinator: false, oracle: { next: present, latest: present } };
 }
 
 interface ObserverStatus {
@@ -66,9 +92,16 @@ interface Gathered {
   readonly tables: readonly TableDescription[];
   readonly observers: readonly ObserverStatus[];
   readonly schedules: readonly Overdue[];
+  /** Why the coordinator does not answer. */
+  readonly away: PercolatorError | undefined;
 }
 
-async function gather(db: Database, nowMs: number, signal: AbortSignal): Promise<Gathered> {
+async function gather(
+  db: Database,
+  nowMs: number,
+  signal: AbortSignal,
+  away: PercolatorError | undefined,
+): Promise<Gathered> {
   const status = await db.status();
   const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
   const observers: ObserverStatus[] = [];
@@ -81,34 +114,41 @@ async function gather(db: Database, nowMs: number, signal: AbortSignal): Promise
         .length,
     });
   }
-  return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal) };
+  return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal), away };
 }
 
-function statusToJson({ status, tables, observers, schedules }: Gathered): object {
+function statusToJson({ status, tables, observers, schedules, away }: Gathered): object {
   const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   return {
     store,
-    latestTimestamp,
-    latestTime: showTimestamp(latestTimestamp),
+    latestTimestamp: away === undefined ? latestTimestamp : null,
+    latestTime: away === undefined ? showTimestamp(latestTimestamp) : null,
     safepoint,
     safepointTime: safepoint === 0 ? null : showTimestamp(safepoint),
     safepointAgeMs: safepointAgeMs === undefined ? null : Math.round(safepointAgeMs),
     statistics,
     tables,
     observers: observers.map(observerToJson),
-    schedules: schedules.map(({ schedule, count, more, oldest }) => ({
-      schedule,
-      overdue: { count, more },
-      oldestOverdue: oldest?.toISOString() ?? null,
-    })),
+    schedules:
+      schedules.map(({ schedule, count, more, oldest }) => ({
+        schedule,
+        overdue: { count, more },
+        oldestOverdue: oldest?.toISOString(),
+      })) ?? null,
     sessions: [...status.sessions].map(([session, record]) => ({
       session,
       observers: record.observers,
       expires: new Date(record.expires).toISOString(),
       process: record.process,
     })),
-    coordinator: status.coordinator === undefined ? null : coordinatorToJson(status.coordinator),
+    coordinator: status.coordinator === undefined ? null : coordinatorToJson(asked(status.coordinator, away)),
+    away: away?.message ?? null,
   };
+}
+
+/** It was asked before the database was opened, and has not answered. */
+function asked(coordinator: CoordinatorStatus, away: PercolatorError | undefined): CoordinatorStatus {
+  return away === undefined ? coordinator : { ...coordinator, answers: false };
 }
 
 function coordinatorToJson({ leader, epoch, answers, sessions, busy }: CoordinatorStatus): object {
@@ -150,8 +190,12 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
   };
 }
 
-function statusLines({ status, tables, observers, schedules }: Gathered, nowMs: number): readonly string[] {
-  const { store, coordinator, sessions } = status;
+function statusLines(
+  { status, tables, observers, schedules, away }: Gathered,
+  nowMs: number,
+): readonly string[] {
+  const { store, sessions } = status;
+  const coordinator = status.coordinator && asked(status.coordinator, away);
   return [
     ...section(
       "observers",
@@ -188,7 +232,8 @@ function statusLines({ status, tables, observers, schedules }: Gathered, nowMs: 
 }
 
 /** What people need only to find out why. */
-function internalLines({ latestTimestamp, safepoint, safepointAgeMs, statistics }: DatabaseStatus) {
+function internalLines({ status, away }: Gathered) {
+  const { latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   const safepointText =
     safepointAgeMs === undefined
       ? "none: nothing was collected yet"
@@ -196,7 +241,10 @@ function internalLines({ latestTimestamp, safepoint, safepointAgeMs, statistics 
   const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
   return [
     ...layOutPairs([
-      ["latest timestamp", `${latestTimestamp} (${showTimestamp(latestTimestamp)})`],
+      [
+        "latest timestamp",
+        away === undefined ? `${latestTimestamp} (${showTimestamp(latestTimestamp)})` : "unknown",
+      ],
       ["safepoint", safepointText],
     ]),
     "statistics",
