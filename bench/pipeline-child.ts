@@ -1,6 +1,7 @@
 /** Runs the web index once, on a task that the parent process sends, and sends back what it came to. */
 import { openDefaultSource, openSource } from "../examples/webindex/sources/index.js";
 import { WebIndex } from "../examples/webindex/webindex.js";
+import { endWithParent } from "../test/support/end-with-parent.js";
 
 export interface PipelineTask {
   /** An empty folder for the database. */
@@ -34,6 +35,8 @@ async function run({ data, source: path }: PipelineTask): Promise<PipelineReport
   ];
   return { ms, pages, live, commits, cells: cellsCommitted, problems };
 }
+
+endWithParent();
 
 process.once("message", (task: PipelineTask) => {
   run(task).then(

@@ -1,10 +1,13 @@
 /** One process of this measurement, its parent's word by its messages: `process.ts LOCATION NUMBER PROCESSES CLIENTS CONCURRENCY AHEAD`. */
 import { open } from "percolatordb";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 import { readUsage, type Usage, usedBetween } from "../scaling/usage.js";
 import { Market } from "./market.js";
 import type { Answer, Order } from "./messages.js";
 import { Pace } from "./pace.js";
 import { observers, settle, tables } from "./tables.js";
+
+endWithParent();
 
 const tellMs = 10;
 
@@ -96,7 +99,5 @@ async function obey(order: Order): Promise<void> {
   else await end();
 }
 
-// Nobody would end it where its parent is gone.
-process.once("disconnect", () => process.exit());
 process.on("message", (order: Order) => void obey(order));
 say({ type: "ready" });

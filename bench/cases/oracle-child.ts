@@ -1,6 +1,7 @@
 /** Takes timestamps from a coordinator, on a task that the parent process sends, and sends back what it came to. */
 import { systemEnvironment } from "percolatordb";
 import { connectCoordinator } from "../../src/coordinator/index.js";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 
 export interface OracleTask {
   readonly address: string;
@@ -67,6 +68,8 @@ function pause(ms: number): Promise<void> {
     setTimeout(resolve, ms);
   });
 }
+
+endWithParent();
 
 process.once("message", (task: OracleTask) => {
   run(task).then(

@@ -2,6 +2,7 @@
 import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { startCoordinator } from "../../src/coordinator/index.js";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 
 /** What the parent is told: where it listens, and at its end how much CPU time it took. */
 export interface OracleServerReport {
@@ -20,9 +21,7 @@ const coordinator = await startCoordinator({
 process.on("message", () => {
   if (process.connected) process.send?.({ cpuMs: cpuMs() });
 });
-process.once("disconnect", () => {
-  void coordinator.stop().then(() => process.exit(0));
-});
+endWithParent();
 
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();

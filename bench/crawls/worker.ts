@@ -3,7 +3,10 @@ import { open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { observers } from "../../examples/webindex/observers/index.js";
 import { tables } from "../../examples/webindex/tables.js";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 import { countRequests } from "./counts.js";
+
+endWithParent();
 
 const [location, concurrency] = [process.argv[2]!, Number(process.argv[3])];
 const store = await openBigtableStore(location);

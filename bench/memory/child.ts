@@ -1,6 +1,7 @@
 /** The process that is measured: `child.ts FOLDER OPTIONS`, its options as JSON. Sends what it found to its parent. */
 import { setTimeout as pause } from "node:timers/promises";
 import { open } from "percolatordb";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 import { Load, observers, tables } from "./load.js";
 import type { MemoryOptions } from "./options.js";
 import { type MemorySample, memoryNow } from "./sample.js";
@@ -40,6 +41,8 @@ async function run(folder: string, options: MemoryOptions): Promise<MemoryReport
   const problems = await db.check();
   return { samples, collections, wrong: await load.wrong(), problems: problems.length };
 }
+
+endWithParent();
 
 const [folder, options] = process.argv.slice(2) as [string, string];
 const report = await run(folder, JSON.parse(options) as MemoryOptions);

@@ -3,11 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Database, open, type Worker } from "percolatordb";
+import { endWithParent } from "../../test/support/end-with-parent.js";
 import type { Answer, Order, WorkerOptions } from "./messages.js";
 import { MinHash, pages, signatureOf } from "./minhash.js";
 import { pipelineOf } from "./pipelines.js";
 import { firstPages, sourceAt } from "./source.js";
 import { readUsage, usedBetween } from "./usage.js";
+
+endWithParent();
 
 /** Before it is timed each process works on so many pages in a database of its own, so that its code is compiled. */
 const warmUpPages = 600;
@@ -78,7 +81,5 @@ async function end(): Promise<void> {
   process.send?.({ type: "ended" } satisfies Answer, () => process.disconnect());
 }
 
-// Nobody would end it where its parent is gone.
-process.once("disconnect", () => process.exit());
 process.on("message", (order: Order) => void (order === "go" ? work() : end()));
 say({ type: "ready" });

@@ -52,7 +52,7 @@ export const recordVariable = "PERCOLATOR_RECORD";
 
 /** What this process has. */
 export function systemIo(): Io {
-  const isSupervised = process.env[processVariable] !== undefined && process.connected === true;
+  const isSupervised = process.env[processVariable] !== undefined && process.send !== undefined;
   return {
     stdin: process.stdin,
     stdout: process.stdout,
@@ -69,6 +69,8 @@ export function systemIo(): Io {
       const onGone = () => listener("SIGTERM");
       process.on("SIGINT", listener).on("SIGTERM", listener);
       if (isSupervised) process.on("disconnect", onGone);
+      // It may have ended while this program was loaded.
+      if (isSupervised && !process.connected) setImmediate(onGone);
       return () => process.off("SIGINT", listener).off("SIGTERM", listener).off("disconnect", onGone);
     },
   };

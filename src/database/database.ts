@@ -116,6 +116,8 @@ export class Database {
   readonly #metrics: Metrics;
   readonly #workers: WorkerPool;
   readonly #coordination: Coordination | undefined;
+  /** Transactions that were begun by hand and have not ended. */
+  readonly #begun = new Set<CoreTransaction>();
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -183,8 +185,12 @@ export class Database {
         isolation,
         label,
         signal: limit.signal,
-        onEnd: limit.end,
+        onEnd: () => {
+          limit.end();
+          this.#begun.delete(core);
+        },
       });
+      this.#begun.add(core);
       // Whoever forgets it keeps nothing from collection beyond its deadline.
       limit.whenOver((reason) => core.fence(reason));
       return new Transaction(core);
@@ -436,8 +442,15 @@ export class Database {
     return this.#closing;
   }
 
+  /** A transaction that was begun and forgotten: its deadline would keep the process alive. */
+  #endBegun(): void {
+    const error = new ClosedError("The database was closed before the transaction was committed.");
+    for (const core of this.#begun) core.fence(error);
+  }
+
   async #close(): Promise<void> {
     const steps = [
+      () => this.#endBegun(),
       () => this.#workers.close(),
       () => this.#collector.stop(),
       () => this.#publisher?.stop(),

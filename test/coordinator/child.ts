@@ -1,8 +1,11 @@
 /** A coordinator in a process of its own: on the store that its parent lends to it, or on a folder. Says what it is, a line each. */
 import { systemEnvironment } from "percolatordb";
 import { startCoordinator } from "../../src/coordinator/index.js";
+import { endWithParent } from "../support/end-with-parent.js";
 import { lentStore } from "./lent-store.js";
 import { openSharedStore } from "./shared-store.js";
+
+endWithParent();
 
 const [leaseMs, folder] = process.argv.slice(2);
 const store = folder === undefined ? lentStore() : await openSharedStore(folder);

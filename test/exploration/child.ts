@@ -1,4 +1,5 @@
 import { type ExploreReport, explore } from "../../src/testing/exploration/index.js";
+import { endWithParent } from "../support/end-with-parent.js";
 import { allPrograms, type Job, type JobReport } from "./jobs.js";
 import { mutants } from "./mutants/index.js";
 import { exploreMutant } from "./mutants/run.js";
@@ -63,5 +64,4 @@ function failed({ kind, name }: Job, error: unknown): JobReport {
   };
 }
 
-// Whoever started it has gone: nobody will read what it finds.
-process.on("disconnect", () => process.exit(0));
+endWithParent();

@@ -6,6 +6,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { addCounts, noCounts, type SimulationCounts, showFailure } from "percolatordb/testing";
+import { endWithParent } from "../support/end-with-parent.js";
 import { type Arguments, readArguments } from "./arguments.js";
 import { type PartMessage, playPart } from "./part.js";
 import { showCounts } from "./show-counts.js";
@@ -17,6 +18,7 @@ const given = readArguments(process.argv.slice(2));
 const part = process.env[partVariable];
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
+if (part !== undefined) endWithParent();
 if (part !== undefined) await playPart(given, Number(part), (message) => process.send?.(message));
 else await playAll(given);
 

@@ -14,6 +14,10 @@ async function verify(location: string, path?: string, base?: string): Promise<V
   return { verdicts, memory: memory.highest };
 }
 
+// Nobody else would end it if its parent has ended.
+if (process.connected) process.once("disconnect", () => process.exit());
+else if (process.send !== undefined) process.exit();
+
 const [location, path, base] = process.argv.slice(2);
 const answer = await verify(location!, path, base).catch((error: unknown): VerifyAnswer => {
   return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };

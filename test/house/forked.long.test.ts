@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ProgramProcess, root } from "../support/program-process.js";
+import { pause, until } from "../support/waiting.js";
+
+/** Every script that this project forks. */
+const forked = [
+  "examples/webindex/twin/child.ts",
+  "bench/brokerage/process.ts",
+  "bench/cases/oracle-child.ts",
+  "bench/cases/oracle-server.ts",
+  "bench/crawls/worker.ts",
+  "bench/memory/child.ts",
+  "bench/pipeline-child.ts",
+  "bench/postgres/percolator-process.ts",
+  "bench/postgres/postgres-process.ts",
+  "bench/postgres/rebuild-process.ts",
+  "bench/scaling/worker.ts",
+  "test/coordinator/child.ts",
+  "test/exploration/child.ts",
+  "test/simulation/main.ts",
+];
+/** What these have of others, and the parents' side. */
+const others = [
+  "bench/postgres/serve.ts",
+  "test/coordinator/lent-store.ts",
+  "test/support/end-with-parent.ts",
+];
+
+test("every script that speaks with its parent is known here", () => {
+  const found = ["examples", "bench", "test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .map((path) => `${folder}/${path}`)
+      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+      .filter((path) =>
+        /(?<![#.\w])process\.(send\b|on\("message"|once\("message")/.test(
+          readFileSync(join(root, path), "utf8"),
+        ),
+      ),
+  );
+  expect(found.filter((path) => !forked.includes(path) && !others.includes(path))).toEqual([]);
+});
+
+const isRunning = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    // What has ended and was not yet waited for has no memory.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+test.each(["is loading", "works"])("every one ends when its parent is killed, while it %s", async (when) => {
+  const scripts = [...forked, "src/cli/main.ts"];
+  const parent = new ProgramProcess("test/support/forking-parent.ts", scripts);
+  expect(await until(() => parent.lines.length === scripts.length)).toBe(true);
+  const children = scripts.map((script, index) => ({ script, pid: Number(parent.lines[index]) }));
+  const running = () => children.filter(({ pid }) => isRunning(pid)).map(({ script }) => script);
+  try {
+    if (when === "works") {
+      for (const { pid } of children) await untilAtRest(pid);
+      expect(running().length).toBeGreaterThan(forked.length / 2);
+    }
+    await parent.kill();
+    await until(() => running().length === 0);
+    expect(running()).toEqual([]);
+  } finally {
+    for (const { pid } of children) if (isRunning(pid)) process.kill(pid, "SIGKILL");
+  }
+});
+
+/** Waits until a process has used no processor time for a while, or works on and on. */
+async function untilAtRest(pid: number): Promise<void> {
+  const ticks = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(" ").slice(13, 15).join(" ");
+  for (let look = 0, before = "", still = 0; isRunning(pid) && still < 3 && look < 50; look++) {
+    await pause(200);
+    if (!isRunning(pid)) return;
+    const now = ticks();
+    still = now === before && now !== "0 0" ? still + 1 : 0;
+    before = now;
+  }
+}

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../support/databases.js";
+import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { ProgramProcess } from "../support/program-process.js";
+
+const script = "test/lifetime/child.ts";
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let emulator: Emulator;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  emulator = await startEmulator();
+});
+
+afterAll(async () => {
+  await emulator.stop();
+  await folder.remove();
+});
+
+test("a process ends by itself once its databases are closed, whatever they were", async () => {
+  const asked = new ProgramProcess(script);
+  await asked.ended();
+  const kinds = JSON.parse(asked.lines[0]!) as string[];
+  expect(kinds.length).toBeGreaterThan(10);
+  const kept: Record<string, unknown> = {};
+  for (const kind of kinds) {
+    const place = kind === "bigtable" ? "bigtable://local/local" : join(folder.path, kind);
+    const child = new ProgramProcess(script, [kind, place], {
+      env: { BIGTABLE_EMULATOR_HOST: emulator.host },
+    });
+    await child.ended();
+    kept[kind] = child.end === "0" ? JSON.parse(child.lines.at(-1) ?? "null") : child.errors;
+  }
+  expect(kept).toEqual(Object.fromEntries(kinds.map((kind) => [kind, []])));
+}, 600_000);
