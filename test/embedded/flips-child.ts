@@ -41,6 +41,7 @@ for (let number = Number(first); number < Number(first) + Number(count); number+
     const check = await named(async () => (await (db as Database).check()).map(({ message }) => message));
     sayLine({ number, step: "reads", check });
     const reads = await named(() => read(db as Database));
+    await named(() => (db as Database).transact((tx) => tx.set(things.name, "written", "now")));
     const isRight = typeof reads !== "string" && reads.join() === contents().join();
     sayLine({
       number,
