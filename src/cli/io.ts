@@ -70,7 +70,7 @@ export function systemIo(): Io {
       process.on("SIGINT", listener).on("SIGTERM", listener);
       if (isSupervised) process.on("disconnect", onGone);
       // It may have ended while this program was loaded.
-      if (isSupervised && !process.connected) setImmediate(onGone);
+      if (isSupervised && !process.connected) process.nextTick(onGone);
       return () => process.off("SIGINT", listener).off("SIGTERM", listener).off("disconnect", onGone);
     },
   };
