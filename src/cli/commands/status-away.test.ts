@@ -35,6 +35,7 @@ describe("status of a database whose coordinator is away", () => {
   it("prints what the store knows, and names what is away", async () => {
     const asked = { environment: systemEnvironment, store: await openBigtableStore(location) };
     const coordinator = await startCoordinator({ ...asked, token: "right" });
+    await expect.poll(() => coordinator.holdsLease).toBe(true);
     const db = await open(location, { observers: [titles], coordinator: { token: "right" } });
     await db.transact((tx) => tx.set(documents.title, "a", "x"));
     await db.close();
