@@ -121,6 +121,7 @@ test("the worst is said first, and leads to its observer", async () => {
 test("schedules show what is overdue", async () => {
   const page = await show("overview");
   const row = page.locator("[data-schedule=reminders]");
+  await row.waitFor();
   expect(await row.locator("td").allTextContents()).toEqual([
     expect.stringContaining("behind"),
     "3",
