@@ -18,9 +18,17 @@ const given = readArguments(process.argv.slice(2));
 const part = process.env[partVariable];
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-if (part !== undefined) endWithParent();
-if (part !== undefined) await playPart(given, Number(part), (message) => process.send?.(message));
-else await playAll(given);
+if (part === undefined) {
+  await playAll(given);
+} else {
+  endWithParent();
+  await playPart(given, Number(part), (message) => process.send?.(message, () => letGo(message)));
+}
+
+/** A process that waits for the end of its parent does not end by itself. */
+function letGo({ isOver }: PartMessage): void {
+  if (isOver) process.disconnect();
+}
 
 async function playAll(all: Arguments): Promise<void> {
   const startedAt = performance.now();
