@@ -45,8 +45,8 @@ export function addWorker(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "worker", {
     summary: "run the observers of a module",
     description:
-      "Registers the tables and observers of a module that default-exports { tables, observers, schedules }, runs the observers, and fires " +
-      "what its schedules have due, until SIGTERM or SIGINT. Any number of workers share the work, and what one leaves when it is killed the others do. " +
+      "Runs the observers of a module, and fires what its schedules have due, until SIGTERM or SIGINT. The module default-exports " +
+      "{ tables, observers, schedules }; the tables and observers are registered first. Any number of workers share the work, and what one leaves when it is killed the others do. " +
       "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. With --processes it " +
       "starts so many processes, starts those anew that die, and ends with them. TypeScript modules are loaded as they are. The " +
       "database is made where there is none.",

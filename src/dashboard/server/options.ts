@@ -9,7 +9,7 @@ export interface DashboardHandlerOptions {
   /** The path under which it is served, such as `/dashboard/`. Default: `/`. */
   readonly base?: string | undefined;
   /**
-   * What whoever looks must have, at least 16 characters. A function is asked at each request, so that the token may change; a changed one ends
+   * What a client must send, at least 16 characters. A function is asked at each request, so that the token may change; a changed one ends
    * the sessions of browsers. Default: none, and only this machine is answered.
    */
   readonly token?: TokenSource | undefined;

@@ -107,7 +107,7 @@ it.each([
   { code: -30795, isRead: true },
   { code: 5, isRead: false },
 ])(
-  "a read at which LMDB answers $code is made again once LMDB was opened anew: $isRead",
+  "if LMDB answers a read with $code, it is opened again and the read repeated: $isRead",
   async ({ code, isRead }) => {
     expect(await put("a")).toBe("applied");
     const store = await openLmdbStore(join(path, "data"));
