@@ -37,6 +37,8 @@ export interface Root {
   /** Keeps the pages of the snapshot of this moment in place until `done`. */
   useReadTransaction(): { done(): void };
   readerCheck(): number;
+  /** The oldest of LMDB's transactions that any process reads now; Infinity for none. */
+  oldestReader(): number;
   /** LMDB's newest transaction, of any process. */
   lastTransaction(): number;
   /** `sync` waits for a flush under way, and flushes what this process has not; it blocks without a callback. */

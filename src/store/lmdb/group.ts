@@ -1,4 +1,5 @@
 import type { Request } from "./request.js";
+import type { Room } from "./room.js";
 import type { StoreState } from "./state.js";
 
 /** Requests that share a transaction and its flush. */
@@ -47,6 +48,8 @@ export interface Transaction {
   readonly before: StoreState;
   /** By the monotonic clock. */
   readonly started: number;
+  /** Undefined for plenty. */
+  readonly room: Room | undefined;
   requests: number;
   /** Why it cannot be committed. */
   failure: unknown;

@@ -104,8 +104,19 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
   } as Parameters<typeof open>[0] & { path: string };
 }
 
+/** What of the binding's root {@link rootOf} passes on. */
+interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
+  /** Lines with the process, the thread and the transaction of each reader; a reader that reads none has a dash there. */
+  readerList(): string;
+}
+
+function oldestReader(list: string): number {
+  const transactions = [...list.matchAll(/^ *\d+ +[\da-f]+ +(\d+)$/gm)].map(([, number]) => Number(number));
+  return Math.min(...transactions);
+}
+
 function rootOf(root: RootDatabase, writing: Writing): Root {
-  const native = root as unknown as Omit<Root, "transaction" | "thread" | "lastTransaction"> & NativeRoot;
+  const native = root as unknown as NativeHandle & NativeRoot;
   return {
     transaction: (action) => writing.transaction(action),
     transactionSync: (action) => native.transactionSync(action),
@@ -114,6 +125,7 @@ function rootOf(root: RootDatabase, writing: Writing): Root {
     resetReadTxn: () => native.resetReadTxn(),
     useReadTransaction: () => native.useReadTransaction(),
     readerCheck: () => native.readerCheck(),
+    oldestReader: () => oldestReader(native.readerList()),
     lastTransaction: () => native.env.info().lastTxnId,
     env: {
       sync(callback) {

@@ -193,6 +193,26 @@ export class DataFile {
     return trees;
   }
 
+  /**
+   * Counts the free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`. Stops at `enough`.
+   */
+  freePages(meta: Meta, reader: number, enough: number): number {
+    const before = Math.min(reader, meta.transaction);
+    let count = 0;
+    const visit = (number: number) => {
+      const page = this.page(number);
+      for (const node of page.nodes) {
+        if (count >= enough) return;
+        if (page.branch) visit(node.child);
+        else if (Number(node.key.readBigUInt64LE(0)) < before) {
+          count += pagesInList(isLong(node) ? this.longValue(node) : node.data);
+        }
+      }
+    };
+    if (meta.free.root !== undefined) visit(meta.free.root);
+    return count;
+  }
+
   /** Looks at the upper `levels` of a tree, or at all of it, and throws where a page cannot be. */
   check(tree: Tree, levels: number): void {
     if (tree.root === undefined) return;
@@ -270,6 +290,19 @@ export class DataFile {
     }
     return bytes;
   }
+}
+
+/** A list begins with its length; a negative number in it says of how many pages the next one is the first. */
+function pagesInList(list: Buffer): number {
+  let count = 0;
+  for (let i = 1; i <= Number(list.readBigInt64LE(0)); i++) {
+    const number = Number(list.readBigInt64LE(8 * i));
+    if (number < 0) {
+      count -= number;
+      i++;
+    } else if (number > 0) count++;
+  }
+  return count;
 }
 
 function parseTree(bytes: Buffer, at: number): Tree {

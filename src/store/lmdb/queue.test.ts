@@ -54,6 +54,7 @@ class FakeLmdb {
       resetReadTxn: () => undefined,
       useReadTransaction: () => ({ done: () => undefined }),
       readerCheck: () => 0,
+      oldestReader: () => Number.POSITIVE_INFINITY,
       lastTransaction: () => this.transactions,
       env: { sync: () => undefined },
       close: async () => undefined,

@@ -175,7 +175,8 @@ export class WriteQueue {
     if (this.#transaction?.thread !== thread) {
       const started = this.#environment.monotonic();
       const id = root.getWriteTxnId();
-      this.#transaction = { id, thread, before: state, started, requests: 0, failure: undefined };
+      const room = this.#hooks.room?.();
+      this.#transaction = { id, thread, before: state, started, room, requests: 0, failure: undefined };
     }
     return this.#transaction;
   }
@@ -184,7 +185,12 @@ export class WriteQueue {
     const memo = new GuardMemo();
     let counter = counterBefore;
     while (this.#taken < this.#waiting.length && this.#takesMore(transaction)) {
-      const request = this.#waiting[this.#taken++]!;
+      const request = this.#waiting[this.#taken]!;
+      const refusal = request.settled ? undefined : this.#findRoom(request, transaction);
+      // Beside others it may be too much; in the next transaction it comes first.
+      if (refusal !== undefined && transaction.requests > 1) break;
+      this.#taken++;
+      if (refusal !== undefined) request.reject(refusal);
       if (request.settled) continue;
       group.requests.push(request);
       group.early ||= request.early;
@@ -196,6 +202,15 @@ export class WriteQueue {
       if (group.requests.length > 1 && transaction.before.writer !== this.#writer)
         leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
+    }
+  }
+
+  /** Why there is no room for what a request writes; undefined if there is. */
+  #findRoom({ task }: Request, { room }: Transaction): PercolatorError | undefined {
+    try {
+      return room === undefined || room.take(task) ? undefined : room.refusal();
+    } catch (error) {
+      return storeError(error, this.#path, nameTask(task));
     }
   }
 

@@ -1,10 +1,20 @@
-import { copyFileSync, existsSync, readdirSync, readlinkSync, renameSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemEnvironment } from "../../environment/index.js";
 import { acquireFolder, releaseFolder } from "./environment.js";
+import { DataFile } from "./pages.js";
 import { Request } from "./request.js";
 import { SharedFolder } from "./shared-folder.js";
 import { openLmdbStore } from "./store.js";
@@ -196,4 +206,33 @@ it.runIf(process.platform === "linux")(
 it("is left as it is where another reason is told", async () => {
   expect(await shared.mend(failure(28))).toBe(false);
   expect(shared.mended).toBe(0);
+});
+
+it("knows which pages of the file are free, and which of them somebody reads", async () => {
+  const { root } = shared.databases;
+  const freePages = (reader: number) => {
+    const file = openSync(join(path, "data", "data.mdb"), "r");
+    try {
+      const data = new DataFile(file, fstatSync(file).size);
+      return data.freePages(data.newest(), reader, Number.POSITIVE_INFINITY);
+    } finally {
+      closeSync(file);
+    }
+  };
+  for (let i = 0; i < 10; i++) await put(`row${i}`);
+  expect(freePages(0)).toBe(0);
+
+  root.resetReadTxn();
+  const before = root.lastTransaction();
+  const reading = root.useReadTransaction();
+  try {
+    expect(root.oldestReader()).toBe(before);
+    for (let i = 10; i < 60; i++) await put(`row${i}`);
+    expect(root.oldestReader()).toBe(before);
+    expect(freePages(Number.POSITIVE_INFINITY)).toBeGreaterThan(freePages(before) + 50);
+  } finally {
+    reading.done();
+  }
+  root.resetReadTxn();
+  expect(root.oldestReader()).toBeGreaterThan(before);
 });

@@ -11,6 +11,7 @@ import { type HeldLock, LockWatch, untilUnlocked } from "./lock-watch.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "./opening.js";
 import { FolderPlace } from "./place.js";
 import { WriteQueue } from "./queue.js";
+import { Room } from "./room.js";
 import { readCounter } from "./state.js";
 
 /** While other threads of this process have not parted with a broken environment: attempts to open it anew, so far apart. */
@@ -86,6 +87,7 @@ export class SharedFolder {
       (error) => this.mend(error),
       {
         checkPlace: () => this.#checkPlace(),
+        room: () => Room.begin(join(path, dataFileName), () => this.databases.root.oldestReader()),
         waits: () => this.#watch.watch(),
         ready: () => (this.#isSettled ? undefined : this.#untilUnlocked()),
       },

@@ -1,0 +1,152 @@
+import { closeSync, fstatSync, openSync, statfsSync, writeSync } from "node:fs";
+import { arch, endianness } from "node:os";
+import { dirname } from "node:path";
+import { StoreFullError } from "../../errors/index.js";
+import type { RowMutation } from "../mutation.js";
+import { GuardMemo } from "./memo.js";
+import { DataFile, type Meta } from "./pages.js";
+import type { Task } from "./request.js";
+
+/** With so much free nothing is counted: one transaction does not write as much. */
+const plentyBytes = 1024 ** 3;
+/** Left to others on the disk: what they take while LMDB writes would be missing to it. */
+const leftBytes = 4 * 1024 ** 2;
+/** The file is made longer by so much more than is needed, if there is as much: not at each transaction. */
+const stepBytes = 1024 ** 2;
+const zeros = Buffer.alloc(64 * 1024);
+
+/** What a transaction changes besides its cells: the counter, the roots of the trees, the ways down to them. */
+const pagesOfTransaction = 24;
+/** The last pages are kept for collection and for the ends of sessions, those before them for short values and deleted cells. */
+const pagesForMakingRoom = 32;
+const pagesForShort = 32;
+const shortBytes = 256;
+/** What a cell changes at most, mostly: its page, one that is split off, a part of those above. */
+const pagesOfCell = 2.5;
+/** Beside a value stand the cell's older records. */
+const entryFactor = 1.25;
+/** From this part of a page on a value may get pages of its own, in a row. */
+const longPart = 0.25;
+
+/** Whether the file's pages can be read here. */
+const isReadable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
+const noSpace: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+/**
+ * Room on the disk for what one of LMDB's transactions writes, found before LMDB needs it.
+ *
+ * LMDB learns that a disk is full from a write that fails, and says so on the standard error stream, past Node. So with little space
+ * left the file is made longer beforehand, by zeros behind LMDB's last page: what LMDB then writes has its blocks. A task for which
+ * that does not go, and which the file's free pages cannot hold either, is refused, and LMDB does not hear of it.
+ */
+export class Room {
+  readonly #dataFile: string;
+  readonly #freeBytes: number;
+  readonly #oldestReader: () => number;
+  readonly #state: Meta;
+  #single: number;
+  #inRow: number;
+
+  private constructor(dataFile: string, freeBytes: number, oldestReader: () => number) {
+    this.#dataFile = dataFile;
+    this.#freeBytes = freeBytes;
+    this.#oldestReader = oldestReader;
+    this.#state = this.#open((_file, state) => state);
+    const { branchPages, leafPages, overflowPages } = this.#state.free;
+    this.#single = pagesOfTransaction + branchPages + leafPages;
+    // Parts of the list of free pages are written anew.
+    this.#inRow = overflowPages;
+  }
+
+  /**
+   * To be called with LMDB's write lock in hand, as a transaction begins. Undefined if there is plenty, and on systems that do not tell.
+   * `oldestReader`: the oldest of LMDB's transactions that somebody reads; Infinity for none.
+   */
+  static begin(dataFile: string, oldestReader: () => number): Room | undefined {
+    try {
+      const { bavail, bsize } = statfsSync(dataFile);
+      if (bavail * bsize >= plentyBytes || !isReadable) return undefined;
+      return new Room(dataFile, bavail * bsize, oldestReader);
+    } catch {
+      // LMDB finds out by itself.
+      return undefined;
+    }
+  }
+
+  /** Whether `task` has room, beside those that were taken before. If so, it is taken. */
+  take(task: Task): boolean {
+    const { pageSize } = this.#state;
+    let single = this.#single;
+    let inRow = this.#inRow;
+    let kept = 0;
+    for (const { table, row, mutations } of rowsOf(task)) {
+      for (const mutation of mutations) {
+        single += pagesOfCell;
+        if (mutation.type === "delete") continue;
+        if (!GuardMemo.covers(table)) kept = Math.max(kept, keptBefore(mutation.value));
+        const bytes = (row.length + mutation.column.length + mutation.value.length) * entryFactor;
+        if (bytes > longPart * pageSize) inRow += Math.ceil(bytes / pageSize) + 1;
+      }
+    }
+    if (!this.#has(Math.ceil(single) + kept, inRow)) return false;
+    this.#single = single;
+    this.#inRow = inRow;
+    return true;
+  }
+
+  refusal(): StoreFullError {
+    return new StoreFullError(
+      `The database in ${dirname(this.#dataFile)} could not write: its disk has ${Math.floor(this.#freeBytes / 1024)} KiB left, and more is ` +
+        "needed. Nothing was changed. Free space and try again.",
+    );
+  }
+
+  #has(single: number, inRow: number): boolean {
+    const { pageSize, lastPage } = this.#state;
+    const all = single + inRow;
+    if (all * pageSize + leftBytes <= this.#freeBytes) return true;
+    return this.#open((file) => {
+      const end = (lastPage + 1) * pageSize;
+      if (fstatSync(file).size < end + all * pageSize) lengthen(file, end + all * pageSize + stepBytes);
+      const { size, blocks } = fstatSync(file);
+      const spare = Math.max(0, Math.floor((size - end) / pageSize));
+      if (spare >= all) return true;
+      if (spare < inRow) return false;
+      // Pages that were never written are holes: to write one takes a block.
+      const holes = Math.max(0, Math.ceil((size - blocks * 512) / pageSize));
+      const wanted = all - spare + holes;
+      const data = new DataFile(file, size);
+      return data.freePages(data.newest(), this.#oldestReader(), wanted) >= wanted;
+    });
+  }
+
+  #open<Result>(use: (file: number, state: Meta) => Result): Result {
+    const file = openSync(this.#dataFile, "r+");
+    try {
+      return use(file, new DataFile(file, fstatSync(file).size).newest());
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+function keptBefore(value: Uint8Array): number {
+  return value.length > shortBytes ? pagesForMakingRoom + pagesForShort : pagesForMakingRoom;
+}
+
+function rowsOf(task: Task): readonly RowMutation[] {
+  if (task.type === "next") return [];
+  return task.type === "mutate" ? [task.mutation] : task.batch.rows;
+}
+
+/** Writes zeros to the file's end until it has `length`, or the disk is full. */
+function lengthen(file: number, length: number): void {
+  try {
+    for (let { size } = fstatSync(file); size < length; ) {
+      const count = Math.min(zeros.length, length - size);
+      size += writeSync(file, zeros, 0, count, size);
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && noSpace.has(error.code))) throw error;
+  }
+}
