@@ -4,6 +4,7 @@ import { type Ran, run } from "./run.js";
 
 const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`;
 const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-child.ts`;
+const freePagesChild = `"${process.execPath}" --import tsx test/crash/free-pages-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
@@ -58,6 +59,22 @@ test.each(["a", "b"])(
   },
   180_000,
 );
+
+test("on a full file system a long list of free pages holds nothing up", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const { status, stdout, stderr } = await onSmallDisk(
+      "24m",
+      folder.path,
+      `exec ${freePagesChild} "${folder.path}"`,
+    );
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ delete: true, short: true, collect: true, long: true });
+  } finally {
+    await folder.remove();
+  }
+}, 180_000);
 
 test("a restored backup on a full disk, which has no lock file, is refused by name, and opens when there is room", async () => {
   const folder = await temporaryFolder();

@@ -75,6 +75,20 @@ export interface Page {
   readonly nodes: readonly Node[];
 }
 
+interface Block {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** What of a file is free. */
+export interface FreePages {
+  readonly pages: number;
+  /** How many follow each other, of each row of them. */
+  readonly rows: readonly number[];
+  /** On how many pages each list of them stands that has pages of its own. */
+  readonly longLists: readonly number[];
+}
+
 /** What was found wrong; `reason` for people. */
 export class PageError extends Error {
   readonly reason: "format" | "version" | "damage";
@@ -193,24 +207,26 @@ export class DataFile {
     return trees;
   }
 
-  /**
-   * Counts the free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`. Stops at `enough`.
-   */
-  freePages(meta: Meta, reader: number, enough: number): number {
+  /** The free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`. */
+  freePages(meta: Meta, reader: number): FreePages {
     const before = Math.min(reader, meta.transaction);
-    let count = 0;
+    const blocks: Block[] = [];
+    const longLists: number[] = [];
     const visit = (number: number) => {
       const page = this.page(number);
       for (const node of page.nodes) {
-        if (count >= enough) return;
-        if (page.branch) visit(node.child);
-        else if (Number(node.key.readBigUInt64LE(0)) < before) {
-          count += pagesInList(isLong(node) ? this.longValue(node) : node.data);
+        if (page.branch) {
+          visit(node.child);
+          continue;
+        }
+        if (isLong(node)) longLists.push(this.longPages(node).count);
+        if (Number(node.key.readBigUInt64LE(0)) < before) {
+          addBlocks(blocks, isLong(node) ? this.longValue(node) : node.data);
         }
       }
     };
     if (meta.free.root !== undefined) visit(meta.free.root);
-    return count;
+    return { pages: blocks.reduce((sum, { count }) => sum + count, 0), rows: rowsOf(blocks), longLists };
   }
 
   /** Looks at the upper `levels` of a tree, or at all of it, and throws where a page cannot be. */
@@ -293,16 +309,24 @@ export class DataFile {
 }
 
 /** A list begins with its length; a negative number in it says of how many pages the next one is the first. */
-function pagesInList(list: Buffer): number {
-  let count = 0;
+function addBlocks(blocks: Block[], list: Buffer): void {
   for (let i = 1; i <= Number(list.readBigInt64LE(0)); i++) {
     const number = Number(list.readBigInt64LE(8 * i));
-    if (number < 0) {
-      count -= number;
-      i++;
-    } else if (number > 0) count++;
+    if (number > 0) blocks.push({ first: number, count: 1 });
+    else if (number < 0) blocks.push({ first: Number(list.readBigInt64LE(8 * ++i)), count: -number });
   }
-  return count;
+}
+
+/** Blocks that touch make one row, as they do for LMDB once it has read their lists. */
+function rowsOf(blocks: readonly Block[]): number[] {
+  const rows: number[] = [];
+  let end: number | undefined;
+  for (const { first, count } of [...blocks].sort((a, b) => a.first - b.first)) {
+    if (first === end) rows[rows.length - 1]! += count;
+    else rows.push(count);
+    end = first + count;
+  }
+  return rows;
 }
 
 function parseTree(bytes: Buffer, at: number): Tree {

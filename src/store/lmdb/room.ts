@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { StoreFullError } from "../../errors/index.js";
 import type { RowMutation } from "../mutation.js";
 import { GuardMemo } from "./memo.js";
-import { DataFile, type Meta } from "./pages.js";
+import { DataFile, type FreePages, type Meta } from "./pages.js";
 import type { Task } from "./request.js";
 
 /** With so much free nothing is counted: one transaction does not write as much. */
@@ -27,6 +27,10 @@ const pagesOfCell = 2.5;
 const entryFactor = 1.25;
 /** From this part of a page on a value may get pages of its own, in a row. */
 const longPart = 0.25;
+/** The value that a long one replaces may be moved, to as many pages. */
+const rowsOfValue = 2;
+/** LMDB divides rows of free pages that others would have fitted better: so many at most, mostly. */
+const dividedRows = 4;
 
 /** Whether the file's pages can be read here. */
 const isReadable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
@@ -44,8 +48,8 @@ export class Room {
   readonly #freeBytes: number;
   readonly #oldestReader: () => number;
   readonly #state: Meta;
-  #single: number;
-  #inRow: number;
+  #taken: Need;
+  #freePages: FreePages | undefined;
 
   private constructor(dataFile: string, freeBytes: number, oldestReader: () => number) {
     this.#dataFile = dataFile;
@@ -53,9 +57,9 @@ export class Room {
     this.#oldestReader = oldestReader;
     this.#state = this.#open((_file, state) => state);
     const { branchPages, leafPages, overflowPages } = this.#state.free;
-    this.#single = pagesOfTransaction + branchPages + leafPages;
     // Parts of the list of free pages are written anew.
-    this.#inRow = overflowPages;
+    const single = pagesOfTransaction + branchPages + leafPages + overflowPages;
+    this.#taken = { single, inRow: 0, rows: 0, longest: 0 };
   }
 
   /**
@@ -76,21 +80,23 @@ export class Room {
   /** Whether `task` has room, beside those that were taken before. If so, it is taken. */
   take(task: Task): boolean {
     const { pageSize } = this.#state;
-    let single = this.#single;
-    let inRow = this.#inRow;
+    const need = { ...this.#taken };
     let kept = 0;
     for (const { table, row, mutations } of rowsOf(task)) {
       for (const mutation of mutations) {
-        single += pagesOfCell;
+        need.single += pagesOfCell;
         if (mutation.type === "delete") continue;
         if (!GuardMemo.covers(table)) kept = Math.max(kept, keptBefore(mutation.value));
         const bytes = (row.length + mutation.column.length + mutation.value.length) * entryFactor;
-        if (bytes > longPart * pageSize) inRow += Math.ceil(bytes / pageSize) + 1;
+        if (bytes <= longPart * pageSize) continue;
+        const pages = Math.ceil(bytes / pageSize) + 1;
+        need.inRow += pages;
+        need.rows += rowsOfValue;
+        need.longest = Math.max(need.longest, pages);
       }
     }
-    if (!this.#has(Math.ceil(single) + kept, inRow)) return false;
-    this.#single = single;
-    this.#inRow = inRow;
+    if (!this.#has(need, kept)) return false;
+    this.#taken = need;
     return true;
   }
 
@@ -101,9 +107,9 @@ export class Room {
     );
   }
 
-  #has(single: number, inRow: number): boolean {
+  #has(need: Need, kept: number): boolean {
     const { pageSize, lastPage } = this.#state;
-    const all = single + inRow;
+    const all = Math.ceil(need.single) + need.inRow + kept;
     if (all * pageSize + leftBytes <= this.#freeBytes) return true;
     return this.#open((file) => {
       const end = (lastPage + 1) * pageSize;
@@ -111,12 +117,20 @@ export class Room {
       const { size, blocks } = fstatSync(file);
       const spare = Math.max(0, Math.floor((size - end) / pageSize));
       if (spare >= all) return true;
-      if (spare < inRow) return false;
-      // Pages that were never written are holes: to write one takes a block.
-      const holes = Math.max(0, Math.ceil((size - blocks * 512) / pageSize));
-      const wanted = all - spare + holes;
+      // Pages that were never written are holes, or behind the file's end: to write one takes a block.
+      const holes = Math.max(0, Math.ceil((Math.max(size, end) - blocks * 512) / pageSize));
       const data = new DataFile(file, size);
-      return data.freePages(data.newest(), this.#oldestReader(), wanted) >= wanted;
+      this.#freePages ??= data.freePages(data.newest(), this.#oldestReader());
+      const { pages, rows, longLists } = this.#freePages;
+      if (pages < all - spare + holes) return false;
+      // A list on one page needs no row.
+      const listsInRow = longLists.filter((count) => count > 1);
+      const inRow = need.inRow + listsInRow.reduce((sum, count) => sum + count, 0);
+      if (inRow <= spare) return true;
+      const longest = Math.max(need.longest, ...listsInRow);
+      const divided = Math.ceil(need.single / longest) + holes + dividedRows;
+      const fitting = rows.reduce((sum, count) => sum + Math.floor(count / longest), 0);
+      return fitting >= need.rows + listsInRow.length + divided;
     });
   }
 
@@ -128,6 +142,17 @@ export class Room {
       closeSync(file);
     }
   }
+}
+
+/** Pages that a transaction writes. */
+interface Need {
+  single: number;
+  /** All those of {@link rows}. */
+  inRow: number;
+  /** Rows of pages that follow each other. */
+  rows: number;
+  /** Pages of the longest row. */
+  longest: number;
 }
 
 function keptBefore(value: Uint8Array): number {
