@@ -3,6 +3,8 @@ import { CommandLine } from "../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 import { open } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
+import { schedule } from "../../recipes/index.js";
+import { text } from "../../schema/index.js";
 
 const titles = observer("titles", documents.title, () => undefined, { version: 2 });
 
@@ -63,6 +65,18 @@ describe("status", () => {
       texts.map((line) => line.replace(/\S+ ago/, "ago").replace(/ +/g, " "));
     expect(withoutAges(lines.slice(0, short.length))).toEqual(withoutAges(short));
     expect(short.join("\n")).not.toMatch(/safepoint|timestamp|statistics/);
+  });
+
+  it("has each member of a schedule, also if nothing is overdue", async () => {
+    const cli = await libraryCommandLine();
+    const reminders = schedule("reminders", { value: text(), fire: () => {} });
+    await withLibrary(cli, (db) => db.transact((tx) => reminders.at(tx, "later", 8e15, "x")), {
+      tables: reminders.tables,
+    });
+    const { documents: printed } = await cli.run(["status", "data", "--json"]);
+    expect(printed[0]!.schedules).toEqual([
+      { schedule: "reminders", overdue: { count: 0, more: false }, oldestOverdue: null },
+    ]);
   });
 
   it("tells who runs an observer", async () => {

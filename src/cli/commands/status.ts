@@ -129,12 +129,11 @@ function statusToJson({ status, tables, observers, schedules, away }: Gathered):
     statistics,
     tables,
     observers: observers.map(observerToJson),
-    schedules:
-      schedules.map(({ schedule, count, more, oldest }) => ({
-        schedule,
-        overdue: { count, more },
-        oldestOverdue: oldest?.toISOString(),
-      })) ?? null,
+    schedules: schedules.map(({ schedule, count, more, oldest }) => ({
+      schedule,
+      overdue: { count, more },
+      oldestOverdue: oldest?.toISOString() ?? null,
+    })),
     sessions: [...status.sessions].map(([session, record]) => ({
       session,
       observers: record.observers,
