@@ -6,6 +6,7 @@ import { CommandLine } from "../../test/support/command-line.js";
 import { type Database, open } from "../database/index.js";
 import { columnWriter, exactIndex, uniqueConstraint } from "../recipes/index.js";
 import { bigint, codec, date, family, json, oneOf, table, text } from "../schema/index.js";
+import { blockCells } from "./dump/format.js";
 
 const profile = z.object({ city: z.string() });
 const users = table("users", {
@@ -229,6 +230,7 @@ describe("an import that only the module can make", () => {
     const { stdout } = await cli.run(["export", "loose"]);
     for (const [args, options] of [
       [["import", "empty", file], {}],
+      [["import", "empty", file, "--merge"], {}],
       [["import", "empty"], { stdin: stdout }],
     ] as const) {
       const { code, stderr } = await cli.run(args, options);
@@ -256,6 +258,33 @@ describe("an import that only the module can make", () => {
     expect(await cellsOf("empty")).toHaveLength(2);
   });
 
+  it("checks a file whole before it writes its first block", async () => {
+    await emptyDatabase();
+    await using db = await open(join(cli.folder, "loose"), { tables: [loose] });
+    await db.transact((tx) => {
+      for (let row = 0; row < blockCells; row++) tx.set(loose.profile, `a${row}`, { city: "Oslo" });
+      tx.set(loose.profile, "b", { town: "Oslo" });
+    });
+    await cli.run(["export", "loose", "loose.jsonl"]);
+    const refused = await cli.run(["import", "empty", "loose.jsonl", ...app]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in block 2: ") });
+    expect(await cellsOf("empty")).toEqual([]);
+  });
+
+  it("is refused of a column whose constraint only the database has recorded", async () => {
+    await emptyDatabase();
+    const unconstrained = table("users", { email: text() });
+    await using db = await open(join(cli.folder, "loose"), { tables: [unconstrained] });
+    await db.transact((tx) => tx.set(unconstrained.email, "bob", "bob@example.org"));
+    await cli.run(["export", "loose", "loose.jsonl"]);
+    const { code, stderr } = await cli.run(["import", "empty", "loose.jsonl"]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("takes table users without table by_domain"),
+    });
+    expect(await cellsOf("empty")).toEqual([]);
+  });
+
   it.each([
     ["users", "takes table users without table by_domain"],
     ["emails", "takes table emails without table users"],
@@ -271,6 +300,19 @@ describe("an import that only the module can make", () => {
       });
     },
   );
+
+  it.each([
+    ["the column", "users.email", "ann"],
+    ["the constraint", "emails.owner", "bob@example.org"],
+  ])("is refused of both over what stands in %s alone", async (_, target, row) => {
+    await cli.run(["export", "data", "all.jsonl"]);
+    await emptyDatabase();
+    await cli.run(["set", "empty", target, row, "bob@example.org", "--force"]);
+    const before = await cellsOf("empty");
+    const { code, stderr } = await cli.run(["import", "empty", "all.jsonl", "--merge"]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("were not merged") });
+    expect(await cellsOf("empty")).toEqual(before);
+  });
 
   it("is refused of both over what stands there", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
