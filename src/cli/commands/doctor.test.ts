@@ -5,7 +5,9 @@ import { type CommandLine, eventually } from "../../../test/support/command-line
 import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
 import { observer } from "../../observer/index.js";
 import { table, text } from "../../schema/index.js";
+import { openLmdbStore } from "../../store/lmdb/index.js";
 import { StepHooks, stopsBefore } from "../../testing/index.js";
+import { putHint, systemCell } from "../../transaction/index.js";
 
 let cli: CommandLine;
 
@@ -104,6 +106,28 @@ describe("doctor", () => {
       state: "warning",
       what: expect.stringContaining("1 lock, 1 of them without an owner"),
     });
+  });
+
+  it("finds records of processes that count for nothing, and says what removes them", async () => {
+    const store = await openLmdbStore(join(cli.folder, "data"));
+    const records = {
+      years: JSON.stringify({ observers: {}, expires: 8e15, process: "p" }),
+      broken: "{",
+    };
+    for (const [session, text] of Object.entries(records)) {
+      const { table, row, column } = systemCell(`session/${session}`, "state");
+      await store.mutate({ table, row, guards: [], mutations: [putHint(column, 1, Buffer.from(text))] });
+    }
+    await store.close();
+    const { findings } = await examine();
+    expect(findings.filter(({ check }) => check === "records")).toEqual([
+      expect.objectContaining({ state: "warning", what: expect.stringContaining("session broken: ") }),
+      expect.objectContaining({
+        state: "warning",
+        what: expect.stringContaining("session years: it says that it counts until "),
+        advice: expect.stringContaining("`percolator gc`"),
+      }),
+    ]);
   });
 
   it("compares a module with what is recorded", async () => {
