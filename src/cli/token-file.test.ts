@@ -31,6 +31,11 @@ test("tokens are those of the file, a second after it has changed; an empty file
     nowMs += 1_000;
     expect([tokens(), first()]).toEqual([read, read[0]]);
   }
+  await writeFile(join(cwd, "tokens"), "six\n");
+  nowMs += 999;
+  expect([tokens(), first()]).toEqual([["four", "five"], "four"]);
+  nowMs += 1;
+  expect([tokens(), first()]).toEqual([["six"], "six"]);
   await expect(watchedTokens(cli(), "--token-file", "missing")).rejects.toThrow("missing");
   expect(await watchedTokens(cli(), "--token-file", undefined)).toBeUndefined();
 });
