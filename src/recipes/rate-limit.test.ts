@@ -78,6 +78,33 @@ test("waiting is given up by a signal", async () => {
   await refused;
 });
 
+test("one that gives up while it waits lets nobody behind it take before those ahead", async () => {
+  const limit = rateLimit("limit", { perSecond: 10 });
+  await using db = await open("memory:", { tables: [limit.table] });
+  const transact = db.transact.bind(db);
+  let begun = 0;
+  let answer = () => {};
+  const answers = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  // A store that does not answer yet.
+  db.transact = (run, options) => {
+    begun++;
+    return answers.then(() => transact(run, options));
+  };
+  const giveUp = new AbortController();
+  const first = limit.acquire(db, "a");
+  const givenUp = limit.acquire(db, "a", { signal: giveUp.signal });
+  const last = limit.acquire(db, "a");
+  giveUp.abort(new Error("enough"));
+  await expect(givenUp).rejects.toThrow("enough");
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toBe(1);
+  answer();
+  await Promise.all([first, last]);
+  expect(begun).toBe(2);
+});
+
 test("in no stretch of time get more through than saved up and came back, whatever they ask", async () => {
   const asked = fc.record({
     afterMs: fc.integer({ min: 0, max: 700 }),

@@ -1,4 +1,5 @@
 import {
+  ConflictError,
   codec,
   InvalidKeyError,
   int,
@@ -339,7 +340,17 @@ const failures: readonly (readonly [string, (tx: Transaction) => unknown, string
     "NaN",
   ],
   ["forgets an await", (tx) => void readOnAndOn(tx).catch(() => {}), "Did you forget `await`?"],
+  ["is in conflict, and then forgets an await", conflictsAndForgets(), "Did you forget `await`?"],
 ];
+
+/** Of two runs the first is in conflict, and the second, which follows at once, cannot be committed. */
+function conflictsAndForgets(): (tx: Transaction) => unknown {
+  let runs = 0;
+  return (tx) => {
+    if (++runs % 2 === 1) throw new ConflictError("Another was faster.");
+    readOnAndOn(tx).catch(() => {});
+  };
+}
 
 test.each(failures)("a change whose function %s is parked after its attempts", async (_, fire, message) => {
   const clock = new TestClock();

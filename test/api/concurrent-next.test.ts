@@ -50,6 +50,29 @@ test.each([2, 7, 50])(
   },
 );
 
+/** The items in the order of the calls, of which so many are always ahead: each that is answered is followed by another. */
+async function takeAhead<T>(items: AsyncIterator<T>, ahead: number): Promise<T[]> {
+  const taken: T[] = [];
+  const asked = Array.from({ length: ahead }, () => items.next());
+  for (;;) {
+    const answer = await asked.shift()!;
+    if (answer.done) return taken;
+    taken.push(answer.value);
+    asked.push(items.next());
+  }
+}
+
+test.each([2, 7, 50])(
+  "calls of next that are always %i ahead give each row of a scan once, in order",
+  async (ahead) => {
+    await using snapshot = await db.snapshot();
+    const forward = await takeAhead(snapshot.scan(numbers.value), ahead);
+    expect(forward.map(({ row }) => row)).toEqual(all);
+    const tables = await takeAhead(snapshot.scan(texts), ahead);
+    expect(tables.map(({ row }) => row)).toEqual(all);
+  },
+);
+
 test.each([2, 7, 50])("calls of next at the same time, %i, keep a scan's limit", async (atOnce) => {
   await using snapshot = await db.snapshot();
   const taken = await takeAtOnce(snapshot.scan(numbers.value, { limit: 333 }), atOnce);
