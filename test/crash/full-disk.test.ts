@@ -5,6 +5,7 @@ import { type Ran, run } from "./run.js";
 const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`;
 const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-child.ts`;
 const freePagesChild = `"${process.execPath}" --import tsx test/crash/free-pages-child.ts`;
+const neighbourChild = `"${process.execPath}" --import tsx test/crash/full-disk-neighbour-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
@@ -71,6 +72,29 @@ test("on a full file system a long list of free pages holds nothing up", async (
     expect(stderr).toBe("");
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ delete: true, short: true, collect: true, long: true });
+  } finally {
+    await folder.remove();
+  }
+}, 180_000);
+
+test("several processes on a full file system are refused by name, and LMDB prints nothing", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const seeds = ["a", "b", "c"];
+    const children = seeds.map((seed) => `${neighbourChild} "${folder.path}/data" ${seed} & ${seed}=$!`);
+    const script = [...children, ...seeds.map((seed) => `wait $${seed}`)].join("\n");
+    const { status, stdout, stderr } = await onSmallDisk("18m", folder.path, script);
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const went = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, number>);
+    expect(went).toHaveLength(seeds.length);
+    for (const { written, refused } of went) {
+      expect(written, stdout).toBeGreaterThan(50);
+      expect(refused, stdout).toBeGreaterThan(0);
+    }
   } finally {
     await folder.remove();
   }

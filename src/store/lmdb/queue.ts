@@ -186,7 +186,8 @@ export class WriteQueue {
     let counter = counterBefore;
     while (this.#taken < this.#waiting.length && this.#takesMore(transaction)) {
       const request = this.#waiting[this.#taken]!;
-      const refusal = request.settled ? undefined : this.#findRoom(request, transaction);
+      const spares = group.requests.length > 0 && this.#leavesFreePages(transaction);
+      const refusal = request.settled ? undefined : this.#findRoom(request, transaction, spares);
       // Beside others it may be too much; in the next transaction it comes first.
       if (refusal !== undefined && transaction.requests > 1) break;
       this.#taken++;
@@ -199,16 +200,20 @@ export class WriteQueue {
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
       // A request alone changes little, and is done again where that fails.
-      if (group.requests.length > 1 && transaction.before.writer !== this.#writer)
-        leaveFreePages(this.#databases);
+      if (group.requests.length > 1 && this.#leavesFreePages(transaction)) leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
   }
 
-  /** Why there is no room for what a request writes; undefined if there is. */
-  #findRoom({ task }: Request, { room }: Transaction): PercolatorError | undefined {
+  /** Whether another process has committed last. */
+  #leavesFreePages({ before }: Transaction): boolean {
+    return before.writer !== this.#writer;
+  }
+
+  /** Why there is no room for what a request writes; undefined if there is. `spares`: a request beside others. */
+  #findRoom({ task }: Request, { room }: Transaction, spares: boolean): PercolatorError | undefined {
     try {
-      return room === undefined || room.take(task) ? undefined : room.refusal();
+      return room === undefined || room.take(task, spares) ? undefined : room.refusal();
     } catch (error) {
       return storeError(error, this.#path, nameTask(task));
     }

@@ -6,6 +6,7 @@ import type { RowMutation } from "../mutation.js";
 import { GuardMemo } from "./memo.js";
 import { DataFile, type FreePages, type Meta } from "./pages.js";
 import type { Task } from "./request.js";
+import { spareBytes } from "./state.js";
 
 /** With so much free nothing is counted: one transaction does not write as much. */
 const plentyBytes = 1024 ** 3;
@@ -49,6 +50,7 @@ export class Room {
   readonly #oldestReader: () => number;
   readonly #state: Meta;
   #taken: Need;
+  #hasSpares = false;
   #freePages: FreePages | undefined;
 
   private constructor(dataFile: string, freeBytes: number, oldestReader: () => number) {
@@ -77,10 +79,12 @@ export class Room {
     }
   }
 
-  /** Whether `task` has room, beside those that were taken before. If so, it is taken. */
-  take(task: Task): boolean {
+  /** Whether `task` has room, beside those that were taken before. If so, it is taken. `spares`: free pages are left with it. */
+  take(task: Task, spares: boolean): boolean {
     const { pageSize } = this.#state;
     const need = { ...this.#taken };
+    // They are not written, but LMDB may find them at the file's end, and give them to others.
+    if (spares && !this.#hasSpares) addRow(need, Math.ceil(spareBytes / pageSize) + 1);
     let kept = 0;
     for (const { table, row, mutations } of rowsOf(task)) {
       for (const mutation of mutations) {
@@ -89,14 +93,12 @@ export class Room {
         if (!GuardMemo.covers(table)) kept = Math.max(kept, keptBefore(mutation.value));
         const bytes = (row.length + mutation.column.length + mutation.value.length) * entryFactor;
         if (bytes <= longPart * pageSize) continue;
-        const pages = Math.ceil(bytes / pageSize) + 1;
-        need.inRow += pages;
-        need.rows += rowsOfValue;
-        need.longest = Math.max(need.longest, pages);
+        addRow(need, Math.ceil(bytes / pageSize) + 1);
       }
     }
     if (!this.#has(need, kept)) return false;
     this.#taken = need;
+    this.#hasSpares ||= spares;
     return true;
   }
 
@@ -153,6 +155,12 @@ interface Need {
   rows: number;
   /** Pages of the longest row. */
   longest: number;
+}
+
+function addRow(need: Need, pages: number): void {
+  need.inRow += pages;
+  need.rows += rowsOfValue;
+  need.longest = Math.max(need.longest, pages);
 }
 
 function keptBefore(value: Uint8Array): number {

@@ -21,7 +21,8 @@ const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
 const record = Buffer.alloc(24);
 /** Sixteen pages, more than LMDB's records of free pages have changed at a commit. */
-const spares = Buffer.alloc(60_000);
+export const spareBytes = 60_000;
+const spares = Buffer.alloc(spareBytes);
 const newState: StoreState = Object.freeze({ counter: 0, writer: 0, group: 0 });
 
 function metaKey(name: string): Key {
