@@ -200,14 +200,7 @@ export class SharedFolder {
   async #end(): Promise<void> {
     await this.#mending?.catch(() => undefined);
     this.flushes?.close();
-    if (this.#opened === undefined) return;
-    const { writing } = this.#opened;
-    if (!writing.broken) {
-      await this.databases.root.close();
-    } else {
-      await writing.stop();
-      writing.abandon();
-    }
+    await this.#opened?.writing.close();
   }
 
   /** A failure may have another number, and leave a broken environment all the same. */

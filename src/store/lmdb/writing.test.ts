@@ -132,6 +132,17 @@ describe("write threads", () => {
     expect([binding.unlocked, binding.closed, binding.env.address]).toEqual([1, true, 0]);
   });
 
+  it("that have failed leave nothing of the binding's to wait for when the environment is closed", async () => {
+    const { binding, writing } = begin();
+    const done = writing.transaction(() => undefined);
+    const thread = binding.start();
+    thread(2);
+    thread(28);
+    const closed = writing.close();
+    expect(await Promise.all([done, closed].map(settled))).toEqual(["28", "done"]);
+    expect([binding.closed, binding.env.address]).toEqual([true, 0]);
+  });
+
   it("are waited for, and flushes too, before the environment is closed", async () => {
     const { binding, writing } = begin();
     const flush = new Promise<void>((resolve) => writing.sync(() => resolve()));

@@ -63,6 +63,8 @@ export class Writing {
   /** Threads that ended without giving back the binding's lock. */
   #locked = 0;
   #broken = false;
+  /** Whether a thread has ended with a failure. */
+  #failed = false;
   #whenIdle: (() => void)[] = [];
 
   constructor(root: NativeRoot) {
@@ -139,8 +141,13 @@ export class Writing {
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Closes the environment, which nothing uses any more. */
+  /** Closes the environment, which nothing uses any more. After a failure the binding waits for promises that may never settle. */
   async close(): Promise<void> {
+    if (this.#broken || this.#failed) {
+      await this.stop();
+      this.abandon();
+      return;
+    }
     await this.#root.close();
     unguard(this);
   }
@@ -187,6 +194,7 @@ export class Writing {
   }
 
   #end(thread: Thread, status: number, report: (status: number) => unknown): void {
+    if (status !== 0) this.#failed = true;
     if (status === panic || !thread.begun) this.#broken = true;
     if (thread.begun) this.#open--;
     else this.#locked++;
