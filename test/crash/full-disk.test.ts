@@ -6,6 +6,7 @@ const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`
 const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-child.ts`;
 const freePagesChild = `"${process.execPath}" --import tsx test/crash/free-pages-child.ts`;
 const neighbourChild = `"${process.execPath}" --import tsx test/crash/full-disk-neighbour-child.ts`;
+const othersChild = `"${process.execPath}" --import tsx test/crash/filled-by-others-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
@@ -95,6 +96,23 @@ test("several processes on a full file system are refused by name, and LMDB prin
       expect(written, stdout).toBeGreaterThan(50);
       expect(refused, stdout).toBeGreaterThan(0);
     }
+  } finally {
+    await folder.remove();
+  }
+}, 180_000);
+
+test("on a file system that others have filled deletions, collection and short values go on", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const { status, stdout, stderr } = await onSmallDisk(
+      "16m",
+      folder.path,
+      `exec ${othersChild} "${folder.path}"`,
+    );
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const went = { delete: true, collect: true, short: true, long: false };
+    expect(JSON.parse(stdout)).toEqual([went, went]);
   } finally {
     await folder.remove();
   }

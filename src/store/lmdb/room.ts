@@ -57,7 +57,11 @@ export class Room {
     this.#dataFile = dataFile;
     this.#freeBytes = freeBytes;
     this.#oldestReader = oldestReader;
-    this.#state = this.#open((_file, state) => state);
+    this.#state = this.#open((file, state) => {
+      // Others may fill the disk: then it is too late.
+      lengthen(file, state, pagesForMakingRoom + pagesForShort + pagesOfTransaction);
+      return state;
+    });
     const { branchPages, leafPages, overflowPages } = this.#state.free;
     // Parts of the list of free pages are written anew.
     const single = pagesOfTransaction + branchPages + leafPages + overflowPages;
@@ -114,8 +118,8 @@ export class Room {
     const all = Math.ceil(need.single) + need.inRow + kept;
     if (all * pageSize + leftBytes <= this.#freeBytes) return true;
     return this.#open((file) => {
+      lengthen(file, this.#state, all);
       const end = (lastPage + 1) * pageSize;
-      if (fstatSync(file).size < end + all * pageSize) lengthen(file, end + all * pageSize + stepBytes);
       const { size, blocks } = fstatSync(file);
       const spare = Math.max(0, Math.floor((size - end) / pageSize));
       if (spare >= all) return true;
@@ -172,11 +176,14 @@ function rowsOf(task: Task): readonly RowMutation[] {
   return task.type === "mutate" ? [task.mutation] : task.batch.rows;
 }
 
-/** Writes zeros to the file's end until it has `length`, or the disk is full. */
-function lengthen(file: number, length: number): void {
+/** Writes zeros to the file's end until `pages` and some more are behind LMDB's last one, or the disk is full. */
+function lengthen(file: number, { lastPage, pageSize }: Meta, pages: number): void {
+  const needed = (lastPage + 1 + pages) * pageSize;
+  let { size } = fstatSync(file);
+  if (size >= needed) return;
   try {
-    for (let { size } = fstatSync(file); size < length; ) {
-      const count = Math.min(zeros.length, length - size);
+    while (size < needed + stepBytes) {
+      const count = Math.min(zeros.length, needed + stepBytes - size);
       size += writeSync(file, zeros, 0, count, size);
     }
   } catch (error) {
