@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { int, open, StoreBusyError, table } from "percolatordb";
 import { expect, test } from "vitest";
 import { ProgramProcess } from "../support/program-process.js";
+import { until } from "../support/waiting.js";
+import { Command } from "../workers/command.js";
 
 const numbers = table("numbers", { value: int() });
 
@@ -35,4 +37,30 @@ test.skipIf(process.platform !== "linux")(
       await rm(folder, { recursive: true, force: true });
     }
   },
+);
+
+test.skipIf(process.platform !== "linux")(
+  "a command that opens the folder meanwhile waits as long, names who holds the lock, and answers 1",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "percolatordb-held-"));
+    const holder = new ProgramProcess("test/embedded/lock-holder.ts", [folder]);
+    try {
+      await using db = await open(folder, { tables: [numbers], collectEveryMs: 0 });
+      await db.transact(async (tx) => tx.set(numbers.value, "before", 1));
+      await holder.said((line) => line === "open");
+      holder.tell("hold");
+      await holder.said((line) => line === "held");
+      expect(await until(() => holder.isStopped)).toBe(true);
+      const command = new Command(["set", folder, "numbers.value", "row", "2", "--json"]);
+      expect({ code: await command.ended, errors: command.errors }).toEqual({
+        code: 1,
+        errors: expect.stringContaining(`kill -CONT ${holder.pid}`),
+      });
+      expect(JSON.parse(command.errors)).toMatchObject({ error: { code: "STORE_BUSY" } });
+    } finally {
+      await holder.kill();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  60_000,
 );

@@ -103,18 +103,17 @@ export async function stuckLock(folder: string, environment: Environment): Promi
   return undefined;
 }
 
-/** Resolves when no other process holds one of the locks. Ends when `isOver` says so. */
+/**
+ * Resolves when no other process holds one of the locks. Ends when `isOver` says so. Something is to be written meanwhile, which keeps
+ * the process.
+ */
 export async function untilUnlocked(
   folder: string,
   environment: Environment,
   isOver: () => boolean,
 ): Promise<void> {
   const isHeld = () => lockHolder(folder, "write") !== undefined || lockHolder(folder, "flush") !== undefined;
-  while (isHeld() && !isOver()) {
-    await new Promise<void>((resolve) => {
-      environment.setTimer(resolve, openingLookMs, { background: true });
-    });
-  }
+  while (isHeld() && !isOver()) await sleep(environment, openingLookMs);
 }
 
 /** The error that says who holds a lock, and for how long at least. */
