@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CommandLine } from "../../test/support/command-line.js";
 import { definition } from "../schema/index.js";
-import { loadApp } from "./module.js";
+import { loadApp, syntaxErrorPlace } from "./module.js";
 import { UsageError } from "./usage-error.js";
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
@@ -45,6 +47,40 @@ describe("a module", () => {
     const failure = await loadApp(name, folder).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UsageError);
     expect((failure as UsageError).message).toContain(message);
+  });
+
+  it.each([
+    ["k.ts", "const a = 1;\nthrow new Error('broken' + a);", "k.ts:2"],
+    ["l.ts", "import './missing.js'; export default {};", "missing.js"],
+  ])(
+    "that cannot be loaded is refused with the place, and no more of the stack: %s",
+    async (name, text, place) => {
+      const { folder } = await commandLine({ [name]: text });
+      const { message } = (await loadApp(name, folder).catch((error: unknown) => error)) as UsageError;
+      expect(message).toContain(place);
+      expect(message).not.toMatch(/node:internal|jiti|cli[\\/]/);
+    },
+  );
+
+  it.each([
+    ["i.mjs", "import './inner.mjs';", "inner.mjs:2"],
+    ["j.mjs", "const a = 1;\nexport default { tables: [ };", "j.mjs:2"],
+    ["k.mjs", "export default {};", undefined],
+  ])("that cannot be read: where is asked of Node: %s", async (name, text, place) => {
+    const { folder } = await commandLine({ [name]: text, "inner.mjs": "\nexport default { ;" });
+    expect(syntaxErrorPlace(join(folder, name))?.split("/").at(-1)).toBe(place);
+  });
+
+  it("that awaits for ever what keeps no process is refused", async () => {
+    const { folder } = await commandLine({ "m.mjs": "await new Promise(() => {});" });
+    const program = `
+      import { loadApp } from ${source("./module.ts")};
+      await loadApp("m.mjs", ${JSON.stringify(folder)}).catch(({ message }) => console.log(message));
+    `;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    expect(stdout).toContain("The module m.mjs could not be loaded: It awaits something");
+    expect(status).toBe(0);
   });
 
   it("has to be there, and be a file", async () => {

@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { isObserver, type Observer } from "../observer/index.js";
 import { type AnySchedule, isSchedule } from "../recipes/index.js";
 import { type AnyTable, describeValue, isTable } from "../schema/index.js";
@@ -30,12 +31,66 @@ export async function loadApp(path: string, cwd: string): Promise<App> {
 
 async function importModule(path: string, file: string): Promise<unknown> {
   try {
-    if (!typescript.has(extname(file))) return await import(pathToFileURL(file).href);
-    const { createJiti } = await import("jiti");
-    return await createJiti(import.meta.url, { fsCache: false, interopDefault: false }).import(file);
+    return await orNeverSettled(path, load(file));
   } catch (error) {
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    throw new UsageError(`The module ${path} could not be loaded: ${reason}`, "INVALID_ARGUMENT", error);
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `The module ${path} could not be loaded: ${reasonOf(error, file)}`,
+      "INVALID_ARGUMENT",
+      error,
+    );
+  }
+}
+
+async function load(file: string): Promise<unknown> {
+  if (!typescript.has(extname(file))) return await import(pathToFileURL(file).href);
+  const { createJiti } = await import("jiti");
+  return await createJiti(import.meta.url, { fsCache: false, interopDefault: false }).import(file);
+}
+
+/** Without anything to wait for, Node would end the process, without a word. */
+async function orNeverSettled(path: string, loading: Promise<unknown>): Promise<unknown> {
+  let stop = () => {};
+  const end = new Promise<never>((_, reject) => {
+    const refuse = () => {
+      const advice = "It awaits something at its top level that never comes.";
+      reject(new UsageError(`The module ${path} could not be loaded: ${advice}`));
+    };
+    process.once("beforeExit", refuse);
+    stop = () => process.off("beforeExit", refuse);
+  });
+  try {
+    return await Promise.race([loading, end]);
+  } finally {
+    stop();
+  }
+}
+
+/** The error with the user's part of its stack, which says where. */
+function reasonOf(error: unknown, file: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const lines = (error.stack ?? error.message).split("\n");
+  const own = lines.findIndex((line) => line.includes(import.meta.url) || line.includes(ownFile));
+  const users = (own < 0 ? lines : lines.slice(0, own)).filter((line) => !loaderFrame.test(line));
+  const place =
+    error instanceof SyntaxError && !typescript.has(extname(file)) ? syntaxErrorPlace(file) : undefined;
+  return [...users, ...(place === undefined ? [] : [`    at ${place}`])].join("\n").trim();
+}
+
+const ownFile = fileURLToPath(import.meta.url);
+const loaderFrame = /^\s+at .*(node:internal|[\\/]jiti[\\/])/;
+
+/** Where a module, or one that it imports, cannot be read. Node tells that only on the error stream, and runs nothing then. */
+export function syntaxErrorPlace(file: string): string | undefined {
+  const program = `import ${JSON.stringify(pathToFileURL(file).href)};`;
+  try {
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      encoding: "utf8",
+      timeout: 10_000,
+    });
+    return /^file:\S+:\d+$/m.exec(stderr)?.[0];
+  } catch {
+    return undefined;
   }
 }
 
