@@ -7,7 +7,18 @@ const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-c
 const freePagesChild = `"${process.execPath}" --import tsx test/crash/free-pages-child.ts`;
 const neighbourChild = `"${process.execPath}" --import tsx test/crash/full-disk-neighbour-child.ts`;
 const othersChild = `"${process.execPath}" --import tsx test/crash/filled-by-others-child.ts`;
+const roomChild = `"${process.execPath}" --import tsx test/crash/room-child.ts`;
+const holesChild = `"${process.execPath}" --import tsx test/crash/holes-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
+
+/** What test/crash/room-child.ts prints for each number of bytes that are left. */
+interface RoomFound {
+  readonly long: number;
+  readonly ahead: number;
+  readonly short: number;
+  readonly deletes: boolean;
+  readonly system: boolean;
+}
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
   expect(status, stderr.slice(-2_000)).toBe(0);
@@ -113,6 +124,49 @@ test("on a file system that others have filled deletions, collection and short v
     expect(status).toBe(0);
     const went = { delete: true, collect: true, short: true, long: false };
     expect(JSON.parse(stdout)).toEqual([went, went]);
+  } finally {
+    await folder.remove();
+  }
+}, 180_000);
+
+test.each([400_000, 5_000])(
+  "what has room in one transaction has it together; short values have some behind values of %i bytes, and what makes room behind both",
+  async (bytes) => {
+    const folder = await temporaryFolder();
+    try {
+      const free = [0, 1_000_000, 3_000_000, 4_300_000, 8_000_000];
+      const command = `exec ${roomChild} "${folder.path}" ${bytes} ${free.join(" ")}`;
+      const { status, stdout, stderr } = await onSmallDisk("24m", folder.path, command);
+      expect(status, stderr).toBe(0);
+      const [none, ...some] = JSON.parse(stdout) as readonly RoomFound[];
+      expect(none).toEqual({ long: 0, ahead: 0, short: 0, deletes: false, system: false });
+      for (const [index, { long, ahead, short, ...others }] of some.entries()) {
+        const left = free[index + 1]!;
+        expect(long).toBeGreaterThan(0);
+        expect(long * bytes).toBeLessThan(left);
+        expect(short).toBeGreaterThan(5);
+        expect(short).toBeLessThan(left / 4_096);
+        // The file is made longer beforehand, unless there is enough for others too: 4 MiB. It is by some 1.4 MB at the beginning.
+        expect(ahead * bytes).toBeLessThan(Math.max(0, left - 4 * 1_024 ** 2) + 1_600_000);
+        expect(others).toEqual({ deletes: true, system: true });
+      }
+    } finally {
+      await folder.remove();
+    }
+  },
+  180_000,
+);
+
+test("on a full file system free pages that are holes of a sparse file have no room", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const { status, stdout, stderr } = await onSmallDisk(
+      "24m",
+      folder.path,
+      `exec ${holesChild} "${folder.path}"`,
+    );
+    expect(status, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ whole: true, holes: false });
   } finally {
     await folder.remove();
   }

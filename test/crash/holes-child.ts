@@ -1,0 +1,53 @@
+/**
+ * Asks whether the free pages of a data file have room for a value on a full disk: as LMDB left them, and once they are holes, as a copy that
+ * leaves out zeros has them. Prints both as JSON.
+ */
+import { execFileSync } from "node:child_process";
+import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RowMutation } from "../../src/store/index.js";
+import { openLmdbStore } from "../../src/store/lmdb/index.js";
+import { DataFile } from "../../src/store/lmdb/pages.js";
+import { Room } from "../../src/store/lmdb/room.js";
+
+const [root] = process.argv.slice(2) as [string];
+const data = join(root, "data", "data.mdb");
+const ballast = join(root, "ballast");
+
+const column = Buffer.from("c");
+const mutation = (row: string, ...mutations: RowMutation["mutations"]): RowMutation => ({
+  table: "t",
+  row: Buffer.from(row),
+  guards: [],
+  mutations,
+});
+const put = (row: string, value: Buffer) =>
+  mutation(row, { type: "put", column, part: "write", timestamp: 1, value });
+const remove = (row: string) =>
+  mutation(row, { type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY });
+
+const store = await openLmdbStore(join(root, "data"));
+const rows = Array.from({ length: 10 }, (_, index) => `row${index}`);
+for (const row of rows) await store.mutate(put(row, Buffer.alloc(400_000)));
+for (const row of rows) await store.mutate(remove(row));
+for (const row of rows) await store.mutate(put("small", Buffer.from(row)));
+await store.close();
+
+// What was made longer is cut off: behind LMDB's last page there is nothing.
+const file = openSync(data, "r+");
+const state = new DataFile(file, fstatSync(file).size).newest();
+ftruncateSync(file, (state.lastPage + 1) * state.pageSize);
+closeSync(file);
+
+function hasRoom(): boolean {
+  const { bavail, bsize } = statfsSync(root);
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize));
+  const room = Room.begin(data, () => Number.POSITIVE_INFINITY)!;
+  const isTaken = room.take({ type: "mutate", mutation: put("other", Buffer.alloc(100, 1)) }, false);
+  rmSync(ballast);
+  return isTaken;
+}
+
+const whole = hasRoom();
+execFileSync("fallocate", ["--dig-holes", data]);
+process.stdout.write(`${JSON.stringify({ whole, holes: hasRoom() })}\n`);
