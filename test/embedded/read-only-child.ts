@@ -1,28 +1,69 @@
 import { createInterface } from "node:readline";
 import { open, PercolatorError, table, text } from "percolatordb";
+import { openLmdbStore } from "../../src/store/lmdb/index.js";
 
-/** Reads all names of the folder, once for each line that it is told; each answer is a line of JSON. */
+/** Reads the folder's names at the beginning, and once for each line that it is told; each answer is a line of JSON. */
 const things = table("things", { name: text() });
 const db = await open(process.argv[2]!, { readOnly: true, tables: [things] });
 const snapshot = await db.snapshot();
+const store = await openLmdbStore(process.argv[2]!, { readOnly: true });
 
 const say = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
-async function names(): Promise<object> {
+/** What a read comes to: its result, or the code of its error. */
+async function outcome<T>(
+  read: () => Promise<T>,
+): Promise<T | { readonly code: string; readonly message: string }> {
   try {
-    const found: Record<string, string> = {};
-    for await (const { row, value } of snapshot.scan(things.name)) found[row] = value;
-    return { found, one: (await snapshot.get(things.name, "one"))?.slice(0, 5) };
+    return await read();
   } catch (error) {
-    return error instanceof PercolatorError
-      ? { code: error.code, message: error.message }
-      : { error: `${error}` };
+    if (error instanceof PercolatorError) return { code: error.code, message: error.message };
+    throw error;
   }
 }
 
-say(await names());
-for await (const _ of createInterface({ input: process.stdin })) {
-  say({ ...(await names()), problems: await db.check().catch((error) => error.code) });
+async function scan(): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for await (const { row, value } of snapshot.scan(things.name)) found[row] = value.slice(0, 5);
+  return found;
 }
+
+const [row, column] = [Buffer.from("other"), Buffer.from("name")];
+const present = { columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
+const cells = { table: "things", start: undefined, end: undefined, column, at: 1, reverse: false, limit: 1 };
+
+/** Each way to read a store, with nothing before it that could have failed. */
+const reads: Readonly<Record<string, () => unknown>> = {
+  readRow: () => store.readRow({ table: "things", row, ...present }),
+  readRange: () => store.readRange({ table: "things", ...present }),
+  readRaw: () => store.readRaw({ table: "things", columns: present.columns, parts: ["write"] }),
+  splitPoints: () => store.splitPoints("things", 4),
+  counter: () => store.atomic!.counter(),
+  verify: () => store.verify!(),
+};
+
+async function read(): Promise<object> {
+  const refused: string[] = [];
+  for (const [name, use] of Object.entries(reads)) {
+    const came = await outcome(async () => use());
+    if (typeof came === "object" && came !== null && "code" in came) refused.push(name);
+  }
+  return {
+    refused,
+    // What is lent is checked by nobody, and can be overwritten at any moment.
+    lent: [
+      store.lending!.cell("things", row, row.length, column, 1),
+      store.lending!.column(cells, () => true),
+    ].filter((answer) => answer !== undefined),
+    // Each by itself: none may rest on what another has found.
+    one: await outcome(async () => (await snapshot.get(things.name, "one"))?.slice(0, 5)),
+    found: await outcome(scan),
+    problems: await outcome(() => db.check()),
+  };
+}
+
+say(await read());
+for await (const _ of createInterface({ input: process.stdin })) say(await read());
+await store.close();
 await snapshot.close();
 await db.close();
