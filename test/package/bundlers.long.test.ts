@@ -30,15 +30,18 @@ const problems = await db.check();
 const dashboard = await serveDashboard(db, { port: 0 });
 const page = await fetch(dashboard.url);
 const shown = (await page.text()).includes("<html") && page.status === 200 ? "pages" : String(page.status);
+const { version } = await (await fetch(new URL("api/about", dashboard.url))).json() as { version?: string };
 await dashboard.close();
 await db.close();
-console.log(JSON.stringify({ size, problems: problems.length, shown }));
+console.log(JSON.stringify({ size, problems: problems.length, shown, version }));
 `;
 
 /** What cannot be put into a bundle: LMDB's native addon. */
 const native = ["lmdb"];
 /** What need not be installed, so that a bundler may not find it. */
 const optional = ["google-auth-library"];
+
+const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
 
 let packed: Packed;
 let project: string;
@@ -116,7 +119,7 @@ describe.each([
     await build(file);
     const built = await readFile(file, "utf8");
     expect(built).toContain('from "percolatordb"');
-    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "pages" });
+    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "pages", version });
   });
 });
 
@@ -130,10 +133,15 @@ describe.each([
   test("runs with nothing beside it but the native addon, and the dashboard's pages are said to be missing", async () => {
     const folder = join(packed.folder, `${name.split(" ")[0]}-inside`);
     await modules(folder, { all: false });
-    await writeFile(join(folder, "package.json"), JSON.stringify({ name: "other", type: "module" }));
-    const file = join(folder, "app.mjs");
+    await writeFile(
+      join(folder, "package.json"),
+      JSON.stringify({ name: "other", version: "9.9.9", type: "module" }),
+    );
+    // Where the package would have its own package.json, the program has its.
+    const file = join(folder, "dist", "server", "app.mjs");
+    await mkdir(join(file, ".."), { recursive: true });
     await build(file);
     expect(await readFile(file, "utf8")).not.toMatch(/from ["']percolatordb/);
-    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "503" });
+    expect(await result(file)).toEqual({ size: 5, problems: 0, shown: "503", version: "bundled" });
   });
 });
