@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
+import { processVariable } from "./io.js";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 const tsx = import.meta.resolve("tsx");
@@ -101,6 +102,22 @@ describe("the program", () => {
     const { code, stdout, stderr } = await worker.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/stopped after 1 run\n$/);
+  });
+
+  it("ends as one of several processes if the one that started it has ended while it was loaded", async () => {
+    const cli = await CommandLine.create();
+    await cli.write("app.ts", app);
+    const child = fork(main, ["worker", "data", "app.ts"], {
+      cwd: cli.folder,
+      execArgv: ["--import", tsx],
+      env: { ...process.env, [processVariable]: "1" },
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    children.add(child);
+    const exited = once(child, "exit");
+    // All that it would see of the other's end.
+    child.disconnect();
+    expect(await exited).toEqual([0, null]);
   });
 
   it("ends at once after a second signal, and loses nothing", async () => {

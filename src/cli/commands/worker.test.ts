@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   CommandLine,
@@ -87,6 +88,24 @@ describe("worker", () => {
       event: "obsolete",
       time: expect.any(String),
       reasons: ['Observer "sizes" was unregistered; this program has version 1 and no longer runs it.'],
+    });
+  });
+
+  it("ends once nobody reads its log any more", async () => {
+    let printed = 0;
+    // Its reader takes one line: that the worker has started.
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => {
+        if (printed++ === 0) done();
+        else done(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
+      },
+    });
+    const command = cli.start(["worker", "data", "app.mjs", "--json"], { stdout });
+    await eventually(() => expect(printed).toBe(1));
+    await set("documents.thumbnail", "new", "AA==");
+    expect(await command.outcome).toMatchObject({
+      code: 141,
+      stderr: expect.stringContaining('"code":"OUTPUT"'),
     });
   });
 
