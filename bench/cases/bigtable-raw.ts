@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
 import { systemEnvironment } from "../../src/environment/index.js";
-import { viewFilter } from "../../src/store/bigtable/filter.js";
 import { parseLocation } from "../../src/store/bigtable/location.js";
 import type { RowFilter } from "../../src/store/bigtable/protos/codec.js";
-import { checkAndMutateRow, encodeFilter, readRows } from "../../src/store/bigtable/rpc.js";
-import { type KnownTable, Tables } from "../../src/store/bigtable/tables.js";
-import { encodeTimestamp } from "../../src/store/bigtable/timestamps.js";
-import { Transport } from "../../src/store/bigtable/transport.js";
+import { viewFilter } from "../../src/store/bigtable/read/filter.js";
+import { encodeTimestamp } from "../../src/store/bigtable/read/timestamps.js";
+import { type KnownTable, Tables } from "../../src/store/bigtable/table/tables.js";
+import { checkAndMutateRow, encodeFilter, readRows } from "../../src/store/bigtable/wire/rpc.js";
+import { Transport } from "../../src/store/bigtable/wire/transport.js";
 
 const deadlineMs = 10_000;
 

@@ -31,7 +31,7 @@ interface Round {
 }
 
 /** Looks for hints, one observer after the other, as the library's scan loop does. */
-export class Scanner {
+export class BucketScanner {
   readonly #worker: ModelWorker;
   readonly #rounds: (Round | undefined)[];
   readonly #foreignAt: number[];

@@ -39,7 +39,7 @@ export class SessionTable {
     this.#world.request(processor, client.bulk, this.#world.systemServer, tablet.write, "write", () => {
       this.#expires[worker.number] = expires;
       if (this.#isTimeToRead(worker)) this.#readAll(worker);
-      else this.#readSuspicions(worker);
+      else this.#readCrashSuspects(worker);
     });
   }
 
@@ -60,7 +60,7 @@ export class SessionTable {
       // The records are decoded, and the buckets of every observer divided anew among all sessions.
       const weights = buckets * settings.workload.observers * count;
       worker.processor.serve(loop.now, count * client.sessionRecord + weights * client.weight);
-      this.#clearAway(worker, this.#expired(worker), () => this.#readSuspicions(worker));
+      this.#clearAway(worker, this.#expired(worker), () => this.#readCrashSuspects(worker));
     });
   }
 
@@ -97,7 +97,7 @@ export class SessionTable {
     worker.coordinator.next(next);
   }
 
-  #readSuspicions(worker: ModelWorker): void {
+  #readCrashSuspects(worker: ModelWorker): void {
     const { costs, loop, settings, systemServer } = this.#world;
     const { client, tablet } = costs;
     const { observers } = settings.workload;

@@ -2,7 +2,7 @@ import type { SeededRandom } from "percolatordb/testing";
 import { bucketOf, buckets, type ModelHint } from "./hint-table.js";
 
 /** Which worker has which bucket of each observer: each bucket belongs to one, drawn evenly, as rendezvous hashing does. */
-export class Shares {
+export class BucketAssignment {
   readonly #owners: readonly number[];
   readonly #owned = new Map<string, number[]>();
 

@@ -4,7 +4,7 @@ import { exponential } from "./distributions.js";
 import { coordinatorClients } from "./gatherer.js";
 import { SessionTable } from "./sessions.js";
 import type { Design, ScaleSettings, Workload } from "./settings.js";
-import { Shares } from "./shares.js";
+import { BucketAssignment } from "./shares.js";
 import type { Station } from "./station.js";
 import { ModelWorker } from "./worker.js";
 import { World } from "./world.js";
@@ -57,7 +57,7 @@ export function processorOfRun(
 export function simulateScale(settings: ScaleSettings, costs: Costs = usualCosts): ScaleResult {
   const world = new World(settings, costs);
   const { observers } = settings.workload;
-  const shares = new Shares(settings.workers, observers, world.random.fork("shares"));
+  const shares = new BucketAssignment(settings.workers, observers, world.random.fork("shares"));
   const sessions = new SessionTable(world);
   const connect = coordinatorClients(world);
   const workers = Array.from({ length: settings.workers }, (_, number) => {

@@ -2,8 +2,8 @@ import type { CoordinatorClient } from "./gatherer.js";
 import type { ModelHint } from "./hint-table.js";
 import { ModelRun } from "./model-run.js";
 import { type Copy, registryCopy, safepointCopy } from "./registry-copy.js";
-import { Scanner } from "./scanner.js";
-import type { Shares } from "./shares.js";
+import { BucketScanner } from "./scanner.js";
+import type { BucketAssignment } from "./shares.js";
 import { Station } from "./station.js";
 import type { World } from "./world.js";
 
@@ -13,7 +13,7 @@ export class ModelWorker {
   readonly coordinator: CoordinatorClient;
   readonly registry: Copy;
   readonly safepoint: Copy;
-  readonly scanner: Scanner;
+  readonly scanner: BucketScanner;
   readonly #queues: Queue[];
   readonly #taken = new Set<ModelHint>();
   #running = 0;
@@ -22,14 +22,14 @@ export class ModelWorker {
   constructor(
     readonly world: World,
     readonly number: number,
-    readonly shares: Shares,
+    readonly shares: BucketAssignment,
     connect: (number: number, processor: Station) => CoordinatorClient,
   ) {
     this.processor = new Station(`worker ${number}`);
     this.coordinator = connect(number, this.processor);
     this.registry = registryCopy(world, this.processor, this.coordinator);
     this.safepoint = safepointCopy(world, this.processor);
-    this.scanner = new Scanner(this);
+    this.scanner = new BucketScanner(this);
     this.#queues = Array.from({ length: world.settings.workload.observers }, () => new Queue());
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SessionRecords } from "../observer/session-records.js";
+import { SessionRecords } from "../observer/session/session-records.js";
 import { openTest } from "../observer/test-context.js";
 import { documents, length } from "../observer/test-documents.js";
 import { TestEnvironment } from "../observer/test-environment.js";

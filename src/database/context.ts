@@ -9,13 +9,13 @@ import {
   BackgroundWork,
   countRequests,
   countTimestamps,
-  Fairness,
   type Liveness,
   LockResolver,
   noHooks,
   RowTurns,
   Safepoint,
   type TransactionContext,
+  Yielding,
 } from "../transaction/index.js";
 import type { OpenOptions, Settings } from "./options.js";
 
@@ -54,7 +54,7 @@ export function buildContext(
     turns: new RowTurns(environment),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),
-    fairness: new Fairness(environment),
+    yielding: new Yielding(environment),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { memoryStore } from "../store/memory/index.js";
 import { hintTable } from "../transaction/index.js";
-import { bucketOf, hintPrefix } from "./hint.js";
+import { bucketOf, hintPrefix } from "./hint/hint.js";
 import { type Observer, observer } from "./index.js";
 import { TestCluster, type TestMember } from "./test-cluster.js";
 import { countHints, openTest, type TestDatabase } from "./test-context.js";

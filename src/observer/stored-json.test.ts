@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreDamagedError } from "../errors/index.js";
-import { type Acknowledgment, decodeAcknowledgment, encodeAcknowledgment } from "./acknowledgment.js";
-import { type BackfillState, decodeBackfill, encodeBackfill } from "./backfill-state.js";
-import { decodeParkedEntry, encodeParkedEntry, type ParkedEntry } from "./parked-entry.js";
+import { type Acknowledgment, decodeAcknowledgment, encodeAcknowledgment } from "./hint/acknowledgment.js";
+import { decodeParkedEntry, encodeParkedEntry, type ParkedEntry } from "./hint/parked-entry.js";
+import { type BackfillState, decodeBackfill, encodeBackfill } from "./registry/backfill-state.js";
 import {
   decodeForgotten,
   decodeStoredObserver,
@@ -12,7 +12,7 @@ import {
   type StoredForgotten,
   type StoredObserver,
   type StoredVersion,
-} from "./registry-cells.js";
+} from "./registry/cells.js";
 import { encodeJson } from "./stored-json.js";
 
 const timestamp = fc.maxSafeNat();

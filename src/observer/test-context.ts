@@ -8,7 +8,6 @@ import {
   ActiveTransactions,
   BackgroundWork,
   type CommitHooks,
-  Fairness,
   LockResolver,
   noHooks,
   RowTurns,
@@ -16,6 +15,7 @@ import {
   type Transaction,
   type TransactionContext,
   transact,
+  Yielding,
 } from "../transaction/index.js";
 import { type Cluster, type Observer, Registry, Sessions, WorkerPool } from "./index.js";
 
@@ -70,7 +70,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
     turns: new RowTurns(environment),
     hooks: options.hooks ?? noHooks,
     background: new BackgroundWork(),
-    fairness: new Fairness(environment),
+    yielding: new Yielding(environment),
   };
   registry.attach(context);
   sessions.attach(context);
@@ -100,7 +100,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
 
 /** A fetch of how many hints stand in a store, by observer. */
 export async function countHints(store: RowStore): Promise<Record<string, number>> {
-  const { readHints } = await import("./hint.js");
+  const { readHints } = await import("./hint/hint.js");
   const counts: Record<string, number> = {};
   const page = await readHints(store, { start: undefined, end: undefined }, 1_000);
   for (const { observer } of page.hints) counts[observer] = (counts[observer] ?? 0) + 1;

@@ -3,7 +3,7 @@ import { int, table } from "../schema/index.js";
 import { StepHooks } from "../testing/index.js";
 import { BackgroundWork } from "./background.js";
 import type { TransactionContext } from "./context.js";
-import { listLocks } from "./inspect.js";
+import { listLocks } from "./maintenance/inspect.js";
 import { DistantTestStore, distantContext } from "./test-distant-store.js";
 import { transact } from "./transact.js";
 

@@ -1,5 +1,5 @@
 import { LimitExceededError } from "../errors/index.js";
-import { addressKey, type CellAddress, isSameCell } from "./address.js";
+import { addressKey, type CellAddress, isSameCell } from "./cell/address.js";
 
 /** A write that waits for the commit. */
 export interface BufferedWrite extends CellAddress {

@@ -4,13 +4,13 @@ import type { Oracle } from "../oracle/index.js";
 import type { TableDefinition } from "../schema/index.js";
 import type { MaybePromise, RowMutation, RowStore } from "../store/index.js";
 import type { ActiveTransactions } from "./active.js";
-import type { CellAddress } from "./address.js";
 import type { BackgroundWork } from "./background.js";
-import type { Fairness } from "./fairness.js";
-import type { LockResolver } from "./resolve.js";
+import type { CellAddress } from "./cell/address.js";
+import type { MetLock, Resolution, ResolutionOutcome } from "./cell/met-lock.js";
 import type { RowTurns } from "./row-turns.js";
 import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
+import type { Yielding } from "./yielding.js";
 
 /** The tables that the database knows. Stated here, kept by a higher room. */
 export interface Schemas {
@@ -90,6 +90,13 @@ export interface TransactionSettings {
   readonly retentionMs: number;
 }
 
+/** Deals with locks that a transaction meets. */
+export interface LockResolution {
+  resolve(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<ResolutionOutcome>;
+  /** Resolves when the reader may read again. */
+  resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void>;
+}
+
 /** What transactions are made of: one per open database. */
 export interface TransactionContext {
   readonly store: RowStore;
@@ -102,9 +109,9 @@ export interface TransactionContext {
   readonly liveness: Liveness;
   readonly safepoint: Safepoint;
   readonly active: ActiveTransactions;
-  readonly resolver: LockResolver;
+  readonly resolver: LockResolution;
   readonly turns: RowTurns;
   readonly hooks: CommitHooks;
   readonly background: BackgroundWork;
-  readonly fairness: Fairness;
+  readonly yielding: Yielding;
 }

@@ -1,18 +1,18 @@
 import { abortError, ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
 import type { MaybePromise, RowMutation } from "../store/index.js";
-import type { CellAddress } from "./address.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
-import { conflictCell } from "./conflict.js";
+import type { CellAddress } from "./cell/address.js";
+import { conflictCell } from "./commit/conflict.js";
+import { commitOnePhase } from "./commit/one-phase.js";
+import { findHints, putHints } from "./commit/put-hints.js";
+import { commitTwoPhase } from "./commit/two-phase.js";
 import type { Hint, TransactionContext } from "./context.js";
-import { commitOnePhase } from "./one-phase.js";
 import type { CommitOutcome } from "./outcome.js";
-import { findHints, putHints } from "./put-hints.js";
+import { type ReaderOptions, SnapshotReader } from "./read/reader.js";
 import { ReadSet } from "./read-set.js";
-import { type ReaderOptions, SnapshotReader } from "./reader.js";
 import type { CommitRequest } from "./request.js";
 import { TransactionTrace, traced } from "./trace.js";
-import { commitTwoPhase } from "./two-phase.js";
 
 /** What a transaction may miss of others: `"snapshot"` lets write skew happen, `"serializable"` nothing. */
 export type Isolation = "snapshot" | "serializable";

@@ -1,4 +1,6 @@
 export { ActiveTransactions, heldMs } from "./active.js";
+export { BackgroundWork } from "./background.js";
+export type { BufferedWrite } from "./buffer.js";
 export {
   addressKey,
   byteString,
@@ -8,34 +10,9 @@ export {
   showCell,
   showColumn,
   showRow,
-} from "./address.js";
-export { BackgroundWork } from "./background.js";
-export type { BufferedWrite } from "./buffer.js";
-export { type CheckOptions, check, type Problem } from "./check.js";
-export { type CollectOptions, type CollectReport, collect } from "./collect.js";
-export type { CommittedCell, CommittedRow } from "./committed.js";
-export { conflictCell } from "./conflict.js";
-export type {
-  ColumnObserver,
-  Hint,
-  Liveness,
-  Notifications,
-  ObservedColumns,
-  Schemas,
-  TransactionContext,
-  TransactionSettings,
-} from "./context.js";
-export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
-export { countRequests, countTimestamps } from "./count-requests.js";
-export { type Deadline, deadline } from "./deadline.js";
-export { Fairness } from "./fairness.js";
-export type { Foresight, ReadHow } from "./foresight.js";
-export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./history.js";
-export { type InspectedColumn, inspectRow, type LockInfo, listLocks, resolveLock } from "./inspect.js";
-export { presentMoment } from "./moment.js";
-export { crashRecordTimestamp, putHint } from "./one-phase.js";
-export { after } from "./raw.js";
-export { SnapshotReader } from "./reader.js";
+} from "./cell/address.js";
+export type { CommittedCell, CommittedRow } from "./cell/committed.js";
+export { after } from "./cell/raw.js";
 export {
   asBuffer,
   checkedTimestamp,
@@ -50,14 +27,42 @@ export {
   type WriteKind,
   type WriteRecord,
   writeTimestamp,
-} from "./records.js";
-export { LockResolver } from "./resolve.js";
+} from "./cell/records.js";
+export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
+export { conflictCell } from "./commit/conflict.js";
+export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";
+export type {
+  ColumnObserver,
+  Hint,
+  Liveness,
+  Notifications,
+  ObservedColumns,
+  Schemas,
+  TransactionContext,
+  TransactionSettings,
+} from "./context.js";
+export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
+export { type Deadline, deadline } from "./deadline.js";
+export { LockResolver } from "./lock/resolve.js";
+export { type CheckOptions, check, type Problem } from "./maintenance/check.js";
+export { type CollectOptions, type CollectReport, collect } from "./maintenance/collect.js";
+export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./maintenance/history.js";
+export {
+  type InspectedColumn,
+  inspectRow,
+  type LockInfo,
+  listLocks,
+  resolveLock,
+} from "./maintenance/inspect.js";
+export { presentMoment } from "./moment.js";
+export type { ReadHow, ReadPredictor } from "./read/read-predictor.js";
+export { SnapshotReader } from "./read/reader.js";
+export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./read/scan-target.js";
+export { Snapshot } from "./read/snapshot.js";
+export type { EntriesOptions, Entry } from "./read/view.js";
 export { type EndTurn, RowTurns } from "./row-turns.js";
 export { Safepoint } from "./safepoint.js";
-export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./scan-target.js";
-export { Snapshot } from "./snapshot.js";
 export { type CommitHooks, noHooks, type ReadInfo, type StepInfo, type StepName } from "./steps.js";
-export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./system.js";
 export {
   checkTimeout,
   isThenable,
@@ -66,4 +71,5 @@ export {
   transact,
 } from "./transact.js";
 export { Transaction } from "./transaction.js";
-export type { EntriesOptions, Entry } from "./view.js";
+export { countRequests, countTimestamps } from "./wire/request-counter.js";
+export { Yielding } from "./yielding.js";

@@ -6,9 +6,9 @@ import { int, table } from "../schema/index.js";
 import type { MutationAnswer, RowStore } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import { requestLost, StepHooks } from "../testing/index.js";
-import { check } from "./check.js";
 import type { TransactionContext } from "./context.js";
-import { Snapshot } from "./snapshot.js";
+import { check } from "./maintenance/check.js";
+import { Snapshot } from "./read/snapshot.js";
 import { transact } from "./transact.js";
 
 const accounts = table("accounts", { balance: int() });

@@ -1,6 +1,6 @@
 import type { RowMutation } from "../store/index.js";
-import type { CellAddress } from "./address.js";
 import type { BufferedWrite } from "./buffer.js";
+import type { CellAddress } from "./cell/address.js";
 import type { Hint } from "./context.js";
 import type { ReadSet } from "./read-set.js";
 

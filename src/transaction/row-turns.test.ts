@@ -3,8 +3,8 @@ import { bareContext } from "../../test/support/context.js";
 import { systemEnvironment } from "../environment/index.js";
 import { TestEnvironment } from "../observer/test-environment.js";
 import { int, table } from "../schema/index.js";
+import { Snapshot } from "./read/snapshot.js";
 import { RowTurns } from "./row-turns.js";
-import { Snapshot } from "./snapshot.js";
 import { countingOracle, DistantTestStore } from "./test-distant-store.js";
 import { type TransactOptions, transact } from "./transact.js";
 

@@ -1,8 +1,8 @@
 import type { Environment } from "../environment/index.js";
 import { StaleSnapshotError } from "../errors/index.js";
 import type { MaybePromise, RowMutation, RowPage, RowStore } from "../store/index.js";
-import { encodeWrite } from "./records.js";
-import { safepointCell } from "./system.js";
+import { encodeWrite } from "./cell/records.js";
+import { safepointCell } from "./cell/system.js";
 
 const safepointColumns = [{ exact: safepointCell.column }];
 const readSafepoint = {

@@ -1,4 +1,4 @@
-import type { CellAddress } from "./address.js";
+import type { CellAddress } from "./cell/address.js";
 
 /**
  * The steps of a commit and of the resolution of locks, by name. Each runs through {@link CommitHooks.step}, so

@@ -8,8 +8,8 @@ import {
   PercolatorError,
 } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
-import { rowKey } from "./address.js";
-import { conflictCell } from "./conflict.js";
+import { rowKey } from "./cell/address.js";
+import { conflictCell } from "./commit/conflict.js";
 import type { TransactionContext } from "./context.js";
 import { CoreTransaction, type Isolation } from "./core.js";
 import { deadline } from "./deadline.js";

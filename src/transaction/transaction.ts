@@ -12,10 +12,10 @@ import {
   type Signal,
   type TableDefinition,
 } from "../schema/index.js";
+import { notAColumn } from "./argument-errors.js";
+import { systemCell } from "./cell/system.js";
 import type { CoreTransaction } from "./core.js";
-import { systemCell } from "./system.js";
-import { encodeCellRow, View } from "./view.js";
-import { notAColumn } from "./wrong-argument.js";
+import { encodeCellRow, View } from "./read/view.js";
 
 /**
  * Turns of the microtask queue in which a function that returned too early shows itself by its next call: more than a chain of

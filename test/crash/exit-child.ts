@@ -3,7 +3,7 @@
  * `exit-child.ts FOLDER exit|throw|closed`.
  */
 import { open, table, text } from "percolatordb";
-import { isWriteBeginning } from "../../src/store/lmdb/exit-guard.js";
+import { isWriteBeginning } from "../../src/store/lmdb/file/exit-guard.js";
 
 const log = table("log", { contents: text() });
 const [folder, how] = process.argv.slice(2) as [string, "exit" | "throw" | "closed"];

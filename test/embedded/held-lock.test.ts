@@ -5,7 +5,7 @@ import { int, open, PercolatorError, table } from "percolatordb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { examineWriteLock } from "../../src/cli/doctor/locks.js";
 import { systemEnvironment } from "../../src/environment/index.js";
-import { lockHolder } from "../../src/store/lmdb/lock-holder.js";
+import { lockHolder } from "../../src/store/lmdb/file/lock-holder.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { until } from "../support/waiting.js";
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DataFile, metaRecord } from "../../src/store/lmdb/pages.js";
+import { DataFile, metaRecord } from "../../src/store/lmdb/file/pages.js";
 import { run } from "../crash/run.js";
 import { temporaryFolder } from "../support/databases.js";
 

@@ -26,6 +26,14 @@ const rooms = [
   "cli",
 ];
 
+/** Rooms within rooms: those of one imports only from those before it, and from files that stand beside them. */
+const innerRooms: Readonly<Record<string, readonly string[]>> = {
+  "store/lmdb": ["record", "file", "read", "write", "folder"],
+  "store/bigtable": ["protos", "wire", "table", "read", "write"],
+  transaction: ["cell", "lock", "read", "commit", "maintenance", "wire"],
+  observer: ["hint", "session", "registry", "queue", "scan", "run", "worker"],
+};
+
 interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -76,6 +84,26 @@ describe("rooms", () => {
     }
     expect(wrong).toEqual([]);
   });
+
+  test.each(Object.entries(innerRooms))(
+    "within %s a room imports only from rooms before it",
+    (outer, inner) => {
+      const innerOf = (path: string) => dirname(relative(outer, path));
+      const inOuter = files.filter((file) => roomOf(file.path) === outer);
+      expect(new Set(inOuter.map(({ path }) => innerOf(path)))).toEqual(new Set([".", ...inner]));
+      const wrong: string[] = [];
+      for (const file of inOuter.filter(({ path, isTest }) => !isTest && innerOf(path) !== ".")) {
+        for (const target of imports(file).filter((each) => each.startsWith("."))) {
+          const path = relative(source, resolve(source, dirname(file.path), target));
+          if (roomOf(path) !== outer || innerOf(path) === ".") continue;
+          if (inner.indexOf(innerOf(path)) > inner.indexOf(innerOf(file.path))) {
+            wrong.push(`${file.path} imports ${target}`);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
 
   test("one store does not know another", () => {
     const stores = rooms.filter((room) => room.startsWith("store/"));

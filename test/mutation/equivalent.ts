@@ -8,13 +8,13 @@ export interface Equivalent extends Pick<Candidate, "path" | "kind" | "change"> 
 /** Those that were drawn once and thought through. They are named in place of being run. */
 export const equivalents: readonly Equivalent[] = [
   {
-    path: "src/observer/scan-loop.ts",
+    path: "src/observer/scan/scan-loop.ts",
     kind: "swapped",
     change: "await this.#running; this.wake(); → this.wake(); await this.#running;",
     why: "A wake during a scan begins the next one as that scan ends, and a second `await this.#running` follows.",
   },
   {
-    path: "src/transaction/collect.ts",
+    path: "src/transaction/maintenance/collect.ts",
     kind: "1 removed",
     change: "this.#safepoint + 1 → this.#safepoint",
     why: "Besides the same, it reads the write record at the safepoint itself. That one is the newest up to it, so it is the first of `kept`, whose data is named already. None can come after `kept` was read: its transaction began below the safepoint, and the locks of those were resolved before.",
@@ -26,13 +26,13 @@ export const equivalents: readonly Equivalent[] = [
     why: "To close a second time refuses callers that were refused, and aborts what was aborted: neither does anything.",
   },
   {
-    path: "src/store/lmdb/pages.ts",
+    path: "src/store/lmdb/file/pages.ts",
     kind: "swapped",
     change: "this.#file = file; this.size = size; → this.size = size; this.#file = file;",
     why: "Both are fields that a constructor takes from its arguments, and neither is read there.",
   },
   {
-    path: "src/store/bigtable/gather-writes.ts",
+    path: "src/store/bigtable/write/gather-writes.ts",
     kind: "swapped",
     change:
       "answered.add(index); settling.push( this.#answer(batch[index] ?? [], … → settling.push( this.#answer(batch[index] ?? [], entry.status?.code ??…",
@@ -45,7 +45,7 @@ export const equivalents: readonly Equivalent[] = [
     why: "A write is refused while a commit, which has copied the writes by then, is under way, or after the end. No commit sees it.",
   },
   {
-    path: "src/transaction/raw.ts",
+    path: "src/transaction/cell/raw.ts",
     kind: "operand removed",
     change: 'part === "data" && timestamp === start → true && timestamp === start',
     why: "A timestamp is given once, and write records stand at commit timestamps: at the start of a commit there is only its data.",

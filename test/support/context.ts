@@ -6,7 +6,6 @@ import {
   ActiveTransactions,
   BackgroundWork,
   type CommitHooks,
-  Fairness,
   LockResolver,
   noHooks,
   type ObservedColumns,
@@ -16,6 +15,7 @@ import {
   systemTable,
   type TransactionContext,
   type TransactionSettings,
+  Yielding,
 } from "../../src/transaction/index.js";
 
 const nobody: ObservedColumns = {
@@ -53,6 +53,6 @@ export function bareContext(
     turns: new RowTurns(environment),
     hooks,
     background: new BackgroundWork(),
-    fairness: new Fairness(environment),
+    yielding: new Yielding(environment),
   };
 }

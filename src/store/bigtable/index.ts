@@ -1,2 +1,3 @@
 export { type BigtableStoreOptions, openBigtableStore } from "./open.js";
-export { planTables, type TablePlan } from "./plan.js";
+export { planTables } from "./plan.js";
+export type { TablePlan } from "./table/tables.js";

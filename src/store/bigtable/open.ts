@@ -1,11 +1,11 @@
 import { type Environment, systemEnvironment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import type { RowStore } from "../row-store.js";
-import { type AuthClient, type Endpoint, findEndpoint } from "./credentials.js";
 import { type BigtableLocation, parseLocation } from "./location.js";
 import { BigtableStore } from "./store.js";
-import { Tables } from "./tables.js";
-import { Transport } from "./transport.js";
+import { Tables } from "./table/tables.js";
+import { type AuthClient, type Endpoint, findEndpoint } from "./wire/credentials.js";
+import { Transport } from "./wire/transport.js";
 
 /** What {@link openBigtableStore} takes. Everything has a default. */
 export interface BigtableStoreOptions {

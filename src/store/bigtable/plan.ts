@@ -1,18 +1,7 @@
 import { systemEnvironment } from "../../environment/index.js";
-import type { Part } from "../cell.js";
 import { parseLocation } from "./location.js";
 import { adminTransport, type BigtableStoreOptions, settle } from "./open.js";
-import { Tables } from "./tables.js";
-
-/** What is there of a table, and what is to be made. */
-export interface TablePlan {
-  readonly table: string;
-  /** Its full name in Bigtable. */
-  readonly path: string;
-  readonly exists: boolean;
-  /** Families that are missing: all where the table is. */
-  readonly missing: readonly Part[];
-}
+import { type TablePlan, Tables } from "./table/tables.js";
 
 /**
  * Looks at the tables of a database on Bigtable, and changes nothing. Fails as `openBigtableStore` does, and where a table is

@@ -13,24 +13,24 @@ import type {
   StoreCapabilities,
   StoreRequestOptions,
 } from "../row-store.js";
-import { GatheredReads } from "./gather-reads.js";
-import { GatheredWrites } from "./gather-writes.js";
-import { type Predicate, predicateOf } from "./guards.js";
-import { isGatherable, versionKind, viewKind } from "./kinds.js";
 import { type BigtableLocation, showLocation } from "./location.js";
-import { encodeMutations } from "./mutations.js";
-import { encodeRow } from "./names.js";
-import { readColumns, readPages, type Source } from "./pages.js";
 import type { Mutation } from "./protos/codec.js";
-import { holdBack, type RepeatOptions } from "./repeat.js";
-import { readPagesReversed } from "./reverse.js";
-import { Rows } from "./rows.js";
-import { checkAndMutateRow, encodeFilter } from "./rpc.js";
-import { readSplitPoints } from "./split.js";
+import { GatheredReads } from "./read/gather-reads.js";
+import { isGatherable, versionKind, viewKind } from "./read/kinds.js";
+import { readColumns, readPages, type Source } from "./read/pages.js";
+import { readPagesReversed } from "./read/reverse.js";
+import { Rows } from "./read/rows.js";
 import { noCounts, showCounts } from "./statistics.js";
-import { isRefusal, storeError } from "./status.js";
-import type { KnownTable, Tables } from "./tables.js";
-import type { Transport } from "./transport.js";
+import { encodeRow } from "./table/names.js";
+import { readSplitPoints } from "./table/split.js";
+import type { KnownTable, Tables } from "./table/tables.js";
+import { holdBack, type RepeatOptions } from "./wire/repeat.js";
+import { checkAndMutateRow, encodeFilter } from "./wire/rpc.js";
+import { isRefusal, storeError } from "./wire/status.js";
+import type { Transport } from "./wire/transport.js";
+import { GatheredWrites } from "./write/gather-writes.js";
+import { type Predicate, predicateOf } from "./write/guards.js";
+import { encodeMutations } from "./write/mutations.js";
 
 /** Some of the filter of a guard is its column, twice; 20,480 bytes hold so many of any columns that the protocol guards at once. */
 const mutationCells = 1_000;

@@ -19,18 +19,18 @@ import type {
   StoreRequestOptions,
   VerifyOptions,
 } from "../row-store.js";
-import { acquireFolder, releaseFolder } from "./environment.js";
-import { storeError } from "./errors.js";
-import { lendCell } from "./lend.js";
-import { readRaw } from "./raw.js";
-import { readRange, readRow } from "./read.js";
-import { type Answer, Request, type Task } from "./request.js";
-import type { SharedFolder } from "./shared-folder.js";
-import { splitPoints } from "./split.js";
-import { readCounter } from "./state.js";
-import { folderStatistics } from "./statistics.js";
-import { verifyFolder } from "./verify.js";
-import { walkColumn } from "./walk.js";
+import { verifyFolder } from "./file/verify.js";
+import { acquireFolder, releaseFolder } from "./folder/open-folders.js";
+import type { SharedFolder } from "./folder/shared-folder.js";
+import { folderStatistics } from "./folder/statistics.js";
+import { walkColumn } from "./read/column-walk.js";
+import { lendCell } from "./read/lend.js";
+import { readRaw } from "./read/raw.js";
+import { readRange, readRow } from "./read/read.js";
+import { splitPoints } from "./read/split.js";
+import { storeError } from "./record/errors.js";
+import { readCounter } from "./record/state.js";
+import { type Answer, Request, type Task } from "./write/request.js";
 
 /** What {@link openLmdbStore} takes. Everything has a default. */
 export interface LmdbStoreOptions {

@@ -1,5 +1,6 @@
 import type { Mutation, Part, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { encodeLock, encodeStatus } from "../../transaction/cell/records.js";
 import {
   type CellAddress,
   encodeTimestamp,
@@ -9,7 +10,6 @@ import {
   safepointCell,
   systemCell,
 } from "../../transaction/index.js";
-import { encodeLock, encodeStatus } from "../../transaction/records.js";
 import { WatchedStore } from "../world/index.js";
 import { ProtocolWatcher, type Violation } from "./index.js";
 

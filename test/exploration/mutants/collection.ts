@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.js";
 
-const collect = "src/transaction/collect.ts";
-const twoPhase = "src/transaction/two-phase.ts";
+const collect = "src/transaction/maintenance/collect.ts";
+const twoPhase = "src/transaction/commit/two-phase.ts";
 
 /** Mutants of garbage collection, and of what keeps transactions from being hurt by it. */
 export const collectionMutants: readonly Mutant[] = [
@@ -15,7 +15,7 @@ export const collectionMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/prewrite.ts",
+        file: "src/transaction/commit/prewrite.ts",
         find: "store.atomic.commit({ rows: [mutation, safepoint.guard(start)] });",
         replace: "store.atomic.commit({ rows: [mutation] });",
       },
@@ -102,7 +102,7 @@ export const collectionMutants: readonly Mutant[] = [
     name: "one-phase without the safepoint check",
     patches: [
       {
-        file: "src/transaction/one-phase.ts",
+        file: "src/transaction/commit/one-phase.ts",
         find: "const safepointRow = rows.append(context.safepoint.guard(request.start));",
         replace: "const safepointRow = -1;",
       },
@@ -113,7 +113,7 @@ export const collectionMutants: readonly Mutant[] = [
     name: "no safepoint check when an older version is found",
     patches: [
       {
-        file: "src/transaction/cell-views.ts",
+        file: "src/transaction/cell/cell-views.ts",
         find: "return page.cells.every((cell) => cell.latest && cell.write !== undefined);",
         replace: "return page.cells.every((cell) => cell.write !== undefined);",
       },

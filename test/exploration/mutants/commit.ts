@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.js";
 
-const guards = "src/transaction/guards.ts";
-const primary = "src/transaction/primary.ts";
-const resolve = "src/transaction/resolve.ts";
-const twoPhase = "src/transaction/two-phase.ts";
+const guards = "src/transaction/cell/guards.ts";
+const primary = "src/transaction/lock/primary.ts";
+const resolve = "src/transaction/lock/resolve.ts";
+const twoPhase = "src/transaction/commit/two-phase.ts";
 
 /** Mutants of the two-phase commit and of the resolution of locks. */
 export const commitMutants: readonly Mutant[] = [
@@ -23,7 +23,7 @@ export const commitMutants: readonly Mutant[] = [
     name: "a one-phase commit without an answer told as one that wrote nothing",
     patches: [
       {
-        file: "src/transaction/one-phase.ts",
+        file: "src/transaction/commit/one-phase.ts",
         find: 'if (answer.answer === "unknown") throw outcomeUnknown(request);',
         replace: 'if (answer.answer === "unknown") throw registryNeverStill(request);',
       },
@@ -101,7 +101,7 @@ export const commitMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/prewrite.ts",
+        file: "src/transaction/commit/prewrite.ts",
         find: "      sendPrewrite(context, request, mutation),\n",
         replace:
           "      sendPrewrite(context, request, wasCleared ? { ...mutation, guards: [] } : mutation),\n",
@@ -185,9 +185,9 @@ export const commitMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/refresh.ts",
-        find: 'import { lockValueGuard } from "./guards.js";',
-        replace: 'import { lockedGuard as lockValueGuard } from "./guards.js";',
+        file: "src/transaction/commit/refresh.ts",
+        find: 'import { lockValueGuard } from "../cell/guards.js";',
+        replace: 'import { lockedGuard as lockValueGuard } from "../cell/guards.js";',
       },
     ],
     killedBy: "push",
@@ -209,7 +209,7 @@ export const commitMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/validate.ts",
+        file: "src/transaction/commit/validate.ts",
         find: "if (cell.lock !== undefined && cell.lock.timestamp !== request.start) {",
         replace: "if (false) {",
       },
@@ -221,7 +221,7 @@ export const commitMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/validate.ts",
+        file: "src/transaction/commit/validate.ts",
         find: "  const rows = reads.rows();\n",
         replace: "  const rows = reads.rows().slice(1);\n",
       },
@@ -232,7 +232,7 @@ export const commitMutants: readonly Mutant[] = [
     name: "one-phase validation of point reads that ignores locks",
     patches: [
       {
-        file: "src/transaction/one-phase.ts",
+        file: "src/transaction/commit/one-phase.ts",
         find: "rows.add(cell, onePhaseGuards(column.exact, start), []);",
         replace:
           'rows.add(cell, onePhaseGuards(column.exact, start).filter(({ part }) => part !== "lock"), []);',
@@ -244,7 +244,7 @@ export const commitMutants: readonly Mutant[] = [
     name: "validation that ignores ranges",
     patches: [
       {
-        file: "src/transaction/validate.ts",
+        file: "src/transaction/commit/validate.ts",
         find: "  for (const range of reads.ranges) await validateRange(context, request, range, commit);\n",
         replace: "",
       },

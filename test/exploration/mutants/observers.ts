@@ -1,8 +1,8 @@
 import type { Mutant } from "./mutant.js";
 
-const attempt = "src/observer/attempt.ts";
-const putHints = "src/transaction/put-hints.ts";
-const twoPhase = "src/transaction/two-phase.ts";
+const attempt = "src/observer/run/attempt.ts";
+const putHints = "src/transaction/commit/put-hints.ts";
+const twoPhase = "src/transaction/commit/two-phase.ts";
 
 /** Mutants of hints, acknowledgments and parking. */
 export const observerMutants: readonly Mutant[] = [
@@ -51,7 +51,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/transaction/resolve.ts",
+        file: "src/transaction/lock/resolve.ts",
         find: '    if (resolution.role === "writer") return "standing";\n',
         replace:
           '    if (resolution.role === "writer") return "standing";\n    resolution.passed.add(met.start);\n    if (met.start > 0) return "passed";\n',
@@ -100,7 +100,7 @@ export const observerMutants: readonly Mutant[] = [
     name: "hints by an old word of the registry, in one phase",
     patches: [
       {
-        file: "src/transaction/one-phase.ts",
+        file: "src/transaction/commit/one-phase.ts",
         find: "const registryRow = view === undefined ? -1 : rows.append(view.guards);",
         replace: "const registryRow = -1;",
       },
@@ -112,7 +112,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/observer/crashes.ts",
+        file: "src/observer/run/crashes.ts",
         find: "const record = (await readCrashRecord(this.#registry.context.store, task.hint)) ?? noRecord;",
         replace: "const record = noRecord;",
       },
@@ -124,7 +124,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/observer/crashes.ts",
+        file: "src/observer/run/crashes.ts",
         find: "const record = { crashes, countedUpTo, runner: this.#sessions.session };",
         replace: "const record = { crashes: 0, countedUpTo, runner: this.#sessions.session };",
       },
@@ -136,7 +136,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/observer/runner.ts",
+        file: "src/observer/run/runner.ts",
         find: "    await this.#crashes.begin(task, found);\n",
         replace: "",
       },
@@ -148,7 +148,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/observer/registry.ts",
+        file: "src/observer/registry/registry.ts",
         find: "    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal, doing);\n",
         replace: "",
       },
@@ -159,7 +159,7 @@ export const observerMutants: readonly Mutant[] = [
     name: "parking that deletes a newer hint",
     patches: [
       {
-        file: "src/observer/park.ts",
+        file: "src/observer/run/park.ts",
         find: "deleteHint(task.hint, start)",
         replace: "deleteHint(task.hint, Number.MAX_SAFE_INTEGER - 1)",
       },
@@ -182,7 +182,7 @@ export const observerMutants: readonly Mutant[] = [
     takesLong: true,
     patches: [
       {
-        file: "src/observer/backfill.ts",
+        file: "src/observer/registry/backfill.ts",
         find: "return { id: backfillId(wanted), ...wanted };",
         replace: 'return { id: "all", ...wanted };',
       },
@@ -210,7 +210,7 @@ export const observerMutants: readonly Mutant[] = [
     name: "discard that acknowledges up to now",
     patches: [
       {
-        file: "src/observer/parked.ts",
+        file: "src/observer/registry/parked.ts",
         find: "writeAcknowledgment(tx, registered, cell, state.parked.start, state.parked.version);",
         replace: "writeAcknowledgment(tx, registered, cell, tx.startTimestamp, state.parked.version);",
       },

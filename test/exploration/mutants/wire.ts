@@ -6,7 +6,7 @@ export const wireMutants: readonly Mutant[] = [
     name: "a lock on what came ahead counts for nothing",
     patches: [
       {
-        file: "src/transaction/rows-ahead.ts",
+        file: "src/transaction/read/prefetch.ts",
         find: "    if (view !== undefined) taken.push(view);\n",
         replace:
           "    if (view !== undefined) taken.push(named === undefined ? view : { ...view, lock: undefined });\n",
@@ -18,7 +18,7 @@ export const wireMutants: readonly Mutant[] = [
     name: "mutations joined under the guards of one of them",
     patches: [
       {
-        file: "src/transaction/joined-mutations.ts",
+        file: "src/transaction/wire/joined-mutations.ts",
         find: "guards: group.flatMap(({ mutation }) => mutation.guards),",
         replace: "guards: group[0].mutation.guards,",
       },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { decodeTimestamp, encodeTimestamp, timestampRange } from "../read/timestamps.js";
 import { protos } from "../test-service.js";
-import { decodeTimestamp, encodeTimestamp, timestampRange } from "../timestamps.js";
 import * as codec from "./codec.js";
 import { fromInt64, int64 } from "./int64.js";
 

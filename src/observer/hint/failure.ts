@@ -1,0 +1,106 @@
+import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
+
+/**
+ * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster. `setback`: the store or
+ * the coordinator did not do its part. `endless`: the observer feeds itself. `stopped`: the worker gave it up.
+ */
+export type FailureKind = "failed" | "timeout" | "conflict" | "setback" | "endless" | "stopped";
+
+/** What an observer's own function threw, told apart from failures around it. */
+export class RunError extends Error {
+  readonly error: unknown;
+  readonly gaveUp: Error | undefined;
+
+  constructor(error: unknown, gaveUp: Error | undefined) {
+    super("An observer's run failed", { cause: error });
+    this.error = error;
+    this.gaveUp = gaveUp;
+  }
+}
+
+/** An observer that is due on a cell because of what it wrote, over and over. */
+export class EndlessObserverError extends ObserverError {}
+
+/** Says that a run was given up because its worker stops; nothing is wrong with it. */
+export class StoppedError extends ObserverError {}
+
+/**
+ * No fault of the observer, also where they come to it. `STORE_DAMAGED` is not among them: it can be of one cell, which is parked so that
+ * the others go on.
+ */
+const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
+  "STORE",
+  "STORE_FULL",
+  "STORE_BUSY",
+  "STORE_MOVED",
+  "STORE_CHANGED",
+  "ORACLE_UNAVAILABLE",
+  "NOT_LEADER",
+  "COORDINATOR",
+]);
+const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
+  ...serviceCodes,
+  "COMMIT_OUTCOME_UNKNOWN",
+  "CLOSED",
+  "ABORTED",
+]);
+
+/** Tells failures apart, with the error to be shown. */
+export function classify(thrown: unknown): { readonly kind: FailureKind; readonly error: unknown } {
+  if (thrown instanceof RunError) return classifyRun(thrown);
+  const kind = (): FailureKind => {
+    if (thrown instanceof EndlessObserverError) return "endless";
+    if (!(thrown instanceof PercolatorError)) return "failed";
+    if (setbackCodes.has(thrown.code)) return "setback";
+    return thrown.retryable ? "conflict" : "failed";
+  };
+  return { kind: kind(), error: thrown };
+}
+
+function classifyRun({ error, gaveUp }: RunError): { readonly kind: FailureKind; readonly error: unknown } {
+  if (gaveUp !== undefined) {
+    return { kind: gaveUp instanceof StoppedError ? "stopped" : "timeout", error: gaveUp };
+  }
+  if (!(error instanceof PercolatorError)) return { kind: "failed", error };
+  if (serviceCodes.has(error.code)) return { kind: "setback", error };
+  return { kind: error.retryable ? "conflict" : "failed", error };
+}
+
+/** A failure as it is kept: bounded, and whatever was thrown. */
+export interface FailureText {
+  readonly name: string;
+  readonly code?: string | undefined;
+  readonly message: string;
+  readonly stack?: string | undefined;
+}
+
+const mostMessage = 2_000;
+const mostStack = 8_000;
+
+export function describeFailure(error: unknown): FailureText {
+  try {
+    if (error instanceof Error) {
+      const { name, message, stack } = error;
+      const code = (error as { code?: unknown }).code;
+      return {
+        name: clip(String(name), 200),
+        ...(typeof code === "string" ? { code: clip(code, 200) } : {}),
+        message: clip(String(message), mostMessage),
+        ...(typeof stack === "string" ? { stack: clip(stack, mostStack) } : {}),
+      };
+    }
+    return { name: typeof error, message: clip(String(error), mostMessage) };
+  } catch {
+    return { name: typeof error, message: "What was thrown cannot be shown." };
+  }
+}
+
+/** One line of a failure, for a hint. */
+export function shortFailure(error: unknown): string {
+  const { name, message } = describeFailure(error);
+  return clip(`${name}: ${message}`, 500);
+}
+
+function clip(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}

@@ -1,0 +1,48 @@
+import type { CellAddress } from "../../transaction/index.js";
+import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
+import type { FailureText } from "./failure.js";
+
+/** The table in which everything that was given up on is listed, so that finding it costs no scan of the data. */
+export const parkedTable = "~parked";
+
+/** What is kept of a change that was given up on. */
+export interface ParkedEntry {
+  /** Every change of the cell at or below this start timestamp is given up on. */
+  readonly start: number;
+  readonly attempts: number;
+  /** Wall time in milliseconds. */
+  readonly parkedAt: number;
+  readonly error: FailureText;
+}
+
+/** Where the entry of an observer and a cell stands: its row is the observer's name, NUL, and the cell's row. */
+export function parkedEntryCell(observer: string, cell: CellAddress): CellAddress {
+  const row = Buffer.concat([Buffer.from(`${observer}\0`), cell.row]);
+  return { table: parkedTable, row, column: cell.column };
+}
+
+/** Observer and row of an entry's row. */
+export function parseParkedRow(row: Uint8Array): { readonly observer: string; readonly row: Uint8Array } {
+  const end = row.indexOf(0);
+  return { observer: Buffer.from(row.subarray(0, end)).toString("latin1"), row: row.subarray(end + 1) };
+}
+
+const isParkedEntry = record<ParkedEntry>({
+  start: isWhole,
+  attempts: isWhole,
+  parkedAt: isTime,
+  error: record<FailureText>({
+    name: isString,
+    code: optional(isString),
+    message: isString,
+    stack: optional(isString),
+  }),
+});
+
+export function encodeParkedEntry(entry: ParkedEntry): Buffer {
+  return encodeJson(entry);
+}
+
+export function decodeParkedEntry(bytes: Uint8Array): ParkedEntry {
+  return decodeJson(bytes, "An entry of what is parked", isParkedEntry);
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "../stored-json.js";
+
+/**
+ * A backfill of one range as the registry records it, so that it goes on where it was after whatever happened. Each range of an
+ * observer has a record of its own.
+ */
+export interface BackfillState {
+  /** Tells it from the other backfills of its observer: made of its range and version. */
+  readonly id: string;
+  /** First row, inclusive; undefined for the table's first. */
+  readonly start: Buffer | undefined;
+  /** Row after the last; undefined for none. */
+  readonly end: Buffer | undefined;
+  /** The row to go on with; undefined before the first. */
+  readonly cursor: Buffer | undefined;
+  /** The column of that row to go on with, where a wide row was left in its middle. */
+  readonly column: Buffer | undefined;
+  /** Version of the observer for which it was begun. */
+  readonly version: number;
+  /** Cells marked so far. */
+  readonly marked: number;
+}
+
+/** The state as JSON has it: bytes in hexadecimal. */
+interface StoredState {
+  readonly start: string | null;
+  readonly end: string | null;
+  readonly cursor: string | null;
+  readonly column: string | null;
+  readonly version: number;
+  readonly marked: number;
+}
+
+const isHex: Guard<string> = (value): value is string =>
+  typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value);
+const isPlace = nullable(isHex);
+const isStoredState = record<StoredState>({
+  start: isPlace,
+  end: isPlace,
+  cursor: isPlace,
+  column: isPlace,
+  version: isWhole,
+  marked: isWhole,
+});
+
+export function encodeBackfill(state: BackfillState): Buffer {
+  const { start, end, cursor, column, version, marked } = state;
+  const hex = (bytes: Buffer | undefined) => bytes?.toString("hex") ?? null;
+  const stored: StoredState = {
+    start: hex(start),
+    end: hex(end),
+    cursor: hex(cursor),
+    column: hex(column),
+    version,
+    marked,
+  };
+  return encodeJson(stored);
+}
+
+/** The id of a backfill: two of the same range and version are one. */
+export function backfillId({ start, end, version }: Omit<BackfillState, "id">): string {
+  const range = JSON.stringify([start?.toString("hex") ?? null, end?.toString("hex") ?? null, version]);
+  return createHash("sha256").update(range).digest("hex").slice(0, 32);
+}
+
+export function decodeBackfill(bytes: Uint8Array, id: string): BackfillState {
+  const read = decodeJson(bytes, "The record of a backfill in the store", isStoredState);
+  const buffer = (hex: string | null) => (hex === null ? undefined : Buffer.from(hex, "hex"));
+  const { version, marked } = read;
+  return {
+    id,
+    start: buffer(read.start),
+    end: buffer(read.end),
+    cursor: buffer(read.cursor),
+    column: buffer(read.column),
+    version,
+    marked,
+  };
+}

@@ -1,0 +1,253 @@
+import {
+  checkOptionNames,
+  InvalidArgumentError,
+  ObserverError,
+  type OptionNames,
+  throwIfAborted,
+} from "../../errors/index.js";
+import {
+  definition,
+  describeValue,
+  encodePrefix,
+  encodeRow,
+  familyRange,
+  prefixEnd,
+} from "../../schema/index.js";
+import type { ColumnRange, Position } from "../../store/index.js";
+import type { CoreTransaction } from "../../transaction/index.js";
+import { isObserver, type Observer } from "../observer.js";
+import { type BackfillState, backfillId, decodeBackfill, encodeBackfill } from "./backfill-state.js";
+import { registeredObserver } from "./cell-of.js";
+import { backfillCell, generationCell } from "./cells.js";
+import type { RegisteredObserver } from "./registered.js";
+import type { Registry } from "./registry.js";
+import type { RegistryView } from "./view.js";
+
+/** Which rows. All together narrow it. */
+export interface BackfillRange {
+  readonly prefix?: unknown;
+  /** First key, inclusive. Default: the first of the table. */
+  readonly start?: unknown;
+  /** Key after the last. Default: none. */
+  readonly end?: unknown;
+}
+
+/** How far a backfill has come. */
+export interface BackfillProgress {
+  /** Cells that were marked due, those of earlier calls that this one goes on with included. */
+  readonly marked: number;
+  /** How much of the table was passed, from 0 to 1, by estimate; undefined where nothing is known. */
+  readonly share: number | undefined;
+}
+
+/** What `db.backfill` takes. Everything has a default. */
+export interface BackfillOptions {
+  /** Which cells: `{ prefix, start, end }`, keys of rows. Default: all of the column. */
+  readonly range?: BackfillRange | undefined;
+  /** Stops between two batches; a later call goes on from there. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told after each batch how far it is. */
+  readonly onProgress?: ((progress: BackfillProgress) => void) | undefined;
+}
+
+/** What a backfill came to. */
+export interface BackfillReport {
+  /** Cells that were marked due. */
+  readonly marked: number;
+}
+
+const rangeNames: OptionNames<BackfillRange> = { prefix: true, start: true, end: true };
+const cellsAtOnce = 256;
+const noBytes = new Uint8Array(0);
+const mostSplitPoints = 256;
+
+/**
+ * Makes the existing cells of an observer's column due, deleted ones that are still known included: of those, the worker
+ * runs what this version of the observer has not handled. The place is stored with each batch, for each range: a call
+ * goes on with what an earlier one left unfinished, and then does its own. When it resolves, all of its range was marked,
+ * whatever other backfills of the observer run at the same time.
+ */
+export async function backfill(
+  registry: Registry,
+  which: Observer | string,
+  options: BackfillOptions = {},
+): Promise<BackfillReport> {
+  const name = isObserver(which) ? which.name : which;
+  checkOptionNames("range of db.backfill", options.range ?? {}, rangeNames);
+  const registered = registeredObserver(await registry.fresh(), name);
+  if (registered.isWeak) {
+    throw new InvalidArgumentError(
+      `Observer "${name}" watches a signal, of which nothing is stored: there is nothing to mark as due.`,
+    );
+  }
+  await registry.untilKnown(name, options.signal, backfillOf(name));
+  return new Backfill(registry, name, options).run();
+}
+
+class Backfill {
+  readonly #registry: Registry;
+  readonly #name: string;
+  readonly #options: BackfillOptions;
+  #splitPoints: readonly Uint8Array[] = [];
+  /** When the observer was registered: one of the same name that comes after it is another. */
+  #since = 0;
+
+  constructor(registry: Registry, name: string, options: BackfillOptions) {
+    this.#registry = registry;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  async run(): Promise<BackfillReport> {
+    const { record } = registeredObserver(await this.#registry.fresh(), this.#name);
+    this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, mostSplitPoints);
+    let marked = 0;
+    for (const state of await this.#begin()) marked += await this.#walk(state);
+    return { marked };
+  }
+
+  /** Records that this backfill stands, or takes up the one of the same range. Answers it last, after all others that stand. */
+  async #begin(): Promise<readonly BackfillState[]> {
+    let begun: readonly BackfillState[] = [];
+    await this.#registry.change(async (tx, view) => {
+      const wanted = this.#wanted(view);
+      const { record } = registeredObserver(view, this.#name);
+      this.#since = record.since;
+      const others = record.backfills.filter((state) => !isSame(state, wanted));
+      const same = record.backfills.find((state) => isSame(state, wanted));
+      begun = [...others, same ?? wanted];
+      if (same !== undefined) return false;
+      tx.write({ ...backfillCell(this.#name, wanted.id), value: encodeBackfill(wanted) });
+      return true;
+    }, this.#options.signal);
+    return begun;
+  }
+
+  #wanted(view: RegistryView): BackfillState {
+    const { record } = registeredObserver(view, this.#name);
+    const table = view.table(record.table)![definition];
+    const { prefix, start, end } = this.#options.range ?? {};
+    let from = start === undefined ? undefined : Buffer.from(encodeRow(table, start));
+    let to = end === undefined ? undefined : Buffer.from(encodeRow(table, end));
+    if (prefix !== undefined) {
+      const first = Buffer.from(encodePrefix(table, prefix));
+      const last = prefixEnd(first);
+      if (from === undefined || Buffer.compare(from, first) < 0) from = first;
+      if (last !== undefined && (to === undefined || Buffer.compare(last, to) < 0)) to = Buffer.from(last);
+    }
+    if (from !== undefined && to !== undefined && Buffer.compare(from, to) > 0) {
+      throw new InvalidArgumentError(
+        `The range of a backfill must begin before it ends, not be ${describeValue(start)} to ${describeValue(end)}.`,
+      );
+    }
+    const { version } = record;
+    const wanted = { start: from, end: to, cursor: undefined, column: undefined, version, marked: 0 };
+    return { id: backfillId(wanted), ...wanted };
+  }
+
+  /** Marks batch after batch, from where the state is; another process may be doing the same, and that helps. */
+  async #walk(begun: BackfillState): Promise<number> {
+    let marked = 0;
+    let state: BackfillState | undefined = begun;
+    this.#report(begun);
+    while (state !== undefined) {
+      throwIfAborted(this.#options.signal, backfillOf(this.#name));
+      const before = state.marked;
+      const step = await this.#registry.retrying(() => this.#step(begun.id), this.#options.signal);
+      if (step === undefined) return marked;
+      marked += Math.max(0, step.state.marked - before);
+      this.#report(step.state);
+      state = step.isLast ? undefined : step.state;
+    }
+    await this.#registry.reload();
+    return marked;
+  }
+
+  /**
+   * One batch: hints and the new place, in one transaction; the last one takes the state away. So a state that is gone was walked
+   * to its end by any process; the answer is then undefined.
+   */
+  async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
+    const { signal } = this.#options;
+    const tx = await this.#registry.systemTransaction(`backfill ${this.#name}`, signal);
+    try {
+      const registered = registeredObserver(await this.#registry.fresh(), this.#name);
+      if (registered.record.since !== this.#since) throw unregisteredError(this.#name);
+      const cell = backfillCell(this.#name, id);
+      const stored = await this.#registry.read(tx, cell);
+      if (stored === undefined) return undefined;
+      const next = await this.#mark(tx, registered, decodeBackfill(stored, id));
+      tx.write({ ...cell, value: next.isLast ? undefined : encodeBackfill(next.state) });
+      if (next.isLast) tx.write({ ...generationCell, value: noBytes });
+      await tx.commit();
+      return next;
+    } finally {
+      tx.rollback();
+    }
+  }
+
+  async #mark(
+    tx: CoreTransaction,
+    registered: RegisteredObserver,
+    state: BackfillState,
+  ): Promise<{ readonly state: BackfillState; readonly isLast: boolean }> {
+    const { table } = registered.record;
+    const page = await tx.reader.range({
+      table,
+      start: startOf(state),
+      end: state.end === undefined ? undefined : { row: state.end },
+      columns: [watchedColumns(registered)],
+      limit: cellsAtOnce,
+    });
+    let marked = state.marked;
+    for (const { row, cells } of page.rows) {
+      for (const { column } of cells) {
+        tx.addHint(registered.hint({ table, row, column }));
+        marked++;
+      }
+    }
+    const { next } = page;
+    const place =
+      next === undefined
+        ? { cursor: state.cursor, column: undefined }
+        : {
+            cursor: Buffer.from(next.row),
+            column: next.column === undefined ? undefined : Buffer.from(next.column),
+          };
+    return { state: { ...state, ...place, marked }, isLast: next === undefined };
+  }
+
+  #report({ cursor, marked }: BackfillState): void {
+    const { onProgress } = this.#options;
+    if (onProgress === undefined) return;
+    const points = this.#splitPoints;
+    const passed =
+      cursor === undefined ? 0 : points.filter((point) => Buffer.compare(point, cursor) <= 0).length;
+    onProgress({ marked, share: points.length === 0 ? undefined : passed / (points.length + 1) });
+  }
+}
+
+function backfillOf(name: string): string {
+  return `The backfill of observer "${name}"`;
+}
+
+function unregisteredError(name: string): ObserverError {
+  return new ObserverError(
+    `Observer "${name}" was unregistered while its backfill ran, and registered again since: run \`backfill\` again.`,
+  );
+}
+
+function startOf({ cursor, column, start }: BackfillState): Position | undefined {
+  if (cursor !== undefined) return { row: cursor, column };
+  return start === undefined ? undefined : { row: start };
+}
+
+function watchedColumns({ record }: RegisteredObserver): ColumnRange {
+  return record.kind === "family" ? familyRange(record.column) : { exact: Buffer.from(record.column) };
+}
+
+function isSame(one: BackfillState, other: BackfillState): boolean {
+  const equal = (a: Buffer | undefined, b: Buffer | undefined) =>
+    a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
+  return equal(one.start, other.start) && equal(one.end, other.end) && one.version === other.version;
+}

@@ -1,0 +1,73 @@
+import { ObserverError } from "../../errors/index.js";
+import {
+  columnPath,
+  decodeRow,
+  definition,
+  describeValue,
+  encodeRow,
+  parsePath,
+  type TableDefinition,
+} from "../../schema/index.js";
+import type { CellAddress } from "../../transaction/index.js";
+import type { RegisteredObserver } from "./registered.js";
+import type { RegistryView } from "./view.js";
+
+/** A cell that an observer is concerned with, by names and typed keys. */
+export interface ObservedCell {
+  readonly observer: string;
+  readonly table: string;
+  readonly row: unknown;
+  /** The column's, the family's or the signal's name. */
+  readonly column: string;
+  /** Which cell of a family. */
+  readonly qualifier: string | undefined;
+}
+
+/** The registered observer of a name. */
+export function registeredObserver(view: RegistryView, name: string): RegisteredObserver {
+  const registered = view.observers.get(name);
+  if (registered !== undefined) return registered;
+  throw new ObserverError(
+    `No observer named ${describeValue(name)} is registered in this database. Registered: ` +
+      `${[...view.observers.keys()].join(", ") || "none"}.`,
+  );
+}
+
+function tableOf(view: RegistryView, registered: RegisteredObserver): TableDefinition {
+  const table = view.table(registered.record.table);
+  if (table !== undefined) return table[definition];
+  throw new ObserverError(
+    `Observer "${registered.name}" watches table ${registered.record.table}, which is not recorded; run \`check\`.`,
+  );
+}
+
+/** A cell's bytes as names and keys. */
+export function nameCell(
+  view: RegistryView,
+  registered: RegisteredObserver,
+  row: Uint8Array,
+  path: Uint8Array,
+): ObservedCell {
+  const { name, qualifier } = parsePath(path);
+  return {
+    observer: registered.name,
+    table: registered.record.table,
+    row: decodeRow(tableOf(view, registered), row),
+    column: name,
+    qualifier,
+  };
+}
+
+/** The bytes of a cell that was named by {@link nameCell}. */
+export function addressCell(
+  view: RegistryView,
+  registered: RegisteredObserver,
+  cell: ObservedCell,
+): CellAddress {
+  const table = tableOf(view, registered);
+  return {
+    table: table.name,
+    row: encodeRow(table, cell.row),
+    column: columnPath(registered.record.column, cell.qualifier),
+  };
+}

@@ -1,0 +1,122 @@
+import type { ColumnDescription, ColumnKind, ColumnName, TableDescription } from "../../schema/index.js";
+import { type CellAddress, systemCell } from "../../transaction/index.js";
+import {
+  decodeJson,
+  type Guard,
+  isString,
+  isTime,
+  isWhole,
+  listOf,
+  nullable,
+  oneOf,
+  optional,
+  record,
+} from "../stored-json.js";
+
+/*
+ * The registry stands in the system table: a row for each table and each observer, and the generation, whose newest
+ * commit timestamp says how new the registry is.
+ */
+
+export const registryRows = { start: Buffer.from("registry/"), end: Buffer.from("registry0") };
+
+/** Rises with each change of the registry; its value is empty. */
+export const generationCell = systemCell("registry/generation", "at");
+
+const tableRow = "registry/table/";
+const observerRow = "registry/observer/";
+const forgottenRow = "registry/forgotten/";
+
+export const tableCell = (table: string): CellAddress => systemCell(`${tableRow}${table}`, "definition");
+
+/** What an observer watches; never changed while it is registered. */
+export const observerCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "definition");
+export const versionCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "version");
+
+const backfillColumn = "backfill";
+
+/** A backfill of one range. One of no id is of an earlier version of the package, which had one record for all ranges. */
+export const backfillCell = (name: string, id: string): CellAddress =>
+  systemCell(`${observerRow}${name}`, id === "" ? backfillColumn : `${backfillColumn}/${id}`);
+
+/** The id of the backfill in a column of an observer's row; undefined for the other columns. */
+export function parseBackfillColumn(column: string): string | undefined {
+  if (column === backfillColumn) return "";
+  return column.startsWith(`${backfillColumn}/`) ? column.slice(backfillColumn.length + 1) : undefined;
+}
+
+/** An observer that was unregistered, and whose records are not all removed yet. */
+export const forgottenCell = (name: string): CellAddress => systemCell(`${forgottenRow}${name}`, "state");
+
+/** What a row of the registry is about. */
+export function parseRegistryRow(
+  row: Uint8Array,
+): { readonly kind: "table" | "observer" | "forgotten"; readonly name: string } | undefined {
+  const text = Buffer.from(row).toString("utf8");
+  if (text.startsWith(tableRow)) return { kind: "table", name: text.slice(tableRow.length) };
+  if (text.startsWith(observerRow)) return { kind: "observer", name: text.slice(observerRow.length) };
+  if (text.startsWith(forgottenRow)) return { kind: "forgotten", name: text.slice(forgottenRow.length) };
+  return undefined;
+}
+
+export interface StoredObserver {
+  readonly table: string;
+  readonly column: string;
+  readonly kind: ColumnKind;
+}
+
+export interface StoredVersion {
+  readonly version: number;
+  readonly recordedAt: number;
+}
+
+/** An unregistered observer's leftovers: what it watched, and up to which timestamp its records are to go. */
+export interface StoredForgotten extends StoredObserver {
+  readonly upTo: number;
+}
+
+const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
+/** A kind that only a newer version of the package knows is no damage; who uses the table is told. */
+const isAnyKind = isString as unknown as Guard<ColumnKind>;
+const isTrue: Guard<true> = (value): value is true => value === true;
+const isTableDescription = record<TableDescription>({
+  name: isString,
+  key: isString,
+  columns: listOf(
+    record<ColumnDescription>({
+      name: isString,
+      kind: isAnyKind,
+      codec: nullable(isString),
+      schema: optional(isTrue),
+    }),
+  ),
+  writtenWith: optional(
+    record<ColumnName>({ table: isString, column: isString, qualifier: optional(isString) }),
+  ),
+});
+const observerShape = { table: isString, column: isString, kind: isKind };
+const isStoredObserver = record<StoredObserver>(observerShape);
+const isStoredVersion = record<StoredVersion>({ version: isWhole, recordedAt: isTime });
+const isStoredForgotten = record<StoredForgotten>({ ...observerShape, upTo: isWhole });
+
+export function decodeTable(bytes: Uint8Array, table: string): TableDescription {
+  const isIt = (value: unknown): value is TableDescription =>
+    isTableDescription(value) && value.name === table;
+  return decodeJson(bytes, recordOf(`table ${table}`), isIt);
+}
+
+export function decodeStoredObserver(bytes: Uint8Array, name: string): StoredObserver {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredObserver);
+}
+
+export function decodeStoredVersion(bytes: Uint8Array, name: string): StoredVersion {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredVersion);
+}
+
+export function decodeForgotten(bytes: Uint8Array, name: string): StoredForgotten {
+  return decodeJson(bytes, recordOf(`observer ${name}`), isStoredForgotten);
+}
+
+function recordOf(what: string): string {
+  return `The registry's record of ${what}`;
+}

@@ -1,0 +1,122 @@
+import { type Column, decodeRow, decodeValue, parsePath, type Signal } from "../../schema/index.js";
+import {
+  type CellAddress,
+  type CommittedCell,
+  type CoreTransaction,
+  SnapshotReader,
+} from "../../transaction/index.js";
+import type { ChangeParts } from "../change.js";
+import { type Acknowledgment, decodeAcknowledgment } from "../hint/acknowledgment.js";
+import type { Observer } from "../observer.js";
+import type { RegisteredObserver } from "./registered.js";
+
+/** What a transaction found of a cell and one observer, in one read of the row. */
+export interface CellState {
+  /** Commit timestamp of the newest change; 0 where there is none, and for a signal. */
+  readonly commit: number;
+  readonly value: Buffer | undefined;
+  readonly acknowledgment: Acknowledgment | undefined;
+  readonly parked: Acknowledgment | undefined;
+  /** The newest change was written by the observer's own last run, and nothing else has come since. */
+  readonly isOwnWrite: boolean;
+}
+
+/** Reads an observed cell with what one observer has recorded of it, at a transaction's start or a snapshot. */
+export async function readCellState(
+  tx: { readonly reader: SnapshotReader },
+  registered: RegisteredObserver,
+  cell: CellAddress,
+): Promise<CellState> {
+  const { table, row, column } = cell;
+  const acknowledgment = registered.acknowledgmentColumn(column);
+  const parked = registered.parkedColumn(column);
+  const columns = registered.isWeak
+    ? [{ exact: parked }]
+    : [{ exact: column }, { exact: acknowledgment }, { exact: parked }];
+  const { cells } = await tx.reader.row(table, row, columns);
+  const find = (path: Uint8Array) => cells.find((each) => Buffer.compare(each.column, path) === 0);
+  const changed = registered.isWeak ? undefined : find(column);
+  const acknowledged = registered.isWeak ? undefined : find(acknowledgment);
+  return {
+    commit: changed?.commit ?? 0,
+    value: changed?.value,
+    acknowledgment: recordOf(registered, acknowledged),
+    parked: recordOf(registered, find(parked)),
+    isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
+  };
+}
+
+/** A record of this registration: what one of the same name left behind before does not count. */
+function recordOf(
+  registered: RegisteredObserver,
+  cell: CommittedCell | undefined,
+): Acknowledgment | undefined {
+  if (cell?.value === undefined) return undefined;
+  const record = decodeAcknowledgment(cell.value);
+  return record.start >= registered.record.since ? record : undefined;
+}
+
+/**
+ * Whether an observer is due on a cell: it has changed since the observer last dealt with it, or another version of the
+ * observer did. For a signal: the hint is newer than what was given up on.
+ */
+export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
+  const { acknowledgment, parked, commit } = state;
+  if (registered.isWeak) return parked === undefined || hint > parked.start;
+  if (commit === 0) return false;
+  const last = parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked : acknowledgment;
+  return last === undefined || commit > last.start || last.version !== registered.record.version;
+}
+
+/**
+ * Up to which timestamp a cell that is not due needs no hint. A column's cell was read at `start`, so `start` itself. A signal has no
+ * cell: only what was parked is known, and the signal may have been notified again since, above the timestamp that the task knows.
+ */
+export function handledUpTo(registered: RegisteredObserver, { parked }: CellState, start: number): number {
+  return registered.isWeak ? Math.min(start, parked?.start ?? 0) : start;
+}
+
+/** What a run is told, decoded. Throws where the stored bytes are not what the column's codec reads. */
+export async function describeChange(
+  tx: CoreTransaction,
+  observer: Observer,
+  cell: CellAddress,
+  state: CellState,
+): Promise<ChangeParts> {
+  const { target } = observer;
+  const row = decodeRow(target.table, cell.row);
+  if (target.kind === "signal") {
+    return { row, value: undefined, previous: undefined, qualifier: undefined, column: target };
+  }
+  const column = columnOf(observer, cell);
+  const decode = (bytes: Buffer | undefined) =>
+    bytes === undefined ? undefined : decodeValue(column as Column<unknown, unknown>, row, bytes);
+  const previous = await readPrevious(tx, cell, state);
+  return {
+    row,
+    value: decode(state.value),
+    previous: decode(previous),
+    qualifier: parsePath(cell.column).qualifier,
+    column,
+  };
+}
+
+/** The handle of the very cell. */
+function columnOf({ target }: Observer, cell: CellAddress): Column<unknown, unknown> | Signal<unknown> {
+  if (target.kind !== "family") return target;
+  return target.at(parsePath(cell.column).qualifier ?? "");
+}
+
+/** The value at the last run: collection keeps it on purpose, so that this read may be below the safepoint. */
+async function readPrevious(
+  tx: CoreTransaction,
+  cell: CellAddress,
+  state: CellState,
+): Promise<Buffer | undefined> {
+  const { acknowledgment } = state;
+  if (acknowledgment === undefined) return undefined;
+  if (state.commit <= acknowledgment.start) return state.value;
+  const reader = new SnapshotReader(tx.context, acknowledgment.start, { exempt: true });
+  const { cells } = await reader.row(cell.table, cell.row, [{ exact: cell.column }]);
+  return cells[0]?.value;
+}

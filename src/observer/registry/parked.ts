@@ -1,0 +1,154 @@
+import { InvalidArgumentError } from "../../errors/index.js";
+import { describeValue, prefixEnd } from "../../schema/index.js";
+import { allColumns, type Position } from "../../store/index.js";
+import { type CellAddress, CoreTransaction, presentMoment, SnapshotReader } from "../../transaction/index.js";
+import { encodeAcknowledgment } from "../hint/acknowledgment.js";
+import type { FailureText } from "../hint/failure.js";
+import { decodeParkedEntry, parkedEntryCell, parkedTable, parseParkedRow } from "../hint/parked-entry.js";
+import { addressCell, nameCell, type ObservedCell, registeredObserver } from "./cell-of.js";
+import { type CellState, readCellState } from "./due.js";
+import type { RegisteredObserver } from "./registered.js";
+import type { Registry } from "./registry.js";
+
+/** A change that was given up on after its last attempt. It is due again when the cell changes, or by `retry`. */
+export interface ParkedChange extends ObservedCell {
+  readonly attempts: number;
+  readonly parkedAt: Date;
+  /** The last failure. */
+  readonly error: FailureText;
+}
+
+/** What `db.parked` takes. Everything has a default. */
+export interface ParkedOptions {
+  /** Only of this observer, by its name. Default: of all. */
+  readonly observer?: string | undefined;
+  /** Ends the list with an error when aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Lists what was given up on, by observer and row, as of the moment of the call. */
+export async function* listParked(
+  registry: Registry,
+  options: ParkedOptions = {},
+): AsyncGenerator<ParkedChange, void, undefined> {
+  const { context } = registry;
+  const at = await presentMoment(context);
+  const unregister = context.active.register(at);
+  try {
+    const reader = new SnapshotReader(context, at, { signal: options.signal });
+    const view = await registry.fresh();
+    const prefix = options.observer === undefined ? undefined : Buffer.from(`${options.observer}\0`);
+    let start: Position | undefined = { row: prefix ?? new Uint8Array(0) };
+    const last = prefix === undefined ? undefined : prefixEnd(prefix);
+    const end = last === undefined ? undefined : { row: last };
+    while (start !== undefined) {
+      const page: Awaited<ReturnType<SnapshotReader["range"]>> = await reader.range({
+        table: parkedTable,
+        start,
+        end,
+        columns: allColumns,
+      });
+      for (const { row: entryRow, cells } of page.rows) {
+        const { observer, row } = parseParkedRow(entryRow);
+        const registered = view.observers.get(observer);
+        if (registered === undefined) continue;
+        for (const { column, value } of cells) {
+          if (value === undefined) continue;
+          const address = { table: registered.record.table, row, column };
+          if (!(await standsParked(reader, registered, address))) continue;
+          const { attempts, parkedAt, error } = decodeParkedEntry(value);
+          yield {
+            ...nameCell(view, registered, row, column),
+            attempts,
+            parkedAt: new Date(parkedAt),
+            error,
+          };
+        }
+      }
+      start = page.next;
+    }
+  } finally {
+    unregister();
+  }
+}
+
+/** A run that succeeded while the change was being given up on has the last word. */
+async function standsParked(
+  reader: SnapshotReader,
+  registered: RegisteredObserver,
+  cell: CellAddress,
+): Promise<boolean> {
+  return isParked(await readCellState({ reader }, registered, cell));
+}
+
+function isParked({ parked, acknowledgment }: CellState): boolean {
+  return parked !== undefined && parked.start > (acknowledgment?.start ?? 0);
+}
+
+/** Makes what was given up on due again. False where it no longer is given up on. */
+export function retryParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
+  return changeParked(registry, parked, (tx, registered, cell, { acknowledgment }) => {
+    if (acknowledgment !== undefined && acknowledgment.chain > 0) {
+      // Written anew, so that an observer that fed itself gets as many runs again.
+      writeAcknowledgment(tx, registered, cell, acknowledgment.start, acknowledgment.version);
+    }
+    tx.addHint(registered.hint(cell));
+  });
+}
+
+/** Counts what was given up on as handled. False where it no longer is given up on. */
+export function discardParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
+  return changeParked(registry, parked, (tx, registered, cell, state) => {
+    if (registered.isWeak || state.parked === undefined) return;
+    writeAcknowledgment(tx, registered, cell, state.parked.start, state.parked.version);
+  });
+}
+
+function writeAcknowledgment(
+  tx: CoreTransaction,
+  registered: RegisteredObserver,
+  cell: CellAddress,
+  start: number,
+  version: number,
+): void {
+  tx.write({
+    table: cell.table,
+    row: cell.row,
+    column: registered.acknowledgmentColumn(cell.column),
+    value: encodeAcknowledgment({ start, version, chain: 0 }),
+  });
+}
+
+function changeParked(
+  registry: Registry,
+  parked: ObservedCell,
+  change: (tx: CoreTransaction, registered: RegisteredObserver, cell: CellAddress, state: CellState) => void,
+): Promise<boolean> {
+  if (typeof parked?.observer !== "string") {
+    throw new InvalidArgumentError(
+      `A parked change, as \`parked()\` lists them, is needed, not ${describeValue(parked)}.`,
+    );
+  }
+  return registry.retrying(async () => {
+    const tx = await CoreTransaction.begin(registry.context, { label: `parked ${parked.observer}` });
+    try {
+      const view = await registry.fresh();
+      const registered = registeredObserver(view, parked.observer);
+      const cell = addressCell(view, registered, parked);
+      const state = await readCellState(tx, registered, cell);
+      if (!isParked(state)) return false;
+      tx.write({
+        table: cell.table,
+        row: cell.row,
+        column: registered.parkedColumn(cell.column),
+        value: undefined,
+      });
+      tx.write({ ...parkedEntryCell(registered.name, cell), value: undefined });
+      change(tx, registered, cell, state);
+      await tx.commit();
+      return true;
+    } finally {
+      tx.rollback();
+    }
+  });
+}

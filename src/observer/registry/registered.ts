@@ -1,0 +1,96 @@
+import type { AnyColumn, ColumnKind } from "../../schema/index.js";
+import type { CellAddress, ColumnObserver, Hint } from "../../transaction/index.js";
+import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hint/acknowledgment.js";
+import { hintAddress, hintPrefix } from "../hint/hint.js";
+import type { BackfillState } from "./backfill-state.js";
+
+/** What the registry records of an observer. */
+export interface ObserverRecord {
+  readonly name: string;
+  readonly table: string;
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly version: number;
+  /** Commit timestamp of its registration: every commit above it leaves a hint. */
+  readonly since: number;
+  /** The backfills that have begun and not ended, one for each range. */
+  readonly backfills: readonly BackfillState[];
+}
+
+/** A registered observer, ready to say which cells it watches and where its records of them stand. */
+export class RegisteredObserver {
+  readonly record: ObserverRecord;
+  readonly name: string;
+  readonly hintPrefix: Buffer;
+  readonly acknowledgmentPrefix: Buffer;
+  readonly parkedPrefix: Buffer;
+  readonly #column: Buffer;
+  readonly #isFamily: boolean;
+
+  constructor(record: ObserverRecord) {
+    this.record = record;
+    this.name = record.name;
+    this.hintPrefix = hintPrefix(record.name);
+    this.acknowledgmentPrefix = acknowledgmentPrefix(record.name);
+    this.parkedPrefix = parkedPrefix(record.name);
+    this.#column = Buffer.from(record.column);
+    this.#isFamily = record.kind === "family";
+  }
+
+  /** Whether it watches the column with this path, in its table. */
+  watches(path: Uint8Array): boolean {
+    const name = this.#column;
+    const length = name.length;
+    if (this.#isFamily ? path[length] !== 0 : path.length !== length) return false;
+    for (let index = 0; index < length; index++) if (path[index] !== name[index]) return false;
+    return true;
+  }
+
+  get isWeak(): boolean {
+    return this.record.kind === "signal";
+  }
+
+  hint(cell: CellAddress): Hint {
+    return { observer: this.name, address: hintAddress(this.hintPrefix, cell), cell };
+  }
+
+  acknowledgmentColumn(path: Uint8Array): Buffer {
+    return Buffer.concat([this.acknowledgmentPrefix, path]);
+  }
+
+  parkedColumn(path: Uint8Array): Buffer {
+    return Buffer.concat([this.parkedPrefix, path]);
+  }
+
+  /** As collection and checks see it, for one column. */
+  ofColumn(path: Uint8Array): ColumnObserver {
+    const { name, record } = this;
+    return {
+      name,
+      acknowledgment: this.acknowledgmentColumn(path),
+      parked: this.parkedColumn(path),
+      since: record.since,
+      acknowledged: (value) => decodeAcknowledgment(value).start,
+      passed: (row) => record.backfills.every((backfill) => hasPassed(backfill, row)),
+    };
+  }
+}
+
+/** A backfill has passed a row that it has walked over, and any row that it will not come to. */
+function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
+  const { start, end, cursor } = backfill;
+  if (start !== undefined && Buffer.compare(row, start) < 0) return true;
+  if (end !== undefined && Buffer.compare(row, end) >= 0) return true;
+  return cursor !== undefined && Buffer.compare(row, cursor) < 0;
+}
+
+/** Whether a record is of this very target. */
+export function isOf(record: ObserverRecord, target: AnyColumn): boolean {
+  return record.table === target.table.name && record.column === target.name && record.kind === target.kind;
+}
+
+/** Why a program does not run an observer that it has. `registered`: its version in the database; undefined if it is not registered. */
+export function outdatedText(name: string, version: number, registered: number | undefined): string {
+  const why = registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
+  return `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`;
+}

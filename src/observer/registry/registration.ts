@@ -1,0 +1,116 @@
+import { ObserverError, SchemaError } from "../../errors/index.js";
+import {
+  compareTables,
+  describeTable,
+  describeValue,
+  mergeTables,
+  type TableDefinition,
+  type TableDescription,
+} from "../../schema/index.js";
+import { isObserver, type Observer } from "../observer.js";
+import { isOf, type RegisteredObserver } from "./registered.js";
+import type { RegistryView } from "./view.js";
+
+/** Limits of the registry, which every process holds in memory whole. */
+export const registryLimits = Object.freeze({ tables: 1_000, observers: 1_000, columnsOfTable: 1_000 });
+
+/** What is to be recorded so that tables and observers are known; empty where they are. */
+export interface RegistrationPlan {
+  readonly tables: readonly TableDescription[];
+  readonly observers: readonly Observer[];
+  /** Observers of these that are new, and not only of a new version. */
+  readonly added: ReadonlySet<string>;
+}
+
+/** Compares declarations with what is recorded. Throws for what contradicts it, before anything is changed. */
+export function planRegistration(
+  view: RegistryView,
+  tables: readonly TableDefinition[],
+  observers: readonly Observer[],
+): RegistrationPlan {
+  const changed = planTables(view.tables, tables);
+  const added = new Set<string>();
+  const due = observers.filter((observer) => {
+    const registered = view.observers.get(observer.name);
+    if (registered === undefined) added.add(observer.name);
+    return registered === undefined || isNewVersion(registered, observer);
+  });
+  checkCount("observers", view.observers.size + added.size, registryLimits.observers);
+  return { tables: changed, observers: due, added };
+}
+
+function planTables(
+  recorded: ReadonlyMap<string, TableDescription>,
+  tables: readonly TableDefinition[],
+): readonly TableDescription[] {
+  const changed = new Map<string, TableDescription>();
+  for (const declared of tables.map(describeTable)) {
+    const before = changed.get(declared.name) ?? recorded.get(declared.name);
+    if (before === undefined) {
+      changed.set(declared.name, declared);
+      continue;
+    }
+    const { additions, clashes, hasNewMarks } = compareTables(before, declared);
+    if (clashes.length > 0) {
+      throw new SchemaError(
+        `Table ${declared.name} contradicts what the database has recorded: ${clashes.join("; ")}. Nothing was changed. ` +
+          "Declare it as it is recorded, or use another name.",
+      );
+    }
+    if (additions.length > 0 || hasNewMarks) changed.set(declared.name, mergeTables(before, declared));
+  }
+  for (const { name, columns } of changed.values()) {
+    checkCount(`columns of table ${name}`, columns.length, registryLimits.columnsOfTable);
+  }
+  const names = new Set([...recorded.keys(), ...changed.keys()]);
+  checkCount("tables", names.size, registryLimits.tables);
+  return [...changed.values()];
+}
+
+function checkCount(what: string, count: number, most: number): void {
+  if (count <= most) return;
+  throw new SchemaError(`A database takes at most ${most} ${what}; these would be ${count}.`);
+}
+
+function isNewVersion(registered: RegisteredObserver, observer: Observer): boolean {
+  const { record } = registered;
+  const { name, target, version } = observer;
+  if (!isOf(record, target)) {
+    throw new ObserverError(
+      `Observer "${name}" is registered for the ${record.kind} ${record.table}.${record.column}, and cannot watch the ` +
+        `${target.kind} ${target.table.name}.${target.name}: give it another name, or unregister the old one first.`,
+    );
+  }
+  if (version < record.version) {
+    throw new ObserverError(
+      `Observer "${name}" is registered in version ${record.version}, and version ${version} is older: run the newer ` +
+        "program, or raise `version` if this one is meant to replace it.",
+    );
+  }
+  return version > record.version;
+}
+
+/** Observers without repetition. Throws where two that differ have one name. */
+export function distinctObservers(observers: readonly unknown[]): readonly Observer[] {
+  const byName = new Map<string, Observer>();
+  for (const each of observers) {
+    if (!isObserver(each)) {
+      throw new ObserverError(
+        `${describeValue(each)} is not an observer: make observers with \`observer(name, column, run)\`.`,
+      );
+    }
+    const other = byName.get(each.name);
+    if (other !== undefined && other !== each) {
+      throw new ObserverError(
+        `Two observers are named "${each.name}" (of ${targetName(other)} and of ${targetName(each)}): give each a name of ` +
+          "its own.",
+      );
+    }
+    byName.set(each.name, each);
+  }
+  return [...byName.values()];
+}
+
+function targetName({ target }: Observer): string {
+  return `${target.table.name}.${target.name}`;
+}

@@ -1,0 +1,183 @@
+import { ObserverError, throwIfAborted } from "../../errors/index.js";
+import { describeValue, prefixEnd } from "../../schema/index.js";
+import { allColumns, type ColumnRange, type Position } from "../../store/index.js";
+import {
+  type CommittedRow,
+  CoreTransaction,
+  presentMoment,
+  type TransactionContext,
+} from "../../transaction/index.js";
+import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hint/acknowledgment.js";
+import { deleteHint, hintPrefix, prefixRange, readHints } from "../hint/hint.js";
+import { decodeParkedEntry, parkedTable } from "../hint/parked-entry.js";
+import { clearCrashSuspect } from "../session/crash-suspects.js";
+import { encodeJson } from "../stored-json.js";
+import { backfillCell, forgottenCell, observerCell, type StoredForgotten, versionCell } from "./cells.js";
+import type { Registry } from "./registry.js";
+
+/** What `db.unregister` takes. Everything has a default. */
+export interface UnregisterOptions {
+  /** Stops between two batches; calling again goes on. The observer is unregistered all the same. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told how many records were removed so far. */
+  readonly onProgress?: ((progress: { readonly removed: number }) => void) | undefined;
+}
+
+const pageRecords = 256;
+
+/**
+ * Forgets an observer: first takes it out of the registry, so that commits leave no hints for it any more, then
+ * removes its hints, acknowledgments and what was given up on. Done again after a crash, it goes on. An
+ * observer of the same name may be registered at once: what is older than it does not count for it.
+ */
+export async function unregister(
+  registry: Registry,
+  name: string,
+  options: UnregisterOptions = {},
+): Promise<void> {
+  const forgotten = await takeOut(registry, name, options.signal);
+  const removal = new Removal(registry, name, forgotten, options);
+  await removal.removeHints();
+  await removal.removeEntries();
+  await removal.removeRecords();
+  await clearCrashSuspect(registry.context.store, name);
+  await registry.change(async (tx, view) => {
+    // Unregistered once more meanwhile, by another: that one ends it.
+    if (view.forgotten.get(name)?.upTo !== forgotten.upTo) return false;
+    tx.write({ ...forgottenCell(name), value: undefined });
+    return true;
+  });
+}
+
+/** Takes the observer out of the registry, or finds what an earlier call left over. */
+async function takeOut(
+  registry: Registry,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<StoredForgotten> {
+  let forgotten: StoredForgotten | undefined;
+  await registry.change(async (tx, view) => {
+    const registered = view.observers.get(name);
+    if (registered === undefined) {
+      forgotten = view.forgotten.get(name);
+      if (forgotten !== undefined) return false;
+      throw new ObserverError(
+        `No observer named ${describeValue(name)} is registered in this database. Registered: ` +
+          `${[...view.observers.keys()].join(", ") || "none"}.`,
+      );
+    }
+    const { table, column, kind, backfills } = registered.record;
+    forgotten = { table, column, kind, upTo: tx.startTimestamp };
+    tx.write({ ...forgottenCell(name), value: encodeJson(forgotten) });
+    const begun = backfills.map(({ id }) => backfillCell(name, id));
+    for (const cell of [observerCell(name), versionCell(name), ...begun]) {
+      tx.write({ ...cell, value: undefined });
+    }
+    return true;
+  }, signal);
+  return forgotten!;
+}
+
+/** Removes what an observer left, page by page, up to the moment of its unregistration. */
+class Removal {
+  readonly #registry: Registry;
+  readonly #name: string;
+  readonly #forgotten: StoredForgotten;
+  readonly #options: UnregisterOptions;
+  removed = 0;
+
+  constructor(registry: Registry, name: string, forgotten: StoredForgotten, options: UnregisterOptions) {
+    this.#registry = registry;
+    this.#name = name;
+    this.#forgotten = forgotten;
+    this.#options = options;
+  }
+
+  get #context(): TransactionContext {
+    return this.#registry.context;
+  }
+
+  #progress(removed: number): void {
+    this.removed += removed;
+    this.#options.onProgress?.({ removed: this.removed });
+    throwIfAborted(this.#options.signal, `Removing what observer "${this.#name}" left`);
+  }
+
+  async removeHints(): Promise<void> {
+    const { store } = this.#context;
+    const range = prefixRange(hintPrefix(this.#name));
+    // Hints that were on their way when it was taken out are younger, and go too unless it is registered again. The moment
+    // comes first: who is not back by a view that is read after it leaves only hints that are younger than it.
+    const moment = await presentMoment(this.#context);
+    const isBack = (await this.#registry.reload()).observers.has(this.#name);
+    const upTo = isBack ? this.#forgotten.upTo : moment;
+    let start = range.start;
+    do {
+      const page = await readHints(store, { start, end: range.end }, pageRecords);
+      const old = page.hints.filter((hint) => hint.timestamp <= upTo);
+      await Promise.all(old.map((hint) => store.mutate(deleteHint(hint.address, upTo))));
+      start = page.next;
+      this.#progress(old.length);
+    } while (start !== undefined);
+  }
+
+  /** The list of what was given up on. */
+  async removeEntries(): Promise<void> {
+    const first = Buffer.from(`${this.#name}\0`);
+    const isOld = (value: Buffer) => decodeParkedEntry(value).start <= this.#forgotten.upTo;
+    await this.#removeCells(parkedTable, first, prefixEnd(first), allColumns, isOld);
+  }
+
+  /** Acknowledgments and parked records, which stand in the rows of the observed table. */
+  async removeRecords(): Promise<void> {
+    const columns = [acknowledgmentPrefix(this.#name), parkedPrefix(this.#name)].map(
+      (prefix): ColumnRange => ({ start: prefix, end: prefixEnd(prefix) }),
+    );
+    const isOld = (value: Buffer) => decodeAcknowledgment(value).start <= this.#forgotten.upTo;
+    await this.#removeCells(this.#forgotten.table, undefined, undefined, columns, isOld);
+  }
+
+  async #removeCells(
+    table: string,
+    first: Uint8Array | undefined,
+    last: Uint8Array | undefined,
+    columns: readonly ColumnRange[],
+    goes: (value: Buffer) => boolean,
+  ): Promise<void> {
+    let start: Position | undefined = first === undefined ? undefined : { row: first };
+    const end = last === undefined ? undefined : { row: last };
+    do {
+      const from = start;
+      const step = await this.#registry.retrying(async () => {
+        const tx = await CoreTransaction.begin(this.#context, { label: `unregister ${this.#name}` });
+        try {
+          const page = await tx.reader.range({ table, start: from, end, columns, limit: pageRecords });
+          const removed = removePage(tx, table, page.rows, goes);
+          await tx.commit();
+          return { removed, next: page.next };
+        } finally {
+          tx.rollback();
+        }
+      }, this.#options.signal);
+      start = step.next;
+      this.#progress(step.removed);
+    } while (start !== undefined);
+  }
+}
+
+function removePage(
+  tx: CoreTransaction,
+  table: string,
+  rows: readonly CommittedRow[],
+  goes: (value: Buffer) => boolean,
+): number {
+  let removed = 0;
+  for (const { row, cells } of rows) {
+    for (const { column, value } of cells) {
+      if (value === undefined || !goes(value)) continue;
+      tx.write({ table, row, column, value: undefined });
+      removed++;
+    }
+  }
+  return removed;
+}

@@ -1,0 +1,197 @@
+import { StoreDamagedError } from "../../errors/index.js";
+import { type AnyTable, type TableDescription, tableFromDescription } from "../../schema/index.js";
+import { allColumns, type Position, type RowMutation } from "../../store/index.js";
+import type {
+  CellAddress,
+  ColumnObserver,
+  CommittedCell,
+  Hint,
+  ObservedColumns,
+  SnapshotReader,
+} from "../../transaction/index.js";
+import { type BackfillState, decodeBackfill } from "./backfill-state.js";
+import {
+  decodeForgotten,
+  decodeStoredObserver,
+  decodeStoredVersion,
+  decodeTable,
+  generationCell,
+  parseBackfillColumn,
+  parseRegistryRow,
+  registryRows,
+  type StoredForgotten,
+} from "./cells.js";
+import { type ObserverRecord, RegisteredObserver } from "./registered.js";
+
+const nobody: readonly RegisteredObserver[] = Object.freeze([]);
+
+/** The registry as of one snapshot. Never changed. */
+export class RegistryView implements ObservedColumns {
+  /** The snapshot that it was read at. */
+  readonly at: number;
+  /** Commit timestamp of the newest change that it contains; 0 where nothing was ever recorded. */
+  readonly generation: number;
+  readonly guards: RowMutation;
+  readonly tables: ReadonlyMap<string, TableDescription>;
+  readonly observers: ReadonlyMap<string, RegisteredObserver>;
+  readonly forgotten: ReadonlyMap<string, StoredForgotten>;
+  readonly #byTable = new Map<string, RegisteredObserver[]>();
+  readonly #bound = new Map<string, AnyTable>();
+
+  constructor(parts: RegistryParts) {
+    this.at = parts.at;
+    this.generation = parts.generation;
+    this.tables = parts.tables;
+    this.observers = parts.observers;
+    this.forgotten = parts.forgotten;
+    this.guards = guardsOf(parts.generation);
+    for (const observer of parts.observers.values()) {
+      const { table } = observer.record;
+      this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), observer]);
+    }
+  }
+
+  observed(table: string, column: Uint8Array): boolean {
+    const observers = this.#byTable.get(table);
+    if (observers === undefined) return false;
+    for (const observer of observers) if (observer.watches(column)) return true;
+    return false;
+  }
+
+  /** The observers of a column. */
+  watching(table: string, column: Uint8Array): readonly RegisteredObserver[] {
+    return this.#byTable.get(table)?.filter((observer) => observer.watches(column)) ?? nobody;
+  }
+
+  hints(cell: CellAddress): readonly Hint[] {
+    return this.watching(cell.table, cell.column).map((observer) => observer.hint(cell));
+  }
+
+  observersOf(table: string, column: Uint8Array): readonly ColumnObserver[] {
+    return this.watching(table, column)
+      .filter((observer) => !observer.isWeak)
+      .map((observer) => observer.ofColumn(column));
+  }
+
+  /** A recorded table, for who has no module that declares it. */
+  table(name: string): AnyTable | undefined {
+    const description = this.tables.get(name);
+    if (description === undefined) return undefined;
+    let bound = this.#bound.get(name);
+    if (bound === undefined) {
+      bound = tableFromDescription(description);
+      this.#bound.set(name, bound);
+    }
+    return bound;
+  }
+}
+
+interface RegistryParts {
+  readonly at: number;
+  readonly generation: number;
+  readonly tables: ReadonlyMap<string, TableDescription>;
+  readonly observers: ReadonlyMap<string, RegisteredObserver>;
+  readonly forgotten: ReadonlyMap<string, StoredForgotten>;
+}
+
+function guardsOf(generation: number): RowMutation {
+  const { table, row, column } = generationCell;
+  const to = Number.POSITIVE_INFINITY;
+  return Object.freeze({
+    table,
+    row,
+    guards: Object.freeze([
+      Object.freeze({ type: "absent", column, part: "lock", from: 0, to }),
+      Object.freeze({ type: "absent", column, part: "write", from: generation + 1, to }),
+    ]),
+    mutations: Object.freeze([]),
+  });
+}
+
+/** A cell of the registry, as a snapshot shows it. */
+export interface RegistryCell {
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  /** Timestamp of the commit that wrote it. */
+  readonly commit: number;
+  /** Undefined where it was deleted. */
+  readonly value: Uint8Array | undefined;
+}
+
+interface ObserverCells {
+  definition?: RegistryCell;
+  version?: RegistryCell;
+  readonly backfills: BackfillState[];
+}
+
+/** Reads the registry whole, as of a snapshot. */
+export async function readRegistry(reader: SnapshotReader): Promise<RegistryView> {
+  const cells: RegistryCell[] = [];
+  for await (const { row, cell } of registryCells(reader)) {
+    const { column, commit, value } = cell;
+    cells.push({ row, column, commit, value });
+  }
+  return registryOf(reader.timestamp, cells);
+}
+
+/** The registry that all its cells of one snapshot make up. */
+export function registryOf(at: number, registry: Iterable<RegistryCell>): RegistryView {
+  const tables = new Map<string, TableDescription>();
+  const forgotten = new Map<string, StoredForgotten>();
+  const cells = new Map<string, ObserverCells>();
+  let generation = 0;
+  for (const cell of registry) {
+    if (Buffer.compare(cell.row, generationCell.row) === 0) generation = cell.commit;
+    const parsed = parseRegistryRow(cell.row);
+    if (parsed === undefined || cell.value === undefined) continue;
+    const { kind, name } = parsed;
+    if (kind === "table") tables.set(name, decodeTable(cell.value, name));
+    else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
+    else {
+      const column = Buffer.from(cell.column).toString("utf8");
+      const found: ObserverCells = cells.get(name) ?? { backfills: [] };
+      cells.set(name, found);
+      const backfill = parseBackfillColumn(column);
+      if (backfill !== undefined) found.backfills.push(decodeBackfill(cell.value, backfill));
+      else if (column === "definition" || column === "version") found[column] = cell;
+    }
+  }
+  const observers = new Map<string, RegisteredObserver>();
+  for (const [name, found] of cells) observers.set(name, new RegisteredObserver(decodeObserver(name, found)));
+  return new RegistryView({ at, generation, tables, observers, forgotten });
+}
+
+async function* registryCells(
+  reader: SnapshotReader,
+): AsyncGenerator<{ readonly row: Uint8Array; readonly cell: CommittedCell }> {
+  let start: Position | undefined = { row: registryRows.start };
+  const end = { row: registryRows.end };
+  while (start !== undefined) {
+    const page: Awaited<ReturnType<SnapshotReader["range"]>> = await reader.range({
+      table: generationCell.table,
+      start,
+      end,
+      columns: allColumns,
+    });
+    for (const { row, cells } of page.rows) for (const cell of cells) yield { row, cell };
+    start = page.next;
+  }
+}
+
+function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
+  const { definition, version, backfills } = cells;
+  if (definition?.value === undefined || version?.value === undefined) {
+    throw new StoreDamagedError(`The registry's record of observer ${name} is incomplete; run \`check\`.`);
+  }
+  const stored = decodeStoredObserver(definition.value, name);
+  const storedVersion = decodeStoredVersion(version.value, name);
+  return {
+    name,
+    table: stored.table,
+    column: stored.column,
+    kind: stored.kind,
+    version: storedVersion.version,
+    since: definition.commit,
+    backfills,
+  };
+}

@@ -1,0 +1,298 @@
+import { ObserverError } from "../../errors/index.js";
+import type { MutationAnswer } from "../../store/index.js";
+import {
+  type CellAddress,
+  CoreTransaction,
+  isThenable,
+  showCell,
+  Transaction,
+} from "../../transaction/index.js";
+import { type GiveUp, RunChange } from "../change.js";
+import { encodeAcknowledgment } from "../hint/acknowledgment.js";
+import { classify, EndlessObserverError, type FailureKind, RunError } from "../hint/failure.js";
+import { deleteHint } from "../hint/hint.js";
+import { decodeParkedEntry, parkedEntryCell } from "../hint/parked-entry.js";
+import type { Task } from "../queue/task.js";
+import { type CellState, describeChange, handledUpTo, isDue, readCellState } from "../registry/due.js";
+import type { RegisteredObserver } from "../registry/registered.js";
+import type { Registry } from "../registry/registry.js";
+import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
+
+/** How often in a row an observer may be due to its own writes alone. */
+const longestChain = 1_000;
+/** A run that lasts longer is counted and announced in its hint, in milliseconds. */
+const longRunMs = 1_000;
+
+/** What an attempt came to. */
+export type AttemptResult =
+  | {
+      readonly outcome: "committed";
+      readonly start: number;
+      /** Commit timestamp of the change that it handled; 0 for a signal. */
+      readonly changedAt: number;
+      readonly commitTimestamp: number;
+      /** It notified the very signal that it ran for. */
+      readonly notifiedItself: boolean;
+      readonly settling: Promise<unknown> | undefined;
+    }
+  | {
+      readonly outcome: "clean";
+      /** Every change at or below it is handled or parked; a newer hint stands. */
+      readonly start: number;
+      readonly settling: Promise<unknown>;
+    }
+  /** The observer is no longer registered, or in another version: its hints are another's. */
+  | { readonly outcome: "left" }
+  /** The cell was given up for the processes that it ended, and has changed since: its time has not come. */
+  | { readonly outcome: "suspended"; readonly waitMs: number }
+  | {
+      readonly outcome: "failed";
+      /** Start timestamp; undefined where it failed before it had one. */
+      readonly start: number | undefined;
+      readonly kind: FailureKind;
+      readonly error: unknown;
+    };
+
+export interface AttemptOptions {
+  readonly registry: Registry;
+  readonly task: Task;
+  readonly giveUp: GiveUp;
+  /** Called once when the run lasts long. */
+  readonly onLong: () => void;
+}
+
+/**
+ * One attempt at one hint (PROTOCOL section 5), in a transaction of its own: reads whether the observer is due, runs it, and
+ * commits what it wrote with the acknowledgment. The hint goes with the commit, or after it.
+ */
+export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
+  const { registry, task } = options;
+  const { observer } = task;
+  let tx: CoreTransaction | undefined;
+  try {
+    const { isolation, name } = observer;
+    const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
+    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });
+    // After the start is taken: whoever registered a new version, and left a hint since, is seen.
+    const registered = (await registry.fresh()).observers.get(name);
+    if (registered === undefined || registered.record.version !== observer.version) {
+      tx.rollback();
+      return { outcome: "left" };
+    }
+    return await new Attempt(options, tx, registered).run();
+  } catch (error) {
+    const { kind, error: shown } = classify(error);
+    return { outcome: "failed", start: tx?.startTimestamp, kind, error: shown };
+  } finally {
+    tx?.rollback();
+  }
+}
+
+class Attempt {
+  readonly #options: AttemptOptions;
+  readonly #tx: CoreTransaction;
+  readonly #registered: RegisteredObserver;
+  readonly #predictor: RunReadPredictor | undefined;
+  /** Whether the program's function came to its end. */
+  #isWhole = false;
+
+  constructor(options: AttemptOptions, tx: CoreTransaction, registered: RegisteredObserver) {
+    this.#options = options;
+    this.#tx = tx;
+    this.#registered = registered;
+    this.#predictor = readPredictorOf(tx.context, registered.name, options.task.cell);
+    if (this.#predictor !== undefined) tx.reader.predictBy(this.#predictor);
+  }
+
+  /** Called once. */
+  async run(): Promise<AttemptResult> {
+    try {
+      return await this.#run();
+    } finally {
+      if (this.#predictor !== undefined) this.#tellPrefetched(this.#predictor);
+    }
+  }
+
+  #tellPrefetched(predictor: RunReadPredictor): void {
+    const { hits, misses, wasted } = predictor.end(this.#isWhole);
+    const { events } = this.#tx.context;
+    if (hits + misses + wasted === 0 || !events.heard("prefetch")) return;
+    events.emit("prefetch", { observer: this.#registered.name, hits, misses, wasted });
+  }
+
+  async #run(): Promise<AttemptResult> {
+    const { task } = this.#options;
+    const start = this.#tx.startTimestamp;
+    const state = await readCellState(this.#tx, this.#registered, task.cell);
+    if (!isDue(this.#registered, state, task.timestamp)) {
+      await this.#tx.commit();
+      const upTo = handledUpTo(this.#registered, state, start);
+      return { outcome: "clean", start: upTo, settling: this.#removeHint(upTo) };
+    }
+    const waitMs = await this.#suspendedForMs(state);
+    if (waitMs > 0) return { outcome: "suspended", waitMs };
+    this.#refuseEndless(state);
+    const transaction = await this.#callObserver(state);
+    const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
+    this.#acknowledge(state);
+    const inOneBatch = this.#tx.commitsInOneBatch;
+    if (inOneBatch) this.#tx.alsoMutate(deleteHint(task.hint, start));
+    await transaction.commit();
+    return {
+      outcome: "committed",
+      start,
+      changedAt: state.commit,
+      commitTimestamp: this.#tx.commitTimestamp ?? start,
+      notifiedItself,
+      settling: inOneBatch ? undefined : this.#removeHint(start),
+    };
+  }
+
+  /**
+   * A change of a cell that was given up for the processes that it ended is run when the longest wait between attempts has passed
+   * since: a cell that keeps changing ends one process in that time, and not one after the other.
+   */
+  async #suspendedForMs({ parked, acknowledgment }: CellState): Promise<number> {
+    if (parked === undefined || parked.chain === 0 || parked.start <= (acknowledgment?.start ?? 0)) return 0;
+    const { observer, cell } = this.#options.task;
+    const { table, row, column } = parkedEntryCell(observer.name, cell);
+    const { cells } = await this.#tx.reader.row(table, row, [{ exact: column }]);
+    const entry = cells[0]?.value;
+    if (entry === undefined) return 0;
+    const { maximumMs } = observer.backoff;
+    const waitMs = decodeParkedEntry(entry).parkedAt + maximumMs - this.#tx.context.environment.now();
+    // A longer wait than there can be is another clock's.
+    return Math.min(waitMs, maximumMs);
+  }
+
+  /** An observer that writes what it watches is due again by that; it may settle, but not go on for ever. */
+  #refuseEndless(state: CellState): void {
+    const { task } = this.#options;
+    const chain = this.#registered.isWeak ? task.chain : chainOf(state);
+    if (chain < longestChain) return;
+    const watched = showCell(task.cell, this.#tx.context.schemas);
+    throw new EndlessObserverError(
+      `Observer "${task.observer.name}" has written ${watched}, which it watches, ${chain} times in a row, each time because ` +
+        "of its own write before. Let it write only when the value differs, or write another column.",
+    );
+  }
+
+  /** Runs the program's function, fenced after its time. Returns its transaction, still open. */
+  async #callObserver(state: CellState): Promise<Transaction> {
+    const { task, giveUp } = this.#options;
+    const { observer } = task;
+    const parts = await describeChange(this.#tx, observer, task.cell, state);
+    const transaction = new Transaction(this.#tx);
+    const change = new RunChange(parts, giveUp);
+    try {
+      await this.#supervise(async () => {
+        const returned = observer.run(transaction, change);
+        await returned;
+        await transaction.returned(isThenable(returned));
+      });
+    } catch (error) {
+      throw new RunError(error, giveUp.reason);
+    }
+    this.#isWhole = true;
+    if (!this.#tx.isOpen) {
+      throw new ObserverError(
+        `Observer "${observer.name}" ended the transaction that it was given, on ${showCell(task.cell, this.#tx.context.schemas)}: it is committed by ` +
+          "the worker, together with the fact that the change was handled.",
+      );
+    }
+    return transaction;
+  }
+
+  #supervise(run: () => Promise<unknown>): Promise<unknown> {
+    const { giveUp, task } = this.#options;
+    const { environment } = this.#tx.context;
+    const { timeoutMs } = task.observer;
+    return new Promise((resolve, reject) => {
+      const isLong = () => {
+        this.#options.onLong();
+        if (timeoutMs < Number.POSITIVE_INFINITY) {
+          timer = environment.setTimer(timeOut, timeoutMs - longRunMs, { background: true });
+        }
+      };
+      const timeOut = () => giveUp.giveUp(timeoutError(task, this.#options.registry));
+      let timer =
+        timeoutMs <= longRunMs
+          ? environment.setTimer(timeOut, timeoutMs, { background: true })
+          : environment.setTimer(isLong, longRunMs, { background: true });
+      const end = (settle: () => void) => {
+        timer.cancel();
+        giveUp.whenGivenUp(undefined);
+        settle();
+      };
+      giveUp.whenGivenUp((reason) => {
+        this.#tx.fence(reason);
+        end(() => reject(reason));
+      });
+      run().then(
+        (value) => end(() => resolve(value)),
+        (error: unknown) => end(() => reject(error)),
+      );
+    });
+  }
+
+  #notifies(cell: CellAddress): boolean {
+    return this.#tx.buffer.signals.some(
+      ({ table, row, column }) =>
+        table === cell.table &&
+        Buffer.compare(row, cell.row) === 0 &&
+        Buffer.compare(column, cell.column) === 0,
+    );
+  }
+
+  /** Writes the acknowledgment, as the primary, and takes away the record of having given up. */
+  #acknowledge(state: CellState): void {
+    const { cell } = this.#options.task;
+    const { table, row, column } = cell;
+    if (state.parked !== undefined) {
+      this.#tx.write({
+        table,
+        row,
+        column: this.#registered.parkedColumn(column),
+        value: undefined,
+      });
+      this.#tx.write({ ...parkedEntryCell(this.#registered.name, cell), value: undefined });
+    }
+    if (this.#registered.isWeak) return;
+    const acknowledgment = { table, row, column: this.#registered.acknowledgmentColumn(column) };
+    const value = encodeAcknowledgment({
+      start: this.#tx.startTimestamp,
+      version: this.#registered.record.version,
+      chain: chainOf(state),
+    });
+    this.#tx.write({ ...acknowledgment, value });
+    this.#tx.setPrimary(acknowledgment);
+  }
+
+  /** Deletes the hint's versions at or below `upTo`; if that fails, the next attempt at the hint deletes them. */
+  async #removeHint(upTo: number): Promise<MutationAnswer> {
+    const { context } = this.#tx;
+    const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, upTo));
+    const isDistant = !context.store.capabilities.atomicBatches;
+    const removing = isDistant ? context.background.send(remove) : remove();
+    context.background.track(removing.then(ignore, ignore));
+    try {
+      return await removing;
+    } catch (error) {
+      context.events.emit("backgroundFailure", { doing: "removing a hint that is done with", error });
+      return "rejected";
+    }
+  }
+}
+
+function ignore(): void {}
+
+function chainOf(state: CellState): number {
+  return state.isOwnWrite ? (state.acknowledgment?.chain ?? 0) + 1 : 0;
+}
+
+function timeoutError({ observer, cell }: Task, registry: Registry): ObserverError {
+  return new ObserverError(
+    `Observer "${observer.name}" did not finish its run on ${showCell(cell, registry)} within ${observer.timeoutMs} ms, and is fenced: ` +
+      "whatever it still does with its transaction throws. Make it quicker, or raise its `timeoutMs`.",
+  );
+}

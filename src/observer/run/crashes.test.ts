@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../store/memory/index.js";
+import { listParked, observer, retryParked, type Worker } from "../index.js";
+import { countHints, openTest, type TestDatabase } from "../test-context.js";
+import { documents } from "../test-documents.js";
+import { TestEnvironment } from "../test-environment.js";
+
+const attempts = 3;
+const maximumMs = 20_000;
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** Processes that end one after the other, each while it runs an observer on a row whose value is "bad". */
+class Lives {
+  readonly store = memoryStore();
+  begun = 0;
+  /** It ends no process any more. */
+  isMended = false;
+  /** Runs on row b fail. */
+  fails = false;
+  readonly #commit: "one-phase" | "two-phase";
+  #passedMs = 0;
+  environment = new TestEnvironment();
+
+  constructor(commit: "one-phase" | "two-phase") {
+    this.#commit = commit;
+  }
+
+  /** Its observer, whose runs on a bad row end the process. */
+  readonly killer = observer(
+    "killer",
+    documents.contents,
+    (tx, { row, value }) => {
+      if (this.fails && row === "b") throw new Error("no luck");
+      if (value?.startsWith("bad") && !this.isMended) {
+        this.begun++;
+        return new Promise<void>(() => {});
+      }
+      tx.set(documents.length, row, 1);
+    },
+    { attempts, backoff: { initialMs: 5_000, maximumMs } },
+  );
+
+  /** A new process, which has found out that the one before it is dead, and runs nothing yet. */
+  async next(): Promise<TestDatabase> {
+    this.environment = new TestEnvironment(this.#passedMs);
+    const db = await openTest({
+      commit: this.#commit,
+      store: this.store,
+      environment: this.environment,
+      observers: [this.killer],
+    });
+    void db.sessions.host({ killer: 1 });
+    await this.environment.advance(3_000);
+    return db;
+  }
+
+  /** The process is killed: its time stands still from now on. */
+  end(): void {
+    this.#passedMs = this.environment.monotonic() + 6_000;
+  }
+
+  write(db: TestDatabase, row: string, value: string): Promise<void> {
+    return db.transact((tx) => tx.set(documents.contents, row, value));
+  }
+
+  /** Lets time pass, less than makes a run a long one, until so many runs were begun. */
+  async untilBegun(count: number): Promise<void> {
+    for (let waited = 0; this.begun < count && waited < 9; waited++) await this.environment.advance(100);
+  }
+}
+
+describe.each(["one-phase", "two-phase"] as const)(
+  "a cell that keeps changing, committing in %s",
+  (commit) => {
+    test("and kills its process each time is parked after its attempts", async () => {
+      const lives = new Lives(commit);
+      for (let life = 1; life <= attempts + 1; life++) {
+        const db = await lives.next();
+        // Since the end of the process before it was noted: nobody can have run this version of the hint.
+        await lives.write(db, "a", `bad ${life}`);
+        db.pool.work();
+        await lives.untilBegun(life);
+        if (life > 1 && lives.begun < life) break;
+        await lives.write(db, "a", `bad ${life} again`);
+        lives.end();
+      }
+      // The first death may be anybody's fault: from the second on it is known what was run.
+      expect(lives.begun).toBeLessThanOrEqual(attempts + 1);
+      const db = await lives.next();
+      const worker = db.pool.work();
+      await lives.environment.until(worker.idle());
+      expect(lives.begun).toBeLessThanOrEqual(attempts + 1);
+      const parked = await all(listParked(db.registry));
+      expect(parked.map((each) => each.row)).toEqual(["a"]);
+      expect(await countHints(lives.store)).toEqual({});
+      await lives.environment.until(worker.stop());
+    });
+
+    /** A process that has parked the row, which ended each process before it. */
+    async function afterParking(lives: Lives): Promise<{ db: TestDatabase; worker: Worker; deaths: number }> {
+      for (;;) {
+        const db = await lives.next();
+        await lives.write(db, "a", `bad ${lives.begun}`);
+        const before = lives.begun;
+        const worker = db.pool.work();
+        await lives.untilBegun(before + 1);
+        if (lives.begun === before) return { db, worker, deaths: before };
+        expect(lives.begun).toBeLessThan(10);
+        lives.end();
+      }
+    }
+
+    test("and was parked for it ends one process in the longest wait between attempts, and no more", async () => {
+      const lives = new Lives(commit);
+      const { db, deaths } = await afterParking(lives);
+      for (let second = 0; second < maximumMs / 1_000 - 2; second++) {
+        await lives.write(db, "a", `bad in second ${second}`);
+        await lives.environment.advance(1_000);
+      }
+      expect(lives.begun).toBe(deaths);
+      await lives.environment.advance(3_000);
+      expect(lives.begun).toBe(deaths + 1);
+      lives.end();
+      // Once was enough: it is parked again.
+      const last = await lives.next();
+      await lives.write(last, "a", "bad once more");
+      last.pool.work();
+      await lives.environment.advance(1_000);
+      expect(lives.begun).toBe(deaths + 1);
+      expect(await all(listParked(last.registry))).toHaveLength(1);
+    });
+
+    test("is handled as soon as it does no harm, and by `retry` at once", async () => {
+      const lives = new Lives(commit);
+      const { db, worker, deaths } = await afterParking(lives);
+      await lives.write(db, "a", "good");
+      await lives.environment.until(worker.idle());
+      expect(await all(listParked(db.registry))).toEqual([]);
+      expect(await countHints(lives.store)).toEqual({});
+      await lives.write(db, "a", "bad");
+      await lives.untilBegun(deaths + 1);
+      lives.end();
+      const after = await afterParking(lives);
+      const [parked] = await all(listParked(after.db.registry));
+      lives.isMended = true;
+      expect(await retryParked(after.db.registry, parked!)).toBe(true);
+      await lives.environment.advance(500);
+      expect(await all(listParked(after.db.registry))).toEqual([]);
+      expect(await countHints(lives.store)).toEqual({});
+      await lives.environment.until(after.worker.stop());
+    });
+
+    test("a run that failed before its process ended, and was renewed since, counts as no crash", async () => {
+      const lives = new Lives(commit);
+      const first = await lives.next();
+      await lives.write(first, "a", "bad");
+      first.pool.work();
+      await lives.untilBegun(1);
+      lives.end();
+      lives.isMended = true;
+      const second = await lives.next();
+      lives.fails = true;
+      await lives.write(second, "b", "good");
+      second.pool.work();
+      await lives.environment.advance(500);
+      expect(second.runs.filter((run) => run.outcome === "failed")).toHaveLength(1);
+      // It waits for its second attempt, and is not under way.
+      lives.end();
+      lives.fails = false;
+      const last = await lives.next();
+      await lives.write(last, "b", "good again");
+      const worker = last.pool.work();
+      await lives.environment.until(worker.idle());
+      expect(last.runs.filter(({ cause }) => cause.cell.row.toString() === "b")).toMatchObject([
+        { outcome: "committed", attempts: 0 },
+      ]);
+      await lives.environment.until(worker.stop());
+    });
+  },
+);

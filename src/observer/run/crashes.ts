@@ -1,0 +1,143 @@
+import { presentMoment, SnapshotReader } from "../../transaction/index.js";
+import {
+  type CrashRecord,
+  clearRunner,
+  freshState,
+  type HintState,
+  readCrashRecord,
+  writeCrashRecord,
+  writeHintState,
+} from "../hint/hint.js";
+import type { Task } from "../queue/task.js";
+import { readCellState } from "../registry/due.js";
+import type { Registry } from "../registry/registry.js";
+import type { Sessions } from "../session/sessions.js";
+
+/**
+ * For so long after an unclean end of a process that ran an observer, in microseconds of the oracle, its runs are recorded
+ * before they start: a minute. A worker that is replaced begins within seconds of the end, with the changes that stand.
+ */
+const watchedUs = 60_000_000;
+
+/** What is known of processes that ended while a change was being run. */
+export interface Crashes {
+  /** How many, the last one included. */
+  readonly count: number;
+  /** One of them is not counted yet. */
+  readonly isNew: boolean;
+  /** The record of the hint is to say that it is being run, before the run starts. */
+  readonly isWatched: boolean;
+  readonly record: CrashRecord;
+}
+
+const noRecord: CrashRecord = Object.freeze({ crashes: 0, countedUpTo: 0 });
+
+/**
+ * Counts the processes that ended while they ran an observer on a cell. A hint that stood when a process ended uncleanly may be
+ * what ended it. A cell that keeps changing has a new hint by then: so for a while after such an end each run is
+ * recorded beside its hint before it starts, in a record that a new hint does not replace.
+ */
+export class CrashCounter {
+  readonly #registry: Registry;
+  readonly #sessions: Sessions;
+  readonly #recorded = new Set<Task>();
+
+  constructor(registry: Registry, sessions: Sessions) {
+    this.#registry = registry;
+    this.#sessions = sessions;
+  }
+
+  /** What is known before a run. Reads the store only if a process that ran the observer ended uncleanly a short while ago. */
+  async find(task: Task): Promise<Crashes> {
+    task.state = this.#withoutLiveRun(task.state);
+    const { crashes = 0, countedUpTo = 0, runner } = task.state ?? freshState;
+    const upTo = this.#sessions.suspectUpTo(task.observer.name);
+    const isWatched = upTo > 0 && task.timestamp - upTo < watchedUs;
+    const wasLong = runner !== undefined;
+    if (!isWatched && !wasLong) return { count: crashes, isNew: false, isWatched, record: noRecord };
+    const record = (await readCrashRecord(this.#registry.context.store, task.hint)) ?? noRecord;
+    const isSuspect = task.timestamp <= upTo && Math.max(countedUpTo, record.countedUpTo) < upTo;
+    const isNew = wasLong || isSuspect || this.#wasUnderWay(record);
+    const before = Math.max(crashes, record.crashes);
+    return { count: before + (isNew ? 1 : 0), isNew, isWatched, record };
+  }
+
+  /**
+   * What a session that lives announced is no crash: it still has that run under way, for another version, or has left it
+   * behind. It counts for nothing here; the hint is left to say it.
+   */
+  #withoutLiveRun(state: HintState | undefined): HintState | undefined {
+    if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
+    return { ...state, attempts: Math.max(0, state.attempts - 1), runner: undefined };
+  }
+
+  #wasUnderWay({ runner }: CrashRecord): boolean {
+    return runner !== undefined && this.#sessions.isLive(runner) !== true;
+  }
+
+  /**
+   * Counts what was found in the task, and in the store before the run starts. A crash is an attempt; a long run was counted as one
+   * when it was under way.
+   */
+  async count(task: Task, found: Crashes): Promise<void> {
+    const { isNew, record } = found;
+    const state = task.state ?? freshState;
+    if (!isNew) {
+      if (found.count === (state.crashes ?? 0)) return;
+      const { crashes } = record;
+      const countedUpTo = Math.max(record.countedUpTo, state.countedUpTo ?? 0);
+      task.state = { ...state, attempts: Math.max(state.attempts, crashes), crashes, countedUpTo };
+      return;
+    }
+    const crashes = Math.max(found.count, (await this.#crashesWhenParked(task)) + 1);
+    const attempts = state.attempts + (state.runner === undefined ? 1 : 0);
+    const upTo = this.#sessions.suspectUpTo(task.observer.name);
+    const counted: HintState = {
+      ...state,
+      attempts: Math.max(attempts, crashes),
+      crashes,
+      countedUpTo: Math.max(upTo, state.countedUpTo ?? 0, record.countedUpTo),
+      runner: undefined,
+      error: state.error ?? "Its process ended while it was due.",
+    };
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, counted);
+    task.state = counted;
+  }
+
+  /** How many there were when the change was given up that the cell was parked with, if it is still parked. */
+  async #crashesWhenParked({ observer, cell }: Task): Promise<number> {
+    const { context } = this.#registry;
+    const registered = (await this.#registry.fresh()).observers.get(observer.name);
+    if (registered === undefined) return 0;
+    const at = await presentMoment(context);
+    const unregister = context.active.register(at);
+    try {
+      const reader = new SnapshotReader(context, at);
+      const { parked, acknowledgment } = await readCellState({ reader }, registered, cell);
+      return parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked.chain : 0;
+    } finally {
+      unregister();
+    }
+  }
+
+  /** Records that a run starts here, if runs of its observer are watched. */
+  async begin(task: Task, { isWatched }: Crashes): Promise<void> {
+    if (!isWatched) return;
+    const { crashes = 0, countedUpTo = 0 } = task.state ?? freshState;
+    const record = { crashes, countedUpTo, runner: this.#sessions.session };
+    await writeCrashRecord(this.#registry.context.store, task.hint, record);
+    this.#recorded.add(task);
+  }
+
+  /** The run has ended, and its hint is deleted, with the record. */
+  forget(task: Task): void {
+    this.#recorded.delete(task);
+  }
+
+  /** The run has ended, and the hint stands: the end of this process would have nothing to do with it any more. */
+  async end(task: Task): Promise<void> {
+    if (!this.#recorded.delete(task)) return;
+    const { crashes = 0, countedUpTo = 0 } = task.state ?? freshState;
+    await clearRunner(this.#registry.context.store, task.hint, { crashes, countedUpTo });
+  }
+}

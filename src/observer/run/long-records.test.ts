@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { definition } from "../../schema/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { check, collect } from "../../transaction/index.js";
+import { observer } from "../index.js";
+import { openTest } from "../test-context.js";
+import { documents } from "../test-documents.js";
+
+test("where acknowledgments are too long for write records, collection and check find them all the same", async () => {
+  const seen: (string | undefined)[] = [];
+  const watching = observer("watching", documents.contents, (_tx, { previous }) => {
+    seen.push(previous);
+  });
+  // An acknowledgment has 16 bytes.
+  const store = memoryStore({ inlineBytes: 8 });
+  const db = await openTest({ store, commit: "two-phase", observers: [watching] });
+  const set = (value: string) => db.transact((tx) => tx.set(documents.contents, "a", value));
+  await set("one");
+  await db.pool.drain();
+  expect(await check(db.context, [documents[definition].name])).toEqual([]);
+  await set("two");
+  await db.context.background.settled();
+  const report = await collect(db.context, [documents[definition].name], Number.POSITIVE_INFINITY, {
+    retentionMs: 0,
+  });
+  expect(report.safepoint).toBeGreaterThan(0);
+  await db.pool.drain();
+  expect(seen).toEqual([undefined, "one"]);
+  await db.close();
+});

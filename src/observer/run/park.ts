@@ -1,0 +1,85 @@
+import { CoreTransaction } from "../../transaction/index.js";
+import { type Acknowledgment, encodeAcknowledgment } from "../hint/acknowledgment.js";
+import { describeFailure } from "../hint/failure.js";
+import { deleteHint } from "../hint/hint.js";
+import { encodeParkedEntry, parkedEntryCell } from "../hint/parked-entry.js";
+import type { Task } from "../queue/task.js";
+import { type CellState, readCellState } from "../registry/due.js";
+import type { Registry } from "../registry/registry.js";
+
+/**
+ * Gives a change up: one transaction records it in the cell's row and in the list, and the hint goes. A change after
+ * `start` is not touched: its own hint stands. False where the observer is no longer registered, or in another version:
+ * its hints are another's, and nothing was changed. `crashes`: how many processes ended while they ran it, if that is why.
+ */
+export async function park(
+  registry: Registry,
+  task: Task,
+  start: number,
+  attempts: number,
+  error: unknown,
+  crashes = 0,
+): Promise<boolean> {
+  return registry.retrying(() => parkOnce(registry, task, start, attempts, error, crashes));
+}
+
+async function parkOnce(
+  registry: Registry,
+  task: Task,
+  start: number,
+  attempts: number,
+  error: unknown,
+  crashes: number,
+): Promise<boolean> {
+  const { context } = registry;
+  // Serializable: a run that succeeds meanwhile writes the acknowledgment that is read here.
+  const tx = await CoreTransaction.begin(context, {
+    isolation: "serializable",
+    label: `park ${task.observer.name}`,
+  });
+  try {
+    const registered = (await registry.fresh()).observers.get(task.observer.name);
+    const { version } = task.observer;
+    if (registered === undefined || registered.record.version !== version) return false;
+    const state = await readCellState(tx, registered, task.cell);
+    const { table, row, column } = task.cell;
+    const from = parkedFrom(state, version, start);
+    if (from !== undefined) {
+      const parked = { table, row, column: registered.parkedColumn(column) };
+      tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: crashes }) });
+      tx.setPrimary(parked);
+      const entry = {
+        start: from,
+        attempts,
+        parkedAt: context.environment.now(),
+        error: describeFailure(error),
+      };
+      tx.write({
+        ...parkedEntryCell(registered.name, task.cell),
+        value: encodeParkedEntry(entry),
+      });
+    }
+    const removal = deleteHint(task.hint, start);
+    if (tx.commitsInOneBatch) tx.alsoMutate(removal);
+    await tx.commit();
+    if (!tx.commitsInOneBatch) await context.store.mutate(removal);
+    return true;
+  } finally {
+    tx.rollback();
+  }
+}
+
+/**
+ * The start under which a change is given up; undefined where this version has dealt with it meanwhile: whoever was slow must not put an
+ * older record over a newer one. The acknowledgment of another version counts for nothing, and must not be the newer of both.
+ */
+function parkedFrom(
+  { acknowledgment, parked }: CellState,
+  version: number,
+  start: number,
+): number | undefined {
+  const isHandled = (record: Acknowledgment | undefined) =>
+    record !== undefined && record.version === version && record.start >= start;
+  if (isHandled(acknowledgment) || isHandled(parked)) return undefined;
+  return Math.max(start, (acknowledgment?.start ?? 0) + 1);
+}

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Metrics, type MetricsSnapshot } from "../../events/index.js";
+import type { Oracle } from "../../oracle/index.js";
+import { int, table, text } from "../../schema/index.js";
+import type { RowRead, RowStore } from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import type { Transaction } from "../../transaction/index.js";
+import { observer } from "../index.js";
+import { openTest, type TestDatabase } from "../test-context.js";
+
+const pages = table("pages", { contents: text(), title: text(), words: int(), large: text() });
+const sites = table("sites", { name: text(), owner: text(), visits: int() });
+
+/** What the observer reads, besides what it is given; each test says. */
+let reads: (tx: Transaction, row: string) => Promise<unknown>;
+
+const index = observer(
+  "index",
+  pages.contents,
+  async (tx, { row }) => {
+    await reads(tx, row);
+    tx.set(sites.visits, "all", 1);
+  },
+  // What fails is not tried again while a test runs.
+  { backoff: { initialMs: 3_600_000, maximumMs: 3_600_000 } },
+);
+
+let db: TestDatabase;
+let metrics: Metrics;
+let asked: RowRead[];
+
+beforeEach(async () => {
+  const store = memoryStore({ atomicBatches: false, inlineBytes: 1_000_000 });
+  asked = [];
+  const readRow: RowStore["readRow"] = (read) => {
+    asked.push(read);
+    return Promise.resolve(store.readRow(read));
+  };
+  let last = 0;
+  const oracle: Oracle = { next: async () => ++last, latest: () => last };
+  const distant = new Proxy(store, {
+    get: (target, name) => {
+      if (name === "readRow") return readRow;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  db = await openTest({
+    store: distant,
+    oracle,
+    commit: "two-phase",
+    observers: [index],
+    tables: [pages, sites],
+  });
+  metrics = new Metrics(db.context.events);
+  reads = async () => {};
+});
+
+afterEach(() => db.close());
+
+/** Runs what stands, and leaves what failed. */
+async function lookOnce({ pool }: TestDatabase): Promise<void> {
+  const worker = pool.work({ concurrency: 1 });
+  await worker.scan();
+  await pool.board.whenOnlyDelayed();
+  await worker.stop();
+}
+
+/** Runs the observer on a page; answers the columns that each request for a row of a table was for. */
+async function run(row: string, of = "pages"): Promise<string[]> {
+  await db.transact((tx) => tx.set(pages.contents, row, `contents of ${row}`));
+  await db.context.background.settled();
+  asked.length = 0;
+  const { completed } = db.pool.board;
+  await lookOnce(db);
+  expect(db.pool.board.completed).toBe(completed + 1);
+  await db.context.background.settled();
+  return asked
+    .filter(({ table: name }) => name === of)
+    .map(({ columns }) =>
+      columns
+        .map((column) => `${Buffer.from("exact" in column ? column.exact : column.start)}`)
+        .filter((column) => !column.startsWith("~"))
+        .join(" "),
+    );
+}
+
+function prefetched(): MetricsSnapshot["observers"][string]["prefetch"] {
+  return metrics.snapshot().observers.index!.prefetch;
+}
+
+describe("a run of an observer", () => {
+  test("has the columns of its row that the run before it read in its first request", async () => {
+    reads = (tx, row) => Promise.all([tx.get(pages.title, row), tx.get(pages.words, row)]);
+    expect(await run("a")).toEqual(["contents", "title", "words"]);
+    expect(prefetched()).toEqual({ hits: 0, misses: 2, wasted: 0 });
+    expect(await run("b")).toEqual(["contents title words"]);
+    expect(prefetched()).toEqual({ hits: 2, misses: 2, wasted: 0 });
+  });
+
+  test("reads the same values as without", async () => {
+    await db.transact((tx) => {
+      for (const row of ["a", "b"]) tx.set(pages.title, row, `title of ${row}`);
+    });
+    const titles: unknown[] = [];
+    reads = async (tx, row) => titles.push(await tx.get(pages.title, row));
+    await run("a");
+    await run("b");
+    expect(titles).toEqual(["title of a", "title of b"]);
+    expect(prefetched().hits).toBe(1);
+  });
+
+  test("has no longer what the last four did not read, and counts it as wasted until then", async () => {
+    reads = (tx, row) => tx.get(pages.title, row);
+    for (let round = 0; round < 20; round++) await run(`a${round}`);
+    reads = (tx, row) => tx.get(pages.words, row);
+    const requests: string[] = [];
+    for (let round = 0; round < 5; round++) requests.push((await run(`b${round}`))[0]!);
+    expect(requests).toEqual([
+      "contents title",
+      "contents title",
+      "contents title",
+      "contents title",
+      "contents words",
+    ]);
+    expect(prefetched().wasted).toBe(4);
+  });
+
+  test("has the columns of other rows that were read together, with whichever of them comes first", async () => {
+    reads = async (tx, row) => {
+      await tx.get(sites.name, `site of ${row}`);
+      await tx.get(sites.owner, `site of ${row}`);
+    };
+    expect(await run("a", "sites")).toEqual(["name", "owner"]);
+    expect(await run("b", "sites")).toEqual(["name owner"]);
+    reads = (tx, row) => tx.get(sites.owner, `site of ${row}`);
+    expect(await run("c", "sites")).toEqual(["name owner"]);
+  });
+
+  test("has nothing ahead of rows of which one column is read", async () => {
+    const columns = [sites.name, sites.owner] as const;
+    for (let round = 0; round < 6; round++) {
+      reads = (tx) => tx.getMany(columns[round % 2]!, ["x", "y", "z"]);
+      expect(await run(`a${round}`, "sites")).toHaveLength(3);
+    }
+    expect(prefetched()).toEqual({ hits: 0, misses: 0, wasted: 0 });
+  });
+
+  test("has no more ahead than 256 KiB, by what the cells held", async () => {
+    await db.transact((tx) => {
+      for (const row of ["a", "b"]) {
+        tx.set(pages.large, row, "x".repeat(300_000));
+        tx.set(pages.title, row, "title");
+      }
+    });
+    reads = (tx, row) => Promise.all([tx.get(pages.large, row), tx.get(pages.title, row)]);
+    await run("a");
+    expect(await run("b")).toEqual(["contents title", "large"]);
+  });
+
+  test("learns nothing where it failed", async () => {
+    reads = async (tx, row) => {
+      await tx.get(pages.title, row);
+      throw new Error("no");
+    };
+    await run("a");
+    reads = async () => {};
+    expect(await run("b")).toEqual(["contents"]);
+  });
+});
+
+test("a run on a store in this process has nothing ahead", async () => {
+  const near = await openTest({ observers: [index], tables: [pages, sites] });
+  const counted = new Metrics(near.context.events);
+  reads = (tx, row) => tx.get(pages.title, row);
+  for (const row of ["a", "b"]) {
+    await near.transact((tx) => tx.set(pages.contents, row, "x"));
+    await lookOnce(near);
+  }
+  expect(counted.snapshot().observers.index!.prefetch).toEqual({ hits: 0, misses: 0, wasted: 0 });
+  await near.close();
+});

@@ -1,0 +1,284 @@
+import { type Backoff, backoffDelay } from "../../environment/index.js";
+import { ConflictError, ObserverError } from "../../errors/index.js";
+import { conflictCell, rowKey, showCell } from "../../transaction/index.js";
+import type { GiveUp } from "../change.js";
+import { shortFailure } from "../hint/failure.js";
+import { freshState, type HintState, writeHintState } from "../hint/hint.js";
+import type { Task } from "../queue/task.js";
+import type { TaskBoard } from "../queue/task-board.js";
+import type { Registry } from "../registry/registry.js";
+import type { Sessions } from "../session/sessions.js";
+import { type AttemptResult, attempt } from "./attempt.js";
+import { CrashCounter, type Crashes } from "./crashes.js";
+import { park } from "./park.js";
+
+const conflictBackoff = { initialMs: 1, maximumMs: 200 };
+/** After a time without the store or the coordinator, work goes on within seconds. */
+const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
+/** Conflicts in a row that count as a failed attempt: something else is wrong then. */
+const mostConflicts = 100;
+/** Attempts that ended with their process from which on a hint is run while no other such hint is. */
+const crashesToRunAlone = 2;
+
+type Failed = Extract<AttemptResult, { outcome: "failed" }>;
+type RunOutcome = "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
+
+/** Carries a task through: counts what has to be counted before, runs it, and deals with how it ended. */
+export class Runner {
+  readonly #registry: Registry;
+  readonly #sessions: Sessions;
+  readonly #board: TaskBoard;
+  /** Tasks whose hints say that a long run of them is under way here. */
+  readonly #announced = new Set<Task>();
+  readonly #crashes: CrashCounter;
+  #alone: Promise<void> = Promise.resolve();
+
+  constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
+    this.#crashes = new CrashCounter(registry, sessions);
+    this.#registry = registry;
+    this.#sessions = sessions;
+    this.#board = board;
+  }
+
+  /** Runs a task that was taken from the board, and hands it back. Never rejects. */
+  async run(task: Task, giveUp: GiveUp): Promise<void> {
+    try {
+      const found = await this.#crashes.find(task);
+      if (found.count >= crashesToRunAlone) await this.#runAlone(task, found, giveUp);
+      else await this.#runCounted(task, found, giveUp);
+    } catch (error) {
+      this.#report(`running observer "${task.observer.name}"`, error);
+      this.#retryLater(task, setbackBackoff, ++task.setbacks);
+    }
+  }
+
+  get #environment() {
+    return this.#registry.context.environment;
+  }
+
+  async #runCounted(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
+    await this.#crashes.count(task, found);
+    const { attempts } = task.state ?? freshState;
+    if (attempts >= task.observer.attempts) {
+      await this.#parkUnrun(task, attempts);
+      return;
+    }
+    await this.#crashes.begin(task, found);
+    await this.#attempt(task, giveUp);
+  }
+
+  /**
+   * What may have ended its process is run one at a time, so that it is found out which it was. It is counted when its turn has
+   * come: what never gets one, since another ends the process again and again, is not to be given up for it.
+   */
+  async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
+    const before = this.#alone;
+    let release = () => {};
+    this.#alone = new Promise((resolve) => {
+      release = resolve;
+    });
+    await before;
+    try {
+      await this.#runCounted(task, found, giveUp);
+    } finally {
+      release();
+    }
+  }
+
+  async #parkUnrun(task: Task, attempts: number): Promise<void> {
+    const last = task.state?.error === undefined ? "" : ` Last: ${task.state.error}`;
+    const error = new ObserverError(
+      `Observer "${task.observer.name}" was begun on ${showCell(task.cell, this.#registry)} ${attempts} times and never finished: its process ` +
+        `ended, or it failed.${last}`,
+    );
+    await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);
+  }
+
+  async #attempt(task: Task, giveUp: GiveUp): Promise<void> {
+    const startedAt = this.#environment.monotonic();
+    let announcing: Promise<unknown> | undefined;
+    const onLong = () => {
+      announcing = this.#announce(task);
+    };
+    const result = await attempt({ registry: this.#registry, task, giveUp, onLong });
+    if (announcing !== undefined) await announcing;
+    const durationMs = this.#environment.monotonic() - startedAt;
+    try {
+      await this.#end(task, result, durationMs);
+    } finally {
+      this.#announced.delete(task);
+    }
+  }
+
+  async #end(task: Task, result: AttemptResult, durationMs: number): Promise<void> {
+    if (result.outcome === "committed" || result.outcome === "clean") this.#crashes.forget(task);
+    else await this.#crashes.end(task);
+    switch (result.outcome) {
+      case "committed":
+        this.#committed(task, result, durationMs);
+        return;
+      case "clean":
+        this.#emit(task, "clean", durationMs, undefined);
+        this.#board.done(task, result.start, result.settling);
+        return;
+      case "left":
+        this.#board.done(task, Number.POSITIVE_INFINITY);
+        return;
+      case "suspended":
+        await this.#suspend(task, result.waitMs);
+        return;
+      case "failed":
+        await this.#failed(task, result, durationMs);
+    }
+  }
+
+  #committed(task: Task, result: Extract<AttemptResult, { outcome: "committed" }>, durationMs: number): void {
+    const changedAt = result.changedAt === 0 ? task.timestamp : result.changedAt;
+    const delayMs = Math.max(0, result.commitTimestamp - changedAt) / 1_000;
+    this.#emit(task, "committed", durationMs, undefined, delayMs);
+    task.conflicts = 0;
+    task.setbacks = 0;
+    task.chain = result.notifiedItself ? task.chain + 1 : 0;
+    this.#board.done(task, result.start, result.settling);
+  }
+
+  /** Counts a long run in its hint while it goes on, and says who has it, so that nobody else takes it on. */
+  async #announce(task: Task): Promise<void> {
+    const state = task.state ?? freshState;
+    const announced: HintState = {
+      ...state,
+      attempts: state.attempts + 1,
+      notBefore: 0,
+      runner: this.#sessions.session,
+    };
+    this.#announced.add(task);
+    try {
+      await writeHintState(this.#registry.context.store, task.hint, task.timestamp, announced);
+    } catch (error) {
+      this.#report("announcing a long run", error);
+    }
+  }
+
+  /** A run that was announced, and counts for nothing after all: the hint says again what it said before. */
+  async #retract(task: Task): Promise<void> {
+    if (!this.#announced.has(task)) return;
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
+  }
+
+  async #failed(task: Task, result: Failed, durationMs: number): Promise<void> {
+    const { kind, error, start } = result;
+    switch (kind) {
+      case "stopped":
+        await this.#retract(task);
+        this.#board.postpone(task, 0, true);
+        return;
+      case "conflict":
+        task.conflicts++;
+        task.setbacks = 0;
+        this.#emit(task, "conflict", durationMs, error);
+        if (task.conflicts >= mostConflicts) {
+          await this.#countFailure(task, start, error, durationMs);
+          return;
+        }
+        await this.#retract(task);
+        this.#retryLater(task, conflictBackoff, task.conflicts, lostOn(error));
+        return;
+      case "setback":
+        this.#emit(task, "failed", durationMs, error);
+        await this.#retract(task);
+        this.#retryLater(task, setbackBackoff, ++task.setbacks);
+        return;
+      case "endless":
+        await this.#park(task, start ?? task.timestamp, task.observer.attempts, error, durationMs);
+        return;
+      case "failed":
+      case "timeout":
+        this.#emit(task, kind, durationMs, error);
+        await this.#countFailure(task, start, error, durationMs);
+    }
+  }
+
+  /** The cell ended so many processes that it was given up; it has changed since, and is run again when some time has passed. */
+  async #suspend(task: Task, waitMs: number): Promise<void> {
+    const state = task.state ?? freshState;
+    task.state = { ...state, notBefore: this.#environment.now() + waitMs };
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state);
+    this.#board.postpone(task, waitMs, false);
+  }
+
+  #retryLater(task: Task, backoff: Backoff, attempt: number, row?: string): void {
+    this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true, row);
+  }
+
+  /** Writes the attempt and the wait into the hint, or gives the change up after the last. */
+  async #countFailure(
+    task: Task,
+    start: number | undefined,
+    error: unknown,
+    durationMs: number,
+  ): Promise<void> {
+    const { observer } = task;
+    const state = task.state ?? freshState;
+    const attempts = state.attempts + 1;
+    if (attempts >= observer.attempts) {
+      await this.#park(task, start ?? task.timestamp, attempts, error, durationMs);
+      return;
+    }
+    const waitMs = backoffDelay(this.#environment, observer.backoff, attempts);
+    const failed: HintState = {
+      ...state,
+      attempts,
+      notBefore: this.#environment.now() + waitMs,
+      error: shortFailure(error),
+      runner: undefined,
+    };
+    task.state = failed;
+    task.conflicts = 0;
+    task.setbacks = 0;
+    await writeHintState(this.#registry.context.store, task.hint, task.timestamp, failed);
+    this.#board.postpone(task, waitMs, false);
+  }
+
+  async #park(
+    task: Task,
+    start: number,
+    attempts: number,
+    error: unknown,
+    durationMs: number,
+    crashes?: number,
+  ): Promise<void> {
+    if (!(await park(this.#registry, task, start, attempts, error, crashes))) {
+      // Nothing of it counts for another version.
+      await this.#retract(task);
+      this.#board.done(task, Number.POSITIVE_INFINITY);
+      return;
+    }
+    this.#emit(task, "parked", durationMs, error, undefined, attempts);
+    this.#board.done(task, start);
+  }
+
+  #emit(
+    task: Task,
+    outcome: RunOutcome,
+    durationMs: number,
+    error: unknown,
+    delayMs?: number,
+    attempts = (task.state?.attempts ?? 0) + (outcome === "failed" || outcome === "timeout" ? 1 : 0),
+  ): void {
+    const { events } = this.#registry.context;
+    if (!events.heard("run")) return;
+    const observer = task.observer.name;
+    const cause = { observer, cell: task.cell, commitTimestamp: task.timestamp };
+    events.emit("run", { observer, outcome, durationMs, delayMs, attempts, error, cause });
+  }
+
+  #report(doing: string, error: unknown): void {
+    this.#registry.context.events.emit("backgroundFailure", { doing, error });
+  }
+}
+
+/** The row on which a run conflicted, which need not be the one that its observer watches; undefined if it is not one row. */
+function lostOn(error: unknown): string | undefined {
+  const cell = error instanceof ConflictError ? conflictCell(error) : undefined;
+  return cell && rowKey(cell.table, cell.row);
+}

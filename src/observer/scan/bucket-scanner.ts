@@ -1,0 +1,194 @@
+import type { Environment } from "../../environment/index.js";
+import type { Position, RowStore } from "../../store/index.js";
+import {
+  bucketPrefix,
+  buckets,
+  type HintRange,
+  hintPrefix,
+  prefixRange,
+  readHints,
+  type StandingHint,
+} from "../hint/hint.js";
+import type { Observer } from "../observer.js";
+import type { TaskBoard } from "../queue/task-board.js";
+import type { Sessions } from "../session/sessions.js";
+import type { BucketAssignment } from "./bucket-assignment.js";
+import { ForeignHints } from "./foreign-hints.js";
+import type { HintScanner } from "./scan-loop.js";
+
+export interface BucketScannerOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  readonly sessions: Pick<Sessions, "session" | "isHosting">;
+  readonly shares: Pick<BucketAssignment, "owns" | "ownsAll">;
+  readonly board: TaskBoard;
+  readonly observer: Observer;
+  /** Whose scanner this is: it jumps where another's claims begin. */
+  readonly owner: unknown;
+  readonly signal: AbortSignal;
+}
+
+const pageHints = 256;
+/** Jumps in one round; more would not find a free place either. */
+const mostJumps = 8;
+/**
+ * How long another process's hint must have been seen standing before it is taken on, in milliseconds: by a process that has nothing of its own
+ * to do, and by one that has. Two that are both busy would run each other's hints, and half of those runs would be in vain.
+ */
+const foreignAgeMs = 2_000;
+const foreignAgeOfBusyMs = 20_000;
+const foreignEveryMs = 250;
+
+/** A walk over the own buckets, from a random place round to it again. */
+interface Round {
+  readonly ranges: HintRange[];
+  /** Where to go on in the first of the ranges. */
+  position: Position | undefined;
+  jumps: number;
+}
+
+/** Finds hints where the processes share out their buckets among themselves, without a service between them. */
+export class BucketScanner implements HintScanner {
+  readonly #options: BucketScannerOptions;
+  readonly #prefix: Buffer;
+  readonly #foreign: ForeignHints;
+  #round: Round | undefined;
+  #foreignAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: BucketScannerOptions) {
+    const { store, environment, observer, shares, signal } = options;
+    this.#options = options;
+    this.#prefix = hintPrefix(observer.name);
+    const isForeign = ({ bucket }: StandingHint) => !shares.owns(observer, bucket);
+    const prefix = this.#prefix;
+    const oldMs = foreignAgeOfBusyMs;
+    this.#foreign = new ForeignHints({ store, environment, prefix, isForeign, oldMs, signal });
+  }
+
+  get observer(): Observer {
+    return this.#options.observer;
+  }
+
+  /** Looks for hints until the round is over or the queue is full. Answers how many it found to do. */
+  async scan(): Promise<number> {
+    const { board, observer, shares, store, signal } = this.#options;
+    if (!board.hasRoom(observer.name)) return 0;
+    board.forgetOverflow(observer.name);
+    if (this.#round === undefined) {
+      const { hints } = await readHints(store, prefixRange(this.#prefix), 1, signal);
+      if (hints.length === 0) return 0;
+      this.#round = this.#newRound();
+    }
+    const found = await this.#goOn(this.#round);
+    if (!shares.ownsAll(observer)) return found + (await this.#lookAtForeign());
+    this.#foreign.forget();
+    return found;
+  }
+
+  /** Whether the last scan stopped before its round was over. */
+  get isUnfinished(): boolean {
+    return this.#round !== undefined;
+  }
+
+  #newRound(): Round {
+    const { environment, observer, shares } = this.#options;
+    const own = Array.from({ length: buckets }, (_, bucket) => bucket).filter((bucket) =>
+      shares.owns(observer, bucket),
+    );
+    const first = Math.floor(environment.random() * own.length);
+    const order = [...own.slice(first), ...own.slice(0, first)];
+    const ranges = order.map((bucket) => prefixRange(bucketPrefix(this.#prefix, bucket)));
+    const start = ranges[0];
+    if (start === undefined) return { ranges: [], position: undefined, jumps: 0 };
+    // Not from the bucket's beginning: other scanners may be there.
+    const place = this.#randomPlace(start.start!.row);
+    ranges[0] = { start: { row: place }, end: start.end };
+    ranges.push({ start: start.start, end: place });
+    return { ranges, position: undefined, jumps: 0 };
+  }
+
+  #randomPlace(prefix: Uint8Array): Buffer {
+    const byte = () => Math.floor(this.#options.environment.random() * 256);
+    return Buffer.concat([prefix, Buffer.of(byte(), byte())]);
+  }
+
+  async #goOn(round: Round): Promise<number> {
+    const { store, signal } = this.#options;
+    let found = 0;
+    while (round.ranges.length > 0) {
+      const range = round.ranges[0]!;
+      const page = await readHints(
+        store,
+        { start: round.position ?? range.start, end: range.end },
+        pageHints,
+        signal,
+      );
+      for (const hint of page.hints) {
+        const outcome = this.#offer(hint);
+        if (outcome === "taken") found++;
+        if (outcome === "full") {
+          round.position = { row: hint.address.row, column: hint.address.column };
+          return found;
+        }
+        if (outcome === "others" && round.jumps < mostJumps) {
+          this.#jump(round);
+          return found + (await this.#goOn(round));
+        }
+      }
+      round.position = page.next;
+      if (page.next !== undefined) await this.#breathe();
+      else round.ranges.shift();
+    }
+    this.#round = undefined;
+    return found;
+  }
+
+  /** Leaves a stretch that another scanner works on, and comes back to it last. */
+  #jump(round: Round): void {
+    round.jumps++;
+    round.position = undefined;
+    const places = round.ranges.length;
+    const by = 1 + Math.floor(this.#options.environment.random() * Math.max(1, places - 1));
+    round.ranges.push(...round.ranges.splice(0, by % places));
+  }
+
+  /** Lets others have their turn: a store may answer at once. */
+  #breathe(): Promise<void> {
+    return new Promise((resolve) => this.#options.environment.defer(resolve));
+  }
+
+  #offer(found: StandingHint): "taken" | "claimed" | "others" | "full" | "waits" {
+    const { board, observer, owner, sessions } = this.#options;
+    const { runner } = found.state;
+    if (runner !== undefined && runner !== sessions.session) {
+      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      if (sessions.isHosting(runner, observer.name, observer.version)) return "waits";
+    }
+    const cell = { table: observer.target.table.name, row: found.row, column: found.column };
+    const { address: hint, timestamp, state } = found;
+    const outcome = board.offer({ observer, cell, hint, timestamp, state, takenBy: owner });
+    if (outcome !== "claimed") return outcome;
+    const claimant = board.claimant(observer.name, cell)?.takenBy;
+    return claimant !== undefined && claimant !== owner ? "others" : "claimed";
+  }
+
+  /**
+   * Another process's hints are left to it, unless they have been standing for a while: then it hangs, is dead, or has more
+   * than it can do. Those that are worked on will mostly be gone at the second look.
+   */
+  async #lookAtForeign(): Promise<number> {
+    const now = this.#options.environment.monotonic();
+    if (now - this.#foreignAt < foreignEveryMs) return 0;
+    this.#foreignAt = now;
+    let found = 0;
+    for (const { hint, standsMs } of await this.#foreign.look()) {
+      if (standsMs >= this.#foreignAgeMs && this.#offer(hint) === "taken") found++;
+    }
+    return found;
+  }
+
+  get #foreignAgeMs(): number {
+    const { board, observer } = this.#options;
+    return board.queued(observer.name) > 0 ? foreignAgeOfBusyMs : foreignAgeMs;
+  }
+}

@@ -1,0 +1,212 @@
+import type { Environment } from "../../environment/index.js";
+import type { Position, RowStore } from "../../store/index.js";
+import { type HintRange, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
+import type { Observer } from "../observer.js";
+import type { TaskBoard } from "../queue/task-board.js";
+import type { Sessions } from "../session/sessions.js";
+import type { Claims } from "./claims.js";
+import type { HintScanner } from "./scan-loop.js";
+import { ScanPositions } from "./scan-positions.js";
+
+export interface ClaimingScannerOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  readonly sessions: Sessions;
+  readonly claims: Claims;
+  readonly board: TaskBoard;
+  readonly observer: Observer;
+  readonly owner: unknown;
+  readonly signal: AbortSignal;
+}
+
+const pageHints = 256;
+/** Hints that are claimed in one go. */
+const claimsAtOnce = 32;
+/** Jumps of one walk; after them it goes on past what others have, so that what stands alone among it is found. */
+const mostJumps = 8;
+/** Pages of one walk; the next one begins somewhere else. */
+const mostPages = 64;
+/** For how long a claim that was refused is not asked for again, in milliseconds. */
+const refusedMs = 1_000;
+const mostRefused = 4_096;
+
+/** A walk over the hints of an observer, from a random place round to it again. */
+interface Walk {
+  ranges: HintRange[];
+  /** Where to go on in the first of the ranges. */
+  position: Position | undefined;
+  jumps: number;
+  pages: number;
+}
+
+/** What was done with some hints. */
+interface Taking {
+  readonly found: number;
+  /** The first that was not looked at, since the queue was full. */
+  readonly full: StandingHint | undefined;
+  /** Whether another process works here. */
+  readonly hasMet: boolean;
+}
+
+/**
+ * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4): begins at a random place, claims what
+ * it finds before it takes it on, and jumps to another random place when it meets another's claim. So any number of
+ * workers divide the work without knowing of each other.
+ */
+export class ClaimingScanner implements HintScanner {
+  readonly #options: ClaimingScannerOptions;
+  readonly #whole: HintRange;
+  readonly #places: ScanPositions;
+  /** Rows that another process has, with until when it is not asked for them again. */
+  readonly #refused = new Map<string, number>();
+  #walk: Walk | undefined;
+
+  constructor(options: ClaimingScannerOptions) {
+    const { store, environment, observer } = options;
+    const prefix = hintPrefix(observer.name);
+    this.#options = options;
+    this.#whole = prefixRange(prefix);
+    this.#places = new ScanPositions({ store, environment, prefix });
+  }
+
+  get observer(): Observer {
+    return this.#options.observer;
+  }
+
+  /** Whether the last walk stopped before it had gone round. */
+  get isUnfinished(): boolean {
+    return this.#walk !== undefined;
+  }
+
+  /** Looks for hints until the walk is over or the queue is full. Answers how many it found to do. */
+  async scan(): Promise<number> {
+    const { board, observer } = this.#options;
+    if (!board.hasRoom(observer.name)) return 0;
+    board.forgetOverflow(observer.name);
+    this.#forgetRefused();
+    this.#walk ??= { ranges: await this.#fromAnywhere(), position: undefined, jumps: 0, pages: 0 };
+    return this.#goOn(this.#walk);
+  }
+
+  /** The whole round, from a random place. */
+  async #fromAnywhere(): Promise<HintRange[]> {
+    const place = await this.#places.next();
+    return [
+      { start: { row: place }, end: this.#whole.end },
+      { start: this.#whole.start, end: place },
+    ];
+  }
+
+  async #goOn(walk: Walk): Promise<number> {
+    const { store, signal } = this.#options;
+    let found = 0;
+    while (walk.ranges.length > 0 && walk.pages < mostPages && !signal.aborted) {
+      const { start, end } = walk.ranges[0]!;
+      const page = await readHints(store, { start: walk.position ?? start, end }, pageHints, signal);
+      walk.pages++;
+      this.#places.learn(page.hints);
+      const taking = await this.#takeOn(page.hints, walk.jumps < mostJumps);
+      found += taking.found;
+      if (taking.full !== undefined) {
+        const { row, column } = taking.full.address;
+        walk.position = { row, column };
+        // What was found may take long; the pages before it were of another moment.
+        walk.pages = 0;
+        return found;
+      }
+      if (taking.hasMet && walk.jumps < mostJumps) {
+        walk.jumps++;
+        walk.ranges = await this.#fromAnywhere();
+        walk.position = undefined;
+        continue;
+      }
+      walk.position = page.next;
+      if (page.next !== undefined) await this.#breathe();
+      else walk.ranges.shift();
+    }
+    this.#walk = undefined;
+    return found;
+  }
+
+  /** Lets others have their turn: a store may answer at once. */
+  #breathe(): Promise<void> {
+    return new Promise((resolve) => this.#options.environment.defer(resolve));
+  }
+
+  /** Claims hints and takes them on, some at a time. Stops where another process is met, if it is to jump. */
+  async #takeOn(hints: readonly StandingHint[], jumps: boolean): Promise<Taking> {
+    const { board, observer } = this.#options;
+    let found = 0;
+    let hasMet = false;
+    for (let index = 0; index < hints.length; ) {
+      const room = board.room(observer.name);
+      if (room === 0) {
+        board.markOverflow(observer);
+        return { found, full: hints[index], hasMet };
+      }
+      const some = hints.slice(index, index + Math.min(room, claimsAtOnce));
+      const taken = await Promise.all(some.map((hint) => this.#take(hint)));
+      found += taken.filter((each) => each === "taken").length;
+      const full = taken.indexOf("full");
+      if (full >= 0) return { found, full: some[full], hasMet };
+      hasMet ||= taken.includes("others");
+      if (hasMet && jumps) return { found, full: undefined, hasMet };
+      index += some.length;
+    }
+    return { found, full: undefined, hasMet };
+  }
+
+  async #take(hint: StandingHint): Promise<"taken" | "skipped" | "others" | "full"> {
+    const { board, claims, observer } = this.#options;
+    if (this.#waits(hint)) return "skipped";
+    const cell = { table: observer.target.table.name, row: hint.row, column: hint.column };
+    const isHere = board.claimant(observer.name, cell) !== undefined;
+    if (!isHere) {
+      if (this.#wasRefused(hint)) return "others";
+      const answer = claims.take(hint.address);
+      if (!(answer instanceof Promise ? await answer : answer)) {
+        this.#remember(hint);
+        return "others";
+      }
+    }
+    const { address, timestamp, state } = hint;
+    const { owner: takenBy } = this.#options;
+    const offer = { observer, cell, hint: address, timestamp, state, takenBy, isClaimed: !isHere };
+    const outcome = board.offer(offer);
+    if (!isHere && outcome !== "taken") claims.give(address);
+    return outcome === "claimed" || outcome === "waits" ? "skipped" : outcome;
+  }
+
+  /** Whether its time has not come, or another live process says in it that it runs it. */
+  #waits({ state }: StandingHint): boolean {
+    const { sessions, environment, observer } = this.#options;
+    const { runner, notBefore } = state;
+    if (runner !== undefined && runner !== sessions.session) {
+      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      if (sessions.isHosting(runner, observer.name, observer.version)) return true;
+    }
+    const waitMs = notBefore - environment.now();
+    // A longer wait than there can be is another clock's.
+    return waitMs > 0 && waitMs <= observer.backoff.maximumMs;
+  }
+
+  #wasRefused({ address }: StandingHint): boolean {
+    const until = this.#refused.get(nameOf(address.row));
+    return until !== undefined && until > this.#options.environment.monotonic();
+  }
+
+  #remember({ address }: StandingHint): void {
+    if (this.#refused.size >= mostRefused) return;
+    const until = this.#options.environment.monotonic() + refusedMs;
+    this.#refused.set(nameOf(address.row), until);
+  }
+
+  #forgetRefused(): void {
+    const now = this.#options.environment.monotonic();
+    for (const [name, until] of this.#refused) if (until <= now) this.#refused.delete(name);
+  }
+}
+
+function nameOf(row: Uint8Array): string {
+  return Buffer.from(row).toString("latin1");
+}

@@ -1,0 +1,76 @@
+import { beforeEach, expect, test } from "vitest";
+import { memoryStore } from "../../store/memory/index.js";
+import { TestEnvironment } from "../test-environment.js";
+import { CommitWatcher, watchCommits } from "./commit-watcher.js";
+
+let environment: TestEnvironment;
+let counter: number | Error;
+let isQuiet: boolean;
+let looks: number;
+let moved: number;
+let watch: CommitWatcher;
+
+beforeEach(() => {
+  environment = new TestEnvironment();
+  [counter, isQuiet, looks, moved] = [1, true, 0, 0];
+  watch = new CommitWatcher({
+    environment,
+    counter: () => {
+      looks++;
+      if (counter instanceof Error) throw counter;
+      return counter;
+    },
+    isQuiet: () => isQuiet,
+    onMoved: () => moved++,
+  });
+});
+
+test("what another process commits is noticed within 50 ms, and every 5 ms while more comes", async () => {
+  await environment.advance(1_000);
+  expect(moved).toBe(0);
+  counter = 2;
+  await environment.advance(50);
+  expect(moved).toBe(1);
+  for (let commit = 3; commit <= 202; commit++) {
+    counter = commit;
+    await environment.advance(1);
+  }
+  expect(moved).toBeGreaterThanOrEqual(1 + 150 / 5);
+});
+
+test("looks become rarer while nothing happens", async () => {
+  await environment.advance(1_000);
+  const before = looks;
+  await environment.advance(1_000);
+  expect(looks - before).toBe(20);
+});
+
+test("a process that has runs of its own under way is not disturbed by what they commit", async () => {
+  await environment.advance(10);
+  isQuiet = false;
+  counter = 2;
+  await environment.advance(50);
+  isQuiet = true;
+  await environment.advance(50);
+  expect(moved).toBe(0);
+});
+
+test("a counter that cannot be read is looked at again", async () => {
+  await environment.advance(10);
+  counter = new Error("the disk is away");
+  await environment.advance(100);
+  counter = 2;
+  await environment.advance(50);
+  expect(moved).toBe(1);
+});
+
+test("nothing is looked at after the stop", async () => {
+  watch.stop();
+  await environment.advance(1_000);
+  expect(looks).toBe(0);
+});
+
+test("a store that no other process can write to is not watched", () => {
+  const options = { environment, isQuiet: () => true, onMoved: () => {} };
+  expect(watchCommits(memoryStore(), options)).toBeUndefined();
+});

@@ -1,0 +1,54 @@
+import { allColumns, type Position, type RowStore } from "../../store/index.js";
+import { putHint, systemCell, systemTable } from "../../transaction/index.js";
+
+const rowPrefix = "suspect/";
+const column = Buffer.from("upTo");
+
+/**
+ * Records that a process that ran these observers ended uncleanly: an attempt is counted in each hint at or below `upTo`
+ * before it is run. The record's timestamp is `upTo` itself, so that it only ever rises.
+ */
+export async function suspect(store: RowStore, observers: readonly string[], upTo: number): Promise<void> {
+  for (const observer of observers) {
+    const { table, row } = systemCell(`${rowPrefix}${observer}`, "upTo");
+    await store.mutate({
+      table,
+      row,
+      guards: [{ type: "absent", column, part: "write", from: upTo, to: Number.POSITIVE_INFINITY }],
+      mutations: [{ type: "delete", column, part: "write", from: 0, to: upTo }, putHint(column, upTo)],
+    });
+  }
+}
+
+/** Up to which timestamp the hints of each observer are suspect. */
+export async function readCrashSuspects(store: RowStore): Promise<ReadonlyMap<string, number>> {
+  const suspects = new Map<string, number>();
+  let start: Position | undefined = { row: Buffer.from(rowPrefix) };
+  const end = { row: Buffer.from("suspect0") };
+  while (start !== undefined) {
+    const page: Awaited<ReturnType<RowStore["readRange"]>> = await store.readRange({
+      table: systemTable,
+      start,
+      end,
+      columns: allColumns,
+      at: Number.POSITIVE_INFINITY,
+    });
+    for (const { row, cells } of page.rows) {
+      const observer = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
+      suspects.set(observer, cells[0]?.write?.timestamp ?? 0);
+    }
+    start = page.next;
+  }
+  return suspects;
+}
+
+/** Forgets the suspects of an observer that is unregistered. */
+export async function clearCrashSuspect(store: RowStore, observer: string): Promise<void> {
+  const { table, row } = systemCell(`${rowPrefix}${observer}`, "upTo");
+  await store.mutate({
+    table,
+    row,
+    guards: [],
+    mutations: [{ type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }],
+  });
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { memoryStore } from "../../store/memory/index.js";
+import { SessionRecords, strayedSessions } from "./session-records.js";
+
+const good = { observers: { cluster: 2 }, expires: 5_000, process: "p" };
+
+test.each([
+  [good, true],
+  [{ ...good, observers: {} }, true],
+  [{ ...good, observers: { cluster: "2" } }, false],
+  [{ ...good, observers: { cluster: 2, rank: 1.5 } }, false],
+  [{ ...good, observers: [2] }, false],
+  [{ ...good, observers: null }, false],
+  [{ ...good, process: 7 }, false],
+])(
+  "a session's record says which version of each observer runs, or is damaged: %j",
+  async (record, isSound) => {
+    const store = memoryStore();
+    await new SessionRecords(store, () => undefined).put("s", record as typeof good);
+    const strayed: unknown[] = [];
+    for await (const { error } of strayedSessions(store, 0)) strayed.push(error);
+    expect(strayed).toEqual(isSound ? [] : [expect.objectContaining({ code: "STORE_DAMAGED" })]);
+  },
+);

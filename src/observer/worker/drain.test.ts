@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type Observer, observer } from "../index.js";
+import { countHints, openTest, type TestDatabase } from "../test-context.js";
+import { documents } from "../test-documents.js";
+import { TestEnvironment } from "../test-environment.js";
+
+/** An observer that runs one change at a time, each until it is let on. */
+function gated(name: string) {
+  let isOpen = false;
+  let goOn = () => {};
+  const run = async () => {
+    if (isOpen) return;
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+  };
+  const letAllOn = () => {
+    isOpen = true;
+    goOn();
+  };
+  return { gated: observer(name, documents.contents, run, { concurrency: 1 }), letAllOn };
+}
+
+let environment: TestEnvironment;
+let db: TestDatabase;
+
+async function start(observers: readonly Observer[]): Promise<void> {
+  environment = new TestEnvironment();
+  db = await openTest({ environment, observers });
+  await db.transact((tx) => {
+    for (const row of ["a", "b", "c"]) tx.set(documents.contents, row, "x");
+  });
+}
+
+afterEach(() => environment.until(db.close()));
+
+test("draining with a signal that was aborted before rejects, also when nothing is due", async () => {
+  environment = new TestEnvironment();
+  db = await openTest({ environment, observers: [] });
+  const signal = AbortSignal.abort(new Error("enough"));
+  await expect(environment.until(db.pool.drain({ signal }))).rejects.toMatchObject({ code: "ABORTED" });
+});
+
+describe("draining while workers stop", () => {
+  test("one that needed no worker of its own, and ends first, leaves the worker of another", async () => {
+    const { gated: slow, letAllOn } = gated("slow");
+    await start([slow]);
+    const worker = db.pool.work();
+    await environment.advance(500);
+    const controller = new AbortController();
+    const first = db.pool.drain({ signal: controller.signal });
+    const refused = expect(first).rejects.toMatchObject({ code: "ABORTED" });
+    await environment.settle();
+    const stopped = worker.stop();
+    const second = db.pool.drain();
+    await environment.settle();
+    controller.abort(new Error("enough"));
+    await environment.settle();
+    letAllOn();
+    await environment.until(Promise.all([refused, stopped, second]));
+    expect(await countHints(db.store)).toEqual({});
+    expect(db.pool.worked.size).toBe(0);
+  });
+
+  test("does what the worker that stops leaves, though it had a worker for something else", async () => {
+    const { gated: slow, letAllOn } = gated("slow");
+    const quick = observer("quick", documents.contents, () => {});
+    await start([slow, quick]);
+    const worker = db.pool.work({ observers: [slow] });
+    await environment.advance(500);
+    const drained = db.pool.drain();
+    await environment.settle();
+    expect([...db.pool.worked.keys()].sort()).toEqual(["quick", "slow"]);
+    const stopped = worker.stop();
+    letAllOn();
+    await environment.until(Promise.all([stopped, drained]));
+    expect(await countHints(db.store)).toEqual({});
+    expect(db.pool.worked.size).toBe(0);
+  });
+
+  test("ends with the database", async () => {
+    const { gated: slow, letAllOn } = gated("slow");
+    await start([slow]);
+    const worker = db.pool.work();
+    await environment.advance(500);
+    const refused = expect(db.pool.drain()).rejects.toThrow("The database was closed");
+    await environment.settle();
+    const closed = db.pool.close();
+    letAllOn();
+    await environment.until(Promise.all([refused, closed, worker.stop()]));
+    expect(db.pool.worked.size).toBe(0);
+  });
+});

@@ -1,0 +1,143 @@
+import { LimitExceededError } from "../../../errors/index.js";
+import type { ColumnRange, Columns, Part } from "../../cell.js";
+import { encodeReadRowsRequest, type RowFilter, type TimestampRange } from "../protos/codec.js";
+import { timestampRange } from "./timestamps.js";
+
+/** What Bigtable refuses to take in one filter. */
+const mostFilterBytes = 20_480;
+
+/** Shows nothing. */
+export const blockAll: RowFilter = Object.freeze({ blockAllFilter: true });
+
+/** What passes all of `filters`, one after the other. Bigtable wants two at least. */
+export function chain(filters: readonly RowFilter[]): RowFilter {
+  return filters.length === 1 ? filters[0]! : { chain: { filters } };
+}
+
+/** What any of `filters` lets pass. */
+export function interleave(filters: readonly RowFilter[]): RowFilter {
+  if (filters.length === 0) return blockAll;
+  return filters.length === 1 ? filters[0]! : { interleave: { filters } };
+}
+
+export function columnFilter(part: Part, column: Uint8Array): RowFilter {
+  return {
+    columnRangeFilter: {
+      familyName: part,
+      startQualifierClosed: column,
+      startQualifierOpen: undefined,
+      endQualifierClosed: column,
+      endQualifierOpen: undefined,
+    },
+  };
+}
+
+function columnRangeFilter(part: Part, range: ColumnRange): RowFilter {
+  if ("exact" in range) return columnFilter(part, range.exact);
+  return {
+    columnRangeFilter: { familyName: part, startQualifierClosed: range.start, endQualifierOpen: range.end },
+  };
+}
+
+/** Those of `columns` that lie in `part`. */
+export function columnsFilter(part: Part, columns: Columns): RowFilter {
+  return interleave(columns.map((range) => columnRangeFilter(part, range)));
+}
+
+/** Appends what lets timestamps pass; where that are none the filter shows nothing. */
+export function withTimes(filters: RowFilter[], from: number, to: number): RowFilter {
+  const range = timestampRange(from, to);
+  if (range === "none") return blockAll;
+  if (range !== undefined) filters.push(timesFilter(range));
+  return chain(filters);
+}
+
+export function timesFilter(range: TimestampRange): RowFilter {
+  return { timestampRangeFilter: range };
+}
+
+/** The most cells that each branch of a filter shows of a row; undefined: all. */
+export type BranchLimit = number | undefined;
+
+/**
+ * The cells that a view of `columns` at `at` needs, in one atomic read of a row: the newest lock and write record at or
+ * below it, whether a newer write record stands, and the newest data cell, which is nearly always the one that the
+ * write record names.
+ */
+export function viewFilter(columns: Columns, at: number, limit: BranchLimit): RowFilter {
+  const upTo = (part: Part) => branch(part, columns, 0, at + 1, limit);
+  const branches = [upTo("lock"), upTo("write"), upTo("data")];
+  if (at < Number.MAX_SAFE_INTEGER) {
+    const newer = branch("write", columns, Math.floor(at) + 1, Number.POSITIVE_INFINITY, limit);
+    branches.push(chain([newer, { stripValueTransformer: true }]));
+  }
+  return interleave(branches);
+}
+
+/** The newest version in [from, to) of each column of `part`. */
+function branch(part: Part, columns: Columns, from: number, to: number, limit: BranchLimit): RowFilter {
+  const filters: RowFilter[] = [columnsFilter(part, columns)];
+  const range = timestampRange(from, to);
+  if (range === "none") return blockAll;
+  if (range !== undefined) filters.push(timesFilter(range));
+  filters.push({ cellsPerColumnLimitFilter: 1 });
+  if (limit !== undefined) filters.push({ cellsPerRowLimitFilter: limit });
+  return chain(filters);
+}
+
+/** Every version in [from, to) of `columns` in `parts`; of each column the newest `versions` of each part. */
+export function versionsFilter(
+  columns: Columns,
+  parts: readonly Part[],
+  { from, to, versions }: { readonly from: number; readonly to: number; readonly versions: BranchLimit },
+  limit: BranchLimit,
+): RowFilter {
+  return interleave(
+    parts.map((part) => {
+      const filters = [withTimes([columnsFilter(part, columns)], from, to)];
+      if (versions !== undefined) filters.push({ cellsPerColumnLimitFilter: versions });
+      if (limit !== undefined) filters.push({ cellsPerRowLimitFilter: limit });
+      return chain(filters);
+    }),
+  );
+}
+
+/** Refuses a filter that Bigtable would refuse. `atMost` is a bound on its bytes that is cheaper to have than the filter's. */
+export function checkFilter(filter: RowFilter, atMost: number, what: string): RowFilter {
+  if (atMost <= mostFilterBytes || filterBytes(filter) <= mostFilterBytes) return filter;
+  throw new LimitExceededError(
+    `${what} need a filter of ${filterBytes(filter)} bytes; Bigtable takes at most ${mostFilterBytes}. Use fewer or ` +
+      "shorter columns at once.",
+  );
+}
+
+function filterBytes(filter: RowFilter): number {
+  return encodeReadRowsRequest({ filter }).length;
+}
+
+/** At most so many bytes are needed in a filter for each naming of a column, but for the column's own. */
+export const bytesBesideColumn = 80;
+
+function rangeBytes(range: ColumnRange): number {
+  return "exact" in range ? 2 * range.exact.length : range.start.length + (range.end?.length ?? 0);
+}
+
+/** As many of the first `columns` as fit into a filter that names each `times` times. At least one. */
+export function fittingColumns(columns: Columns, times: number): number {
+  let left = mostFilterBytes - 500;
+  for (let i = 0; i < columns.length; i++) {
+    left -= times * (rangeBytes(columns[i]!) + bytesBesideColumn / 2);
+    if (left < 0) return Math.max(1, i);
+  }
+  return columns.length;
+}
+
+/** The columns, or, where they do not fit into a filter that names each `times` times, one range from the first to the last. */
+export function coveringColumns(columns: Columns, times: number): Columns {
+  if (fittingColumns(columns, times) === columns.length) return columns;
+  const first = columns[0]!;
+  const last = columns.at(-1)!;
+  const start = "exact" in first ? first.exact : first.start;
+  const end = "exact" in last ? Buffer.concat([last.exact, Buffer.alloc(1)]) : last.end;
+  return [{ start, end }];
+}

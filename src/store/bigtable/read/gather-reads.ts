@@ -1,0 +1,161 @@
+import { type Environment, onAbort } from "../../../environment/index.js";
+import { abortError } from "../../../errors/index.js";
+import type { CellView, Columns } from "../../cell.js";
+import { encodeRow } from "../table/names.js";
+import type { KnownTable } from "../table/tables.js";
+import type { RoutingCookies } from "../wire/cookies.js";
+import { type EncodedFilter, encodeFilter } from "../wire/rpc.js";
+import type { ReadCell } from "./chunks.js";
+import { viewFilter } from "./filter.js";
+import type { Rows } from "./rows.js";
+import { columnKey, viewCells } from "./views.js";
+
+/** Rows of one request at the most, and bytes of answers after which the rest is asked for anew. */
+const mostRows = 100;
+const mostBytes = 8 << 20;
+/** Filters that are kept. */
+const mostFilters = 100;
+
+export interface GatheredRead {
+  readonly table: KnownTable;
+  readonly row: Uint8Array;
+  /** Each named exactly, and few. */
+  readonly columns: Columns;
+  readonly at: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Waiter {
+  resolve(cells: readonly ReadCell[]): void;
+  reject(error: unknown): void;
+}
+
+/** Reads that ask for the same columns of a table at the same timestamp. */
+interface Group {
+  readonly read: GatheredRead;
+  /** By key, as a string. */
+  readonly waiting: Map<string, { readonly key: Uint8Array; readonly waiters: Waiter[] }>;
+}
+
+/**
+ * Sends the reads of one turn of the event loop that ask for the same together, as one request for a set of rows. Each row
+ * is still read atomically; between two rows nothing is promised, as before.
+ */
+export class GatheredReads {
+  readonly #rows: Rows;
+  readonly #environment: Environment;
+  readonly #gather: boolean;
+  readonly #filters = new Map<string, EncodedFilter>();
+  #groups = new Map<string, Group>();
+
+  constructor(rows: Rows, environment: Environment, gather: boolean) {
+    this.#rows = rows;
+    this.#environment = environment;
+    this.#gather = gather;
+  }
+
+  /** `done` gets the views of the row's columns, or the error. */
+  read(read: GatheredRead, done: (error: unknown, cells: readonly CellView[]) => void): void {
+    const { signal, at } = read;
+    if (!this.#gather) {
+      this.#rows.readOne(read.table, encodeRow(read.row), this.#filter(read), signal, (error, cells) =>
+        done(error, viewCells(cells, at)),
+      );
+      return;
+    }
+    const cells = signal === undefined ? this.#join(read) : this.#joinUntil(read, signal);
+    cells.then(
+      (cells) => done(null, viewCells(cells, at)),
+      (error: unknown) => done(error, []),
+    );
+  }
+
+  /** A transaction reads the same columns of many rows at its one timestamp. */
+  #filter(read: GatheredRead): EncodedFilter {
+    const key = filterKey(read);
+    let filter = this.#filters.get(key);
+    if (filter === undefined) {
+      if (this.#filters.size >= mostFilters) this.#filters.clear();
+      filter = encodeFilter(viewFilter(read.columns, read.at, undefined));
+      this.#filters.set(key, filter);
+    }
+    return filter;
+  }
+
+  #join(read: GatheredRead): Promise<readonly ReadCell[]> {
+    const name = `${read.table.path}\n${filterKey(read)}`;
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      if (this.#groups.size === 0) this.#environment.defer(() => this.#send());
+      group = { read, waiting: new Map() };
+      this.#groups.set(name, group);
+    }
+    const key = encodeRow(read.row);
+    const text = columnKey(key);
+    const { waiting } = group;
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject };
+      const same = waiting.get(text);
+      if (same === undefined) waiting.set(text, { key, waiters: [waiter] });
+      else same.waiters.push(waiter);
+    });
+  }
+
+  /** One that gives up leaves the request to the others. */
+  #joinUntil(read: GatheredRead, signal: AbortSignal): Promise<readonly ReadCell[]> {
+    if (signal.aborted) return Promise.reject(abortError(signal, "A read"));
+    return new Promise((resolve, reject) => {
+      const stopListening = onAbort(signal, () => reject(abortError(signal, "A read")));
+      this.#join(read).then(resolve, reject).finally(stopListening);
+    });
+  }
+
+  #send(): void {
+    const groups = [...this.#groups.values()];
+    this.#groups = new Map();
+    for (const group of groups) {
+      const keys = [...group.waiting.keys()];
+      for (let from = 0; from < keys.length; from += mostRows) {
+        this.#sendSome(group, new Set(keys.slice(from, from + mostRows)));
+      }
+    }
+  }
+
+  #sendSome(group: Group, left: Set<string>): void {
+    this.#readAll(group, left).catch((error: unknown) => {
+      for (const text of left) for (const waiter of group.waiting.get(text)!.waiters) waiter.reject(error);
+    });
+  }
+
+  /** Reads until nothing is `left`: a stream that breaks off, or brings more than fits, is followed by another. */
+  async #readAll({ read, waiting }: Group, left: Set<string>): Promise<void> {
+    const filter = this.#filter(read);
+    let cookies: RoutingCookies | undefined;
+    while (left.size > 0) {
+      let bytes = 0;
+      const rowKeys = [...left].map((text) => waiting.get(text)!.key);
+      const end = await this.#rows.read(
+        { table: read.table, rows: { rowKeys }, filter, cookies },
+        ({ key, cells }) => {
+          const text = columnKey(key);
+          if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
+          for (const cell of cells) bytes += cell.value.length;
+          return bytes < mostBytes;
+        },
+      );
+      cookies = end.cookies;
+      if (end.how !== "complete") continue;
+      for (const text of left) for (const waiter of waiting.get(text)!.waiters) waiter.resolve([]);
+      left.clear();
+    }
+  }
+}
+
+function filterKey({ columns, at }: GatheredRead): string {
+  let key = `${at}`;
+  for (const range of columns) {
+    const column = columnKey("exact" in range ? range.exact : range.start);
+    key += `\n${column.length}:${column}`;
+  }
+  return key;
+}

@@ -1,0 +1,236 @@
+import { status } from "@grpc/grpc-js";
+import { afterEach, describe, expect, it } from "vitest";
+import { column, endAll, openOn, read, text } from "../test-faults.js";
+import { answers, Failure, type Handler, never, type Plain, rowChunk, usableTable } from "../test-service.js";
+
+afterEach(endAll);
+
+describe("a read", () => {
+  it.each([false, true])("that is not answered in time is asked again (gathered: %s)", async (gather) => {
+    const handler: Handler = async function* (_, { index }) {
+      if (index === 0) await never();
+      yield { chunks: [rowChunk("r", "v")] };
+    };
+    const { service, store } = await openOn(
+      { ReadRows: handler },
+      { gather, deadlineMs: 100, retryForMs: 60_000 },
+    );
+    expect(text((await store.readRow(read)).cells[0]?.write?.value)).toBe("v");
+    const page = await store.readRange({ table: "t", columns: [{ exact: column }], at: 9 });
+    expect(page.rows.length).toBe(1);
+    expect(service.count("ReadRows")).toBeGreaterThanOrEqual(3);
+    expect(store.statistics()).toMatchObject({ readsRepeated: service.count("ReadRows") - 2 });
+  });
+
+  it("gets more time each time that it was not answered in time, and fails in the end", async () => {
+    const handler: Handler = async function* () {
+      await never();
+      yield {};
+    };
+    const { service, store } = await openOn({ ReadRows: handler }, { deadlineMs: 100, retryForMs: 600 });
+    const range = { table: "t", columns: [{ exact: column }], at: 9 };
+    await expect(store.readRange(range)).rejects.toThrow("No answer came in time");
+    // As long each time there would be six.
+    expect(service.count("ReadRows")).toBeGreaterThan(1);
+    expect(service.count("ReadRows")).toBeLessThan(5);
+  });
+
+  it("is begun anew after what passes, within a bound", async () => {
+    const passing = [status.UNAVAILABLE, status.ABORTED, status.INTERNAL, status.CANCELLED];
+    const handler: Handler = (_, { index }) => {
+      const code = passing[index];
+      if (code !== undefined) throw new Failure(code);
+      return answers({ chunks: [rowChunk("r", "v")] });
+    };
+    const { service, store } = await openOn({ ReadRows: handler });
+    const page = await store.readRow(read);
+    expect(text(page.cells[0]?.write?.value)).toBe("v");
+    expect(service.count("ReadRows")).toBe(5);
+  });
+
+  it("of split points restarts after a passing failure, and shows each once", async () => {
+    const handler: Handler = async function* (_, { index }) {
+      yield { rowKey: Buffer.from("m") };
+      if (index < 2) throw new Failure(status.UNAVAILABLE);
+      yield { rowKey: Buffer.from("t") };
+      yield { rowKey: Buffer.from("t") };
+    };
+    const { service, store } = await openOn({ SampleRowKeys: handler });
+    expect((await store.splitPoints("t", 9)).map(text)).toEqual(["m", "t"]);
+    expect(service.count("SampleRowKeys")).toBe(3);
+  });
+
+  it.each([status.PERMISSION_DENIED, status.INVALID_ARGUMENT, status.NOT_FOUND, status.FAILED_PRECONDITION])(
+    "fails at once after status %s",
+    async (code) => {
+      const fail = () => {
+        throw new Failure(code);
+      };
+      const { service, store } = await openOn({ ReadRows: fail });
+      await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: false });
+      expect(service.count("ReadRows")).toBe(1);
+    },
+  );
+
+  it("fails in the end where nothing passes, and says what to do", async () => {
+    const fail = () => {
+      throw new Failure(status.UNAVAILABLE);
+    };
+    const { service, store } = await openOn({ ReadRows: fail }, { retryForMs: 1_500 });
+    const message = expect.stringContaining("look at the network");
+    await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: true, message });
+    expect(service.count("ReadRows")).toBeGreaterThan(1);
+  });
+
+  it("is not repeated when the store is closed", async () => {
+    const closed = new AbortController();
+    const fail = () => {
+      closed.abort();
+      throw new Failure(status.UNAVAILABLE);
+    };
+    const { store } = await openOn({ ReadRows: fail }, { retryForMs: 3_600_000 });
+    const closing = new Promise((resolve) => closed.signal.addEventListener("abort", resolve)).then(() =>
+      store.close(),
+    );
+    await expect(store.readRow(read)).rejects.toThrow("look at the network");
+    await closing;
+  });
+
+  it.each([false, true])("whose signal is aborted before it is sent ends (gathered: %s)", async (gather) => {
+    const controller = new AbortController();
+    const look: Handler = () => {
+      controller.abort();
+      return usableTable;
+    };
+    const silent: Handler = async function* () {
+      yield {};
+      await never();
+    };
+    const options = { gather, deadlineMs: 3_600_000 };
+    const { store } = await openOn({ GetTable: look, ReadRows: silent }, options);
+    const { signal } = controller;
+    await expect(store.readRow(read, { signal })).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
+  it("that is not answered in time fails, also when the stream falls silent midway", async () => {
+    const handler: Handler = async function* (_, { index }) {
+      if (index > 0) yield { chunks: [rowChunk("r", "v", { commitRow: undefined, valueSize: 9 })] };
+      await never();
+    };
+    const { store } = await openOn({ ReadRows: handler }, { deadlineMs: 60 });
+    await expect(store.readRow(read)).rejects.toThrow("No answer came in time");
+    await expect(store.readRow(read)).rejects.toThrow("No answer came in time");
+  });
+
+  it("of a range that breaks off is a shorter page", async () => {
+    const handler: Handler = async function* (request, { index }) {
+      if (index === 0) {
+        yield {
+          chunks: [rowChunk("a", "1"), rowChunk("b", "2"), rowChunk("c", "3", { commitRow: undefined })],
+        };
+        throw new Failure(status.UNAVAILABLE);
+      }
+      const [range] = (request.rows as { rowRanges: { startKeyClosed: Uint8Array }[] }).rowRanges;
+      expect(text(range!.startKeyClosed)).toBe("b\0");
+      yield { chunks: [rowChunk("c", "3")] };
+    };
+    const { store } = await openOn({ ReadRows: handler });
+    const columns = [{ start: Buffer.from(""), end: undefined }];
+    const first = await store.readRange({ table: "t", columns, at: 9 });
+    expect(first.rows.map((row) => text(row.row))).toEqual(["a", "b"]);
+    const second = await store.readRange({ table: "t", columns, at: 9, start: first.next });
+    expect(second.rows.map((row) => text(row.row))).toEqual(["c"]);
+    expect(second.next).toBeUndefined();
+  });
+
+  it("of a range that says only how far it has come is a page to go on from", async () => {
+    const handler: Handler = async function* (_, { index }) {
+      yield { lastScannedRowKey: Buffer.from("m") };
+      if (index === 0) throw new Failure(status.DEADLINE_EXCEEDED);
+    };
+    const { store } = await openOn({ ReadRows: handler });
+    const columns = [{ start: Buffer.from(""), end: undefined }];
+    const page = await store.readRange({ table: "t", columns, at: 9 });
+    expect([page.rows.length, text(page.next?.row)]).toEqual([0, "m\0"]);
+    expect((await store.readRange({ table: "t", columns, at: 9, start: page.next })).next).toBeUndefined();
+  });
+
+  it("of many in one turn goes as one request, goes on after a break, and answers each by itself", async () => {
+    const handler: Handler = async function* (request, { index }) {
+      const keys = (request.rows as { rowKeys: Uint8Array[] }).rowKeys.map((key) => text(key)!);
+      if (index === 0) {
+        expect(keys).toEqual(["a", "b", "c"]);
+        yield { chunks: [rowChunk("a", "1")] };
+        throw new Failure(status.UNAVAILABLE);
+      }
+      expect(keys).toEqual(["b", "c"]);
+      yield { chunks: [rowChunk("c", "3")] };
+    };
+    const { service, store } = await openOn({ ReadRows: handler }, { gather: true });
+    await store.prepare(["t"]);
+    const pages = ["a", "b", "c", "a"].map((row) => store.readRow({ ...read, row: Buffer.from(row) }));
+    const shown = (await Promise.all(pages)).map((page) => text(page.cells[0]?.write?.value));
+    expect(shown).toEqual(["1", undefined, "3", "1"]);
+    expect(service.count("ReadRows")).toBe(2);
+  });
+
+  it("of one who gives up leaves the request to the others", async () => {
+    const controller = new AbortController();
+    const handler: Handler = async () => {
+      controller.abort();
+      return answers({ chunks: [rowChunk("b", "2")] }) as never;
+    };
+    const { store } = await openOn(
+      {
+        ReadRows: async function* (...call) {
+          yield* (await handler(...call)) as AsyncIterable<Plain>;
+        },
+      },
+      { gather: true },
+    );
+    await store.prepare(["t"]);
+    const given = Promise.resolve(store.readRow(read, { signal: controller.signal }));
+    const other = store.readRow({ ...read, row: Buffer.from("b") });
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    expect(text((await other).cells[0]?.write?.value)).toBe("2");
+  });
+
+  it("shows nothing where a table never was, and fails where one is gone", async () => {
+    let there = false;
+    const missing = () => {
+      throw new Failure(status.NOT_FOUND);
+    };
+    const { service, store } = await openOn({
+      GetTable: () => (there ? usableTable : missing()),
+      ReadRows: missing,
+    });
+    expect((await store.readRow(read)).cells).toEqual([]);
+    expect(service.count("ReadRows")).toBe(0);
+    there = true;
+    await expect(store.readRow(read)).rejects.toThrow("is not there");
+  });
+
+  it("goes backwards by chunks where the service cannot, and its pages go on from each other", async () => {
+    const rows = Array.from({ length: 350 }, (_, i) => `key${String(i).padStart(4, "0")}`);
+    const handler: Handler = async function* (request) {
+      const [range] = (request.rows as { rowRanges: Record<string, Uint8Array | undefined>[] }).rowRanges;
+      const [low, high] = [text(range?.startKeyClosed) ?? "", text(range?.endKeyOpen) ?? "\xff\xff"];
+      const some = rows.filter((row) => row >= low && row < high).slice(0, request.rowsLimit as number);
+      yield { chunks: some.map((row) => rowChunk(row, "v")) };
+    };
+    const { service, store } = await openOn({ ReadRows: handler });
+    const columns = [{ exact: column }];
+    const shown: string[] = [];
+    let end: { row: Uint8Array } | undefined;
+    do {
+      const page = await store.readRange({ table: "t", columns, at: 9, end, reverse: true });
+      shown.push(...page.rows.map(({ row }) => text(row)!));
+      end = page.next;
+    } while (end !== undefined);
+    expect(shown).toEqual([...rows].reverse());
+    expect(service.count("ReadRows")).toBeLessThan(300);
+    service.calls.splice(0);
+    const last = await store.readRange({ table: "t", columns, at: 9, reverse: true, limit: 3 });
+    expect(last.rows.map(({ row }) => text(row))).toEqual(["key0349", "key0348", "key0347"]);
+  });
+});

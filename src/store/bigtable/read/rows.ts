@@ -1,0 +1,195 @@
+import { abortError } from "../../../errors/index.js";
+import type { RowSet } from "../protos/codec.js";
+import { int64 } from "../protos/int64.js";
+import type { Counts } from "../statistics.js";
+import type { KnownTable } from "../table/tables.js";
+import type { RoutingCookies } from "../wire/cookies.js";
+import { Attempts, type RepeatOptions } from "../wire/repeat.js";
+import { type EncodedFilter, readRows } from "../wire/rpc.js";
+import { codeOf, mayPass, storeError } from "../wire/status.js";
+import type { Transport } from "../wire/transport.js";
+import { type ReadCell, type ReadRow, RowAssembler } from "./chunks.js";
+
+export interface RowsRequest {
+  readonly table: KnownTable;
+  readonly rows: RowSet;
+  readonly filter: EncodedFilter;
+  /** The most rows; undefined: all. */
+  readonly limit?: number | undefined;
+  readonly reversed?: boolean | undefined;
+  /** Stops within a row that has more bytes than these. Default: never. */
+  readonly rowBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Of the read that this one goes on from. */
+  readonly cookies?: RoutingCookies | undefined;
+}
+
+/**
+ * How a read ended. `complete`: all has come. `enough`: whoever took the rows said so. `cut`: it broke off, after it had
+ * come to `lastKey`. `wide`: a row had more bytes than were wanted.
+ */
+export interface RowsEnd {
+  readonly how: "complete" | "enough" | "cut" | "wide";
+  /** The last key that is done with. */
+  readonly lastKey: Uint8Array | undefined;
+  /** The row that was too wide. */
+  readonly openKey: Uint8Array | undefined;
+  /** What the service sent for the read that goes on from a `cut`. */
+  readonly cookies?: RoutingCookies | undefined;
+}
+
+export interface RowsOptions extends RepeatOptions {
+  readonly transport: Transport;
+  readonly profile: string;
+  readonly counts: Counts;
+}
+
+const noCells: readonly ReadCell[] = [];
+
+/** Reads of rows: a stream each, begun anew as long as nothing has come of it, within a bound. */
+export class Rows {
+  readonly #options: RowsOptions;
+
+  constructor(options: RowsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One row; `done` gets its cells, or the error. The short way of the most frequent request: whatever is not answered at
+   * once goes the way of the others.
+   */
+  readOne(
+    table: KnownTable,
+    key: Uint8Array,
+    filter: EncodedFilter,
+    signal: AbortSignal | undefined,
+    done: (error: unknown, cells: readonly ReadCell[]) => void,
+  ): void {
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const began = environment.monotonic();
+    let cells = noCells;
+    const assembler = new RowAssembler((row) => {
+      cells = row.cells;
+    });
+    const request = { tableName: table.path, appProfileId: profile, rows: { rowKeys: [key] } };
+    const call = { metadata: table.metadata, deadlineMs, signal };
+    counts.reads++;
+    counts.rows++;
+    transport.listen(
+      readRows,
+      { request, filter },
+      call,
+      (answer) => {
+        assembler.push(answer);
+        return true;
+      },
+      (error) => {
+        if (error === null && assembler.openKey === undefined) done(null, cells);
+        else if (signal?.aborted) done(abortError(signal, "A read"), noCells);
+        else if (error !== null && !mayPass(error)) done(failed(error, table), noCells);
+        else this.#readAgain({ table, rows: { rowKeys: [key] }, filter, signal }, began, error, done);
+      },
+    );
+  }
+
+  #readAgain(
+    request: RowsRequest,
+    began: number,
+    failure: unknown,
+    done: (error: unknown, cells: readonly ReadCell[]) => void,
+  ): void {
+    let cells = noCells;
+    const take = (row: ReadRow) => {
+      cells = row.cells;
+      return true;
+    };
+    const reading = this.#readSince(began, request, take, failure);
+    reading.then(
+      () => done(null, cells),
+      (error: unknown) => done(error, noCells),
+    );
+  }
+
+  /** Gives the rows to `take`, as they come, until it says false. */
+  read(request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
+    return this.#readSince(this.#options.environment.monotonic(), request, take);
+  }
+
+  /** `failure` is what became of a first attempt: an error, or null if its stream ended within a row. */
+  async #readSince(
+    began: number,
+    request: RowsRequest,
+    take: (row: ReadRow) => boolean,
+    failure?: unknown,
+  ): Promise<RowsEnd> {
+    // Without keys and ranges Bigtable would read the whole table.
+    const { rowKeys, rowRanges } = request.rows;
+    if ((rowKeys?.length ?? 0) + (rowRanges?.length ?? 0) === 0) {
+      return { how: "complete", lastKey: undefined, openKey: undefined };
+    }
+    const { counts } = this.#options;
+    const attempts = new Attempts(this.#options, began, request.cookies);
+    const again = async (error: unknown) => {
+      if (!(await attempts.again(error, request.signal, "A read"))) throw failed(error, request.table);
+    };
+    if (failure !== undefined) {
+      if (failure !== null) await again(failure);
+      counts.repeated++;
+    }
+    for (;;) {
+      counts.reads++;
+      const end = await this.#attempt(request, take, attempts);
+      if ("how" in end) return end;
+      await again(end.error);
+      counts.repeated++;
+    }
+  }
+
+  async #attempt(
+    request: RowsRequest,
+    take: (row: ReadRow) => boolean,
+    attempts: Attempts,
+  ): Promise<RowsEnd | { readonly error: unknown }> {
+    let more = true;
+    const assembler = new RowAssembler((row) => {
+      this.#options.counts.rows++;
+      if (more) more = take(row);
+    }, request.reversed);
+    const { transport, profile } = this.#options;
+    const { table, filter, limit, signal, rowBytes = Number.POSITIVE_INFINITY } = request;
+    const message = {
+      tableName: table.path,
+      appProfileId: profile,
+      rows: request.rows,
+      rowsLimit: limit === undefined ? undefined : int64(limit),
+      reversed: request.reversed,
+    };
+    const wide = () => assembler.openBytes > rowBytes;
+    const end = (how: RowsEnd["how"]) => ({ how, lastKey: assembler.lastKey, openKey: assembler.openKey });
+    try {
+      await transport.stream(
+        readRows,
+        { request: message, filter },
+        { ...attempts.call(table.metadata), signal },
+        (answer) => {
+          assembler.push(answer);
+          return more && !wide();
+        },
+      );
+    } catch (error) {
+      if (signal?.aborted) throw abortError(signal, "A read");
+      if (codeOf(error) === undefined) throw error;
+      if (!mayPass(error) || assembler.lastKey === undefined) return { error };
+      await attempts.hold(error, signal);
+      return { ...end("cut"), cookies: attempts.cookies };
+    }
+    if (!more) return end("enough");
+    if (wide()) return end("wide");
+    assembler.end();
+    return end("complete");
+  }
+}
+
+function failed(error: unknown, table: KnownTable): Error {
+  return storeError(error, `read table ${JSON.stringify(table.name)}`);
+}

@@ -1,0 +1,106 @@
+import { compareBytes, equalBytes, successor } from "../../bytes.js";
+import type { CellView, Columns, Version } from "../../cell.js";
+import { wantedRange } from "../../columns.js";
+import type { ReadCell } from "./chunks.js";
+import type { BranchLimit } from "./filter.js";
+
+/** What a page shows of a row, and where it goes on. */
+export interface Shown<Cell> {
+  readonly cells: readonly Cell[];
+  readonly bytes: number;
+  /** The first column of which not everything came; undefined where the row is complete. */
+  readonly from: Uint8Array | undefined;
+}
+
+interface Building {
+  readonly column: Uint8Array;
+  lock: Version | undefined;
+  write: Version | undefined;
+  latest: boolean;
+  data: Version[];
+}
+
+const noVersions: Version[] = [];
+
+function add(building: Building, { part, timestamp, value }: ReadCell, at: number): void {
+  if (part === "write" && timestamp > at) building.latest = false;
+  else if (part === "write") building.write = { timestamp, value };
+  else if (part === "lock") building.lock = { timestamp, value };
+  else if (part === "data") building.data = [{ timestamp, value }];
+}
+
+function begin(column: Uint8Array): Building {
+  return { column, lock: undefined, write: undefined, latest: true, data: noVersions };
+}
+
+/** The views of the columns that `cells` hold, ascending. */
+export function viewCells(cells: readonly ReadCell[], at: number): readonly CellView[] {
+  const first = cells[0];
+  if (first === undefined) return [];
+  const only = begin(first.column);
+  for (const cell of cells) {
+    if (cell.column !== first.column && !equalBytes(cell.column, first.column)) return viewMany(cells, at);
+    add(only, cell, at);
+  }
+  return isShown(only) ? [only] : [];
+}
+
+function viewMany(cells: readonly ReadCell[], at: number): readonly CellView[] {
+  const columns = new Map<string, Building>();
+  for (const cell of cells) {
+    const key = columnKey(cell.column);
+    let building = columns.get(key);
+    if (building === undefined) {
+      building = begin(cell.column);
+      columns.set(key, building);
+    }
+    add(building, cell, at);
+  }
+  return [...columns.values()].filter(isShown).sort((a, b) => compareBytes(a.column, b.column));
+}
+
+function isShown({ lock, write }: Building): boolean {
+  return lock !== undefined || write !== undefined;
+}
+
+/** A column as a string, a character for each byte. */
+export function columnKey(column: Uint8Array): string {
+  return Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString("latin1");
+}
+
+/** What a page shows of a row that was read by a view's filter with at most `limit` cells of each branch. */
+export function showViews(
+  cells: readonly ReadCell[],
+  columns: Columns,
+  at: number,
+  limit: BranchLimit,
+): Shown<CellView> {
+  const from = limit === undefined ? undefined : firstMissing(cells, at, limit);
+  let bytes = 0;
+  const shown = viewCells(cells, at).filter((view) => {
+    if (from !== undefined && compareBytes(view.column, from) >= 0) return false;
+    if (wantedRange(columns, view.column) === undefined) return false;
+    bytes += viewBytes(view);
+    return true;
+  });
+  return { cells: shown, bytes, from };
+}
+
+/** A branch that shows as many columns as it may can lack those after its last one. */
+function firstMissing(cells: readonly ReadCell[], at: number, limit: number): Uint8Array | undefined {
+  const counts = [0, 0, 0, 0];
+  let last: Uint8Array | undefined;
+  for (const { part, timestamp, column } of cells) {
+    const branch = part === "lock" ? 0 : part === "data" ? 1 : timestamp > at ? 2 : 3;
+    counts[branch]!++;
+    if (counts[branch] !== limit) continue;
+    if (last === undefined || compareBytes(column, last) < 0) last = column;
+  }
+  return last && successor(last);
+}
+
+function viewBytes(view: CellView): number {
+  let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
+  for (const version of view.data) bytes += version.value.length;
+  return bytes;
+}

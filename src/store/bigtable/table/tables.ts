@@ -1,0 +1,274 @@
+import { Metadata, status } from "@grpc/grpc-js";
+import type { Environment } from "../../../environment/index.js";
+import { StoreError } from "../../../errors/index.js";
+import { type Part, parts } from "../../cell.js";
+import { checkTable } from "../../check.js";
+import type { BigtableLocation } from "../location.js";
+import type { ColumnFamily, FeatureFlags, Table } from "../protos/codec.js";
+import { encodeFeatureFlags } from "../protos/codec.js";
+import { clientNames } from "../wire/client-names.js";
+import { repeated } from "../wire/repeat.js";
+import { createTable, getAppProfile, getTable, type Method, modifyColumnFamilies } from "../wire/rpc.js";
+import { codeOf, storeError } from "../wire/status.js";
+import type { Transport } from "../wire/transport.js";
+import { tableId } from "./names.js";
+
+/** What is there of a table, and what is to be made. */
+export interface TablePlan {
+  readonly table: string;
+  /** Its full name in Bigtable. */
+  readonly path: string;
+  readonly exists: boolean;
+  /** Families that are missing: all where the table is. */
+  readonly missing: readonly Part[];
+}
+
+/** A table that was looked at, and may be used. */
+export interface KnownTable {
+  /** The table's name in the database, for messages. */
+  readonly name: string;
+  /** Its full name in Bigtable. */
+  readonly path: string;
+  /** What goes with each request, so that it finds its way. */
+  readonly metadata: Metadata;
+  /** The same for mutations. They wait for a connection until their deadline: one that fails before it was sent would be `unknown`. */
+  readonly mutating: Metadata;
+}
+
+export interface TablesOptions {
+  readonly location: BigtableLocation;
+  /** Of the admin services. */
+  readonly admin: Transport;
+  readonly emulator: boolean;
+  /** Makes what is missing. */
+  readonly create: boolean;
+  readonly environment: Environment;
+  /** Of one request. */
+  readonly deadlineMs: number;
+  /** How long after its beginning a request is still made again that failed in a way that may pass. */
+  readonly retryForMs: number;
+}
+
+const schemaView = 2;
+const millis = 1;
+/** Tables are made slowly. A request to make one is repeated for as long. */
+const creatingMs = 120_000;
+
+const features: FeatureFlags = {
+  reverseScans: true,
+  lastScannedRowResponses: true,
+  routingCookie: true,
+  retryInfo: true,
+};
+
+/** The tables of one database: each is looked at before it is first used, and made where it is missing. */
+export class Tables {
+  readonly #options: TablesOptions;
+  readonly #instance: string;
+  readonly #known = new Map<string, KnownTable>();
+  readonly #looking = new Map<string, Promise<KnownTable | undefined>>();
+  readonly #closing = new AbortController();
+
+  constructor(options: TablesOptions) {
+    this.#options = options;
+    const { project, instance } = options.location;
+    this.#instance = `projects/${project}/instances/${instance}`;
+  }
+
+  /** Somebody waits for the end of what is under way: no request is made again from now on. */
+  stopRepeating(): void {
+    this.#closing.abort();
+  }
+
+  /** A table that was looked at before. */
+  known(name: string): KnownTable | undefined {
+    return this.#known.get(name);
+  }
+
+  all(): readonly KnownTable[] {
+    return [...this.#known.values()];
+  }
+
+  /** Looks at a table, for reading: undefined where it is not there. */
+  find(name: string): Promise<KnownTable | undefined> {
+    return this.#once(name, () => this.#look(name));
+  }
+
+  /** Looks at a table, for writing; makes it where it is missing and may be made. */
+  async need(name: string): Promise<KnownTable> {
+    const found = await this.find(name);
+    if (found !== undefined) return found;
+    const made = await this.#once(`${name}\0`, () => this.#make(name));
+    return made!;
+  }
+
+  /** What is there of a table, and what is missing. Refuses one that cannot be used. */
+  async plan(name: string): Promise<TablePlan> {
+    const path = this.#path(name);
+    const table = await this.#get(name);
+    if (table === undefined) return { table: name, path, exists: false, missing: parts };
+    this.#check(path, table);
+    const missing = parts.filter((part) => table.columnFamilies?.[part] === undefined);
+    return { table: name, path, exists: true, missing };
+  }
+
+  /** Refuses an app profile that does not send all requests to one cluster, or whose row mutations are not atomic. */
+  async checkProfile(): Promise<void> {
+    const { location, emulator } = this.#options;
+    if (emulator) return;
+    const name = `${this.#instance}/appProfiles/${location.profile}`;
+    const profile = await this.#ask(getAppProfile, { name }, ["name", name]).catch((error: unknown) => {
+      throw storeError(error, `read the app profile "${location.profile}"`);
+    });
+    const routing = profile.singleClusterRouting;
+    if (routing?.allowTransactionalWrites === true) return;
+    const why =
+      routing === undefined
+        ? "sends requests to several clusters, which may answer differently"
+        : "does not allow transactional writes";
+    throw new StoreError(
+      `The app profile "${location.profile}" of ${this.#instance} ${why}. Use one with single-cluster routing and ` +
+        "transactional writes, the same for all that use the database: `gcloud bigtable app-profiles create PROFILE " +
+        `--instance=${location.instance} --route-to=CLUSTER --transactional-writes\`, then "?profile=PROFILE" in the location.`,
+    );
+  }
+
+  async #once(key: string, look: () => Promise<KnownTable | undefined>): Promise<KnownTable | undefined> {
+    let looking = this.#looking.get(key);
+    if (looking === undefined) {
+      looking = look().finally(() => this.#looking.delete(key));
+      this.#looking.set(key, looking);
+    }
+    return await looking;
+  }
+
+  async #look(name: string): Promise<KnownTable | undefined> {
+    const table = await this.#get(name);
+    return table && (await this.#use(name, table));
+  }
+
+  async #get(name: string): Promise<Table | undefined> {
+    checkTable(name);
+    const path = this.#path(name);
+    try {
+      return await this.#ask(getTable, { name: path, view: schemaView }, ["name", path]);
+    } catch (error) {
+      if (codeOf(error) === status.NOT_FOUND) return undefined;
+      throw storeError(error, `look at table ${JSON.stringify(name)} (${path})`);
+    }
+  }
+
+  async #make(name: string): Promise<KnownTable> {
+    const path = this.#path(name);
+    const doing = `make table ${JSON.stringify(name)} (${path})`;
+    if (!this.#options.create) {
+      throw new StoreError(
+        `The table ${JSON.stringify(name)} is not there (${path}), and is not to be made by the way. Make the database's ` +
+          "tables with `percolator init`.",
+      );
+    }
+    const columnFamilies: Record<string, ColumnFamily> = {};
+    for (const part of parts) columnFamilies[part] = {};
+    const tableId = path.slice(path.lastIndexOf("/") + 1);
+    const request = { parent: this.#instance, tableId, table: { columnFamilies, granularity: millis } };
+    try {
+      const made = await this.#ask(createTable, request, ["parent", this.#instance], creatingMs);
+      return await this.#use(name, made);
+    } catch (error) {
+      if (codeOf(error) === status.ALREADY_EXISTS) {
+        const made = await this.#look(name);
+        if (made !== undefined) return made;
+      }
+      if (codeOf(error) === status.PERMISSION_DENIED) throw mayNotMake(error, doing);
+      throw storeError(error, doing);
+    }
+  }
+
+  /** Refuses a table on which the protocol does not hold. */
+  async #use(name: string, table: Table): Promise<KnownTable> {
+    const path = this.#path(name);
+    const families = table.columnFamilies ?? {};
+    this.#check(path, table);
+    const missing = parts.filter((part) => families[part] === undefined);
+    if (missing.length > 0) await this.#addFamilies(name, path, missing);
+    const metadata = this.#metadata("table_name", path);
+    const mutating = metadata.clone();
+    mutating.setOptions({ waitForReady: true });
+    const known = { name, path, metadata, mutating };
+    this.#known.set(name, known);
+    return known;
+  }
+
+  #check(path: string, table: Table): void {
+    const granularity = table.granularity ?? 0;
+    if (granularity !== millis && granularity !== 0) {
+      throw new StoreError(
+        `The table ${path} counts time in steps of another kind (${granularity}) than milliseconds.`,
+      );
+    }
+    for (const part of parts) {
+      const rule = table.columnFamilies?.[part]?.gcRule;
+      const rules = [rule?.maxNumVersions, rule?.maxAge, rule?.intersection, rule?.union];
+      if (rules.every((each) => each === undefined)) continue;
+      throw new StoreError(
+        `The family "${part}" of ${path} has a garbage collection rule, which would delete what transactions need. Take it ` +
+          `away: \`cbt setgcpolicy ${path.slice(path.lastIndexOf("/") + 1)} ${part} never\`.`,
+      );
+    }
+  }
+
+  async #addFamilies(name: string, path: string, missing: readonly Part[]): Promise<void> {
+    if (!this.#options.create) {
+      throw new StoreError(
+        `The table ${path} has no ${missing.map((part) => `"${part}"`).join(", ")} family: it was not made by this package. ` +
+          "Choose another prefix, or let `percolator init` add what is missing.",
+      );
+    }
+    const modifications = missing.map((part) => ({ id: part, create: {} }));
+    try {
+      await this.#ask(modifyColumnFamilies, { name: path, modifications }, ["name", path], creatingMs);
+    } catch (error) {
+      if (codeOf(error) === status.ALREADY_EXISTS) return;
+      throw storeError(error, `add families to table ${JSON.stringify(name)} (${path})`);
+    }
+  }
+
+  /** Asks until there is an answer: each of these requests may be made twice, what it makes is there then. */
+  #ask<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    [parameter, value]: readonly [name: string, value: string],
+    lastingMs?: number,
+  ): Promise<Response> {
+    const { admin, environment, deadlineMs, retryForMs } = this.#options;
+    const options = {
+      environment,
+      deadlineMs: lastingMs ?? deadlineMs,
+      retryForMs: lastingMs ?? retryForMs,
+      closing: this.#closing.signal,
+    };
+    return repeated(options, this.#metadata(parameter, value), (call) => admin.unary(method, request, call));
+  }
+
+  #path(name: string): string {
+    return `${this.#instance}/tables/${tableId(this.#options.location.prefix, name)}`;
+  }
+
+  #metadata(parameter: string, value: string): Metadata {
+    const metadata = new Metadata();
+    const { profile } = this.#options.location;
+    const parameters = new URLSearchParams({ [parameter]: value, app_profile_id: profile });
+    metadata.set("x-goog-request-params", parameters.toString());
+    metadata.set("google-cloud-resource-prefix", this.#instance);
+    metadata.set("x-goog-api-client", clientNames());
+    metadata.set("bigtable-features", encodeFeatureFlags(features).toString("base64url"));
+    return metadata;
+  }
+}
+
+function mayNotMake(error: unknown, doing: string): StoreError {
+  return new StoreError(
+    `The account may not ${doing}. Let one with roles/bigtable.admin run \`percolator init\`, or grant it that role.`,
+    { cause: error },
+  );
+}

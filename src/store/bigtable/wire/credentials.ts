@@ -1,0 +1,127 @@
+import { type ChannelCredentials, credentials, Metadata } from "@grpc/grpc-js";
+import { InvalidArgumentError, StoreError } from "../../../errors/index.js";
+
+/** What is used of google-auth-library's clients. */
+export interface AuthClient {
+  /** Of the credentials. Default: `googleapis.com`. */
+  readonly universeDomain?: string | undefined;
+  getRequestHeaders(url?: string): Promise<Headers | Readonly<Record<string, string>>>;
+}
+
+const scopes = [
+  "https://www.googleapis.com/auth/bigtable.data",
+  "https://www.googleapis.com/auth/bigtable.admin",
+  "https://www.googleapis.com/auth/cloud-platform",
+];
+
+/** Where the service is, and how to be let in. */
+export interface Endpoint {
+  readonly data: string;
+  readonly admin: string;
+  readonly credentials: ChannelCredentials;
+  readonly emulator: boolean;
+}
+
+/** What a program or a location says of the endpoint; see the options of `openBigtableStore`. */
+export interface EndpointOptions {
+  readonly emulatorHost?: string | undefined;
+  readonly auth?: AuthClient | undefined;
+  readonly endpoint?: string | undefined;
+  readonly adminEndpoint?: string | undefined;
+  readonly universeDomain?: string | undefined;
+}
+
+const defaultUniverse = "googleapis.com";
+
+/**
+ * The endpoint that the options name; without one that Google's way of configuring names: an emulator's, or the service's with the
+ * default credentials.
+ */
+export async function findEndpoint(options: EndpointOptions): Promise<Endpoint> {
+  const { emulatorHost, endpoint, adminEndpoint, auth } = options;
+  const isNamed = endpoint !== undefined || adminEndpoint !== undefined;
+  if (isNamed && emulatorHost !== undefined) {
+    throw new InvalidArgumentError(
+      "`endpoint` and `adminEndpoint` are of the service, `emulatorHost` is an emulator: give one or the other.",
+    );
+  }
+  const host = emulatorHost ?? (isNamed ? undefined : process.env.BIGTABLE_EMULATOR_HOST);
+  if (host !== undefined && host !== "") return emulatorAt(host);
+  const universe = universeOf(options.universeDomain);
+  const data = address("endpoint", endpoint ?? `bigtable.${universe}`);
+  const admin = address("adminEndpoint", adminEndpoint ?? `bigtableadmin.${universe}`);
+  const client = auth ?? (await defaultClient());
+  const own = client.universeDomain ?? defaultUniverse;
+  if (own !== universe) {
+    throw new InvalidArgumentError(
+      `The credentials are of the universe domain ${own}, the endpoints of ${universe}: give credentials of that universe, or ` +
+        "set `universeDomain`, `?universeDomain=` in the location, or GOOGLE_CLOUD_UNIVERSE_DOMAIN.",
+    );
+  }
+  const channel = credentials.combineChannelCredentials(credentials.createSsl(), callCredentials(client));
+  return { data, admin, credentials: channel, emulator: false };
+}
+
+function emulatorAt(host: string): Endpoint {
+  if (!/^[^\s/]+:\d{1,5}$/.test(host)) {
+    throw new InvalidArgumentError(`BIGTABLE_EMULATOR_HOST must be HOST:PORT, not "${host}".`);
+  }
+  return { data: host, admin: host, credentials: credentials.createInsecure(), emulator: true };
+}
+
+function universeOf(option: string | undefined): string {
+  const universe = option ?? (process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || defaultUniverse);
+  if (/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(universe)) return universe;
+  throw new InvalidArgumentError(
+    `The universe domain must be a domain such as ${defaultUniverse}, not "${universe}".`,
+  );
+}
+
+/** `HOST:PORT` of `HOST` or `HOST:PORT`. */
+function address(name: string, endpoint: string): string {
+  const host = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i.exec(endpoint);
+  if (host === null)
+    throw new InvalidArgumentError(`\`${name}\` must be HOST or HOST:PORT, not "${endpoint}".`);
+  return host[2] === undefined ? `${endpoint}:443` : endpoint;
+}
+
+/** Application default credentials. The library is loaded only here, where the service itself is used. */
+async function defaultClient(): Promise<AuthClient> {
+  const { GoogleAuth } = await loadLibrary();
+  try {
+    return await new GoogleAuth({ scopes }).getClient();
+  } catch (error) {
+    throw new StoreError(
+      "There are no credentials for Bigtable: set GOOGLE_APPLICATION_CREDENTIALS to a key's file, run `gcloud auth " +
+        "application-default login`, or run where a service account is attached. For an emulator set BIGTABLE_EMULATOR_HOST.",
+      { cause: error },
+    );
+  }
+}
+
+async function loadLibrary() {
+  try {
+    return await import("google-auth-library");
+  } catch (error) {
+    throw new StoreError(
+      "Bigtable needs the package google-auth-library, which is not installed: run `npm install google-auth-library`. " +
+        "For an emulator set BIGTABLE_EMULATOR_HOST.",
+      { cause: error },
+    );
+  }
+}
+
+/** The library keeps a token as long as it is good. Its headers are a `Headers` or, in older versions, an object. */
+export function callCredentials(client: AuthClient) {
+  return credentials.createFromMetadataGenerator((options, callback) => {
+    client.getRequestHeaders(options.service_url).then(
+      (headers) => {
+        const metadata = new Metadata();
+        const entries = headers instanceof Headers ? headers.entries() : Object.entries(headers);
+        for (const [name, value] of entries) metadata.set(name, value);
+        callback(null, metadata);
+      },
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+    );
+  });
+}

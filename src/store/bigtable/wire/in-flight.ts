@@ -1,0 +1,71 @@
+import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { onAbort, systemEnvironment } from "../../../environment/index.js";
+
+interface Waiting {
+  send(): void;
+  fail(code: status, details: string): void;
+}
+
+/** Requests under way, at most `most` of them. The others wait for their turn, in their order, until their own deadlines. */
+export class InFlight {
+  readonly #most: number;
+  /** In their order. */
+  readonly #waiting = new Set<Waiting>();
+  #count = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Calls `send` once there is room, and `fail` if the deadline or the signal ends the wait. {@link end} must follow `send`. */
+  begin(
+    { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal?: AbortSignal | undefined },
+    send: () => void,
+    fail: (error: ServiceError) => void,
+  ): void {
+    if (this.#count < this.#most) {
+      this.#count++;
+      send();
+      return;
+    }
+    const leave = () => {
+      this.#waiting.delete(waiting);
+      timer.cancel();
+      stopListening();
+    };
+    const waiting: Waiting = {
+      send: () => {
+        leave();
+        send();
+      },
+      fail: (code, details) => {
+        leave();
+        fail(failure(code, details));
+      },
+    };
+    const late = `not sent: ${this.#most} requests of this process were under way for ${deadlineMs} ms; raise \`maxInFlight\``;
+    // The network's time is the system's, as for the deadlines of requests that were sent.
+    const timer = systemEnvironment.setTimer(() => waiting.fail(status.DEADLINE_EXCEEDED, late), deadlineMs);
+    const cancelled = () => waiting.fail(status.CANCELLED, "not sent: the caller gave up");
+    const stopListening = onAbort(signal, cancelled);
+    this.#waiting.add(waiting);
+    if (signal?.aborted) cancelled();
+  }
+
+  /** A request has ended. */
+  end(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#count--;
+    else next.send();
+  }
+
+  /** Fails what waits. */
+  close(): void {
+    for (const waiting of this.#waiting) waiting.fail(status.CANCELLED, "not sent: the store was closed");
+  }
+}
+
+function failure(code: status, details: string): ServiceError {
+  const error = new Error(`${code} ${status[code]}: ${details}`);
+  return Object.assign(error, { code, details, metadata: new Metadata() });
+}

@@ -1,0 +1,230 @@
+import { status } from "@grpc/grpc-js";
+import { type Environment, onAbort } from "../../../environment/index.js";
+import { abortError } from "../../../errors/index.js";
+import type { MutationAnswer } from "../../mutation.js";
+import type { Mutation } from "../protos/codec.js";
+import { fromInt64 } from "../protos/int64.js";
+import type { Counts } from "../statistics.js";
+import { encodeRow } from "../table/names.js";
+import type { KnownTable } from "../table/tables.js";
+import { holdBack } from "../wire/repeat.js";
+import { mutateRow, mutateRows } from "../wire/rpc.js";
+import { codeOf, isRefusal, statusError, storeError } from "../wire/status.js";
+import type { Transport } from "../wire/transport.js";
+
+/** What one request may hold: Bigtable takes 100,000 mutations. */
+const most = Object.freeze({ rows: 1_000, mutations: 50_000, bytes: 8 << 20 });
+
+export interface PlainMutation {
+  readonly table: KnownTable;
+  readonly row: Uint8Array;
+  readonly mutations: readonly Mutation[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What waits for one row: one entry of a request, and so one atomic step. */
+type Entry = readonly [Waiting, ...Waiting[]];
+
+interface Waiting extends PlainMutation {
+  readonly bytes: number;
+  sent: boolean;
+  resolve(answer: MutationAnswer): void;
+  reject(error: unknown): void;
+}
+
+export interface WritesOptions {
+  readonly transport: Transport;
+  readonly profile: string;
+  readonly environment: Environment;
+  readonly deadlineMs: number;
+  /** Aborted when the store is closed. */
+  readonly closing: AbortSignal;
+  readonly gather: boolean;
+  readonly counts: Counts;
+}
+
+/**
+ * Mutations without guards. Those of one turn of the event loop go together, each row still by itself: atomic, and with an
+ * answer of its own. Several of the same row are done as one, in their order.
+ */
+export class GatheredWrites {
+  readonly #options: WritesOptions;
+  #waiting: Waiting[] = [];
+
+  constructor(options: WritesOptions) {
+    this.#options = options;
+  }
+
+  mutate(mutation: PlainMutation): Promise<MutationAnswer> {
+    if (!this.#options.gather) return this.#single(mutation);
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) this.#options.environment.defer(() => this.#send());
+      const waiting = { ...mutation, bytes: bytesOf(mutation), sent: false, resolve, reject };
+      this.#waiting.push(waiting);
+      const { signal } = mutation;
+      if (signal === undefined) return;
+      const stopListening = onAbort(signal, () => {
+        if (waiting.sent) resolve("unknown");
+        else reject(abortError(signal, "A mutation"));
+      });
+      waiting.resolve = (answer) => {
+        stopListening();
+        resolve(answer);
+      };
+      waiting.reject = (error) => {
+        stopListening();
+        reject(error);
+      };
+    });
+  }
+
+  #send(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const queue of byTable(waiting)) this.#sendQueue(queue);
+  }
+
+  #sendQueue(queue: readonly Waiting[]): void {
+    let batch = new Map<string, [Waiting, ...Waiting[]]>();
+    let mutations = 0;
+    let bytes = 0;
+    const batches = [batch];
+    for (const each of queue) {
+      const full =
+        batch.size >= most.rows ||
+        mutations + each.mutations.length > most.mutations ||
+        bytes + each.bytes > most.bytes;
+      if (full && batch.size > 0) {
+        [batch, mutations, bytes] = [new Map(), 0, 0];
+        batches.push(batch);
+      }
+      const row = Buffer.from(each.row).toString("latin1");
+      const entry = batch.get(row);
+      if (entry === undefined) batch.set(row, [each]);
+      else entry.push(each);
+      mutations += each.mutations.length;
+      bytes += each.bytes;
+    }
+    this.#sendAll(batches.map((each) => [...each.values()])).catch((error: unknown) => {
+      for (const each of queue) each.reject(error);
+    });
+  }
+
+  async #sendAll(batches: readonly (readonly Entry[])[]): Promise<void> {
+    for (const planned of batches) {
+      // Some may have given up while the batches before were under way.
+      const batch = wanted(planned);
+      for (const entry of batch) for (const each of entry) each.sent = true;
+      const [first] = batch;
+      if (first === undefined) continue;
+      if (batch.length > 1 || first.length > 1) await this.#bulk(batch);
+      else await this.#alone(first[0]);
+    }
+  }
+
+  async #alone(waiting: Waiting): Promise<void> {
+    await this.#single(waiting).then(waiting.resolve, waiting.reject);
+  }
+
+  async #single({ table, row, mutations, signal }: PlainMutation): Promise<MutationAnswer> {
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const until = environment.monotonic() + deadlineMs;
+    counts.single++;
+    const request = { tableName: table.path, appProfileId: profile, rowKey: encodeRow(row), mutations };
+    try {
+      await transport.unary(mutateRow, request, { metadata: table.mutating, deadlineMs, signal });
+      return "applied";
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      await holdBack(this.#options, error, until, signal);
+      if (isRefusal(code)) throw storeError(error, doing(table));
+      counts.unknown++;
+      return "unknown";
+    }
+  }
+
+  async #bulk(batch: readonly Entry[]): Promise<void> {
+    const { transport, profile, environment, deadlineMs, counts } = this.#options;
+    const until = environment.monotonic() + deadlineMs;
+    const { table } = batch[0]![0];
+    counts.bulk++;
+    counts.bulkRows += batch.length;
+    const answered = new Set<number>();
+    const settling: Promise<void>[] = [];
+    const entries = batch.map((entry) => ({
+      rowKey: encodeRow(entry[0].row),
+      mutations: entry.flatMap(({ mutations }) => mutations),
+    }));
+    let failure: unknown;
+    try {
+      const request = { tableName: table.path, appProfileId: profile, entries };
+      await transport.stream(mutateRows, request, { metadata: table.mutating, deadlineMs }, (response) => {
+        for (const entry of response.entries ?? []) {
+          const index = entry.index === undefined ? 0 : fromInt64(entry.index);
+          answered.add(index);
+          settling.push(
+            this.#answer(batch[index] ?? [], entry.status?.code ?? status.OK, entry.status?.message ?? ""),
+          );
+        }
+        return true;
+      });
+    } catch (error) {
+      failure = error;
+      await holdBack(this.#options, error, until, undefined);
+    }
+    const code = codeOf(failure) ?? status.UNKNOWN;
+    const said = failure instanceof Error ? failure.message : "";
+    for (const [index, entry] of batch.entries()) {
+      if (!answered.has(index)) settling.push(this.#answer(entry, code, said));
+    }
+    await Promise.all(settling);
+  }
+
+  async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
+    // Who was refused for another one's sake goes once more by itself.
+    if (isRefusal(code) && entry.length > 1) {
+      for (const each of entry) if (isWanted(each)) await this.#alone(each);
+      return;
+    }
+    for (const each of entry) {
+      if (code === status.OK) each.resolve("applied");
+      else if (isRefusal(code)) each.reject(statusError(code, said, doing(each.table)));
+      else {
+        this.#options.counts.unknown++;
+        each.resolve("unknown");
+      }
+    }
+  }
+}
+
+function doing(table: KnownTable): string {
+  return `mutate a row of table ${JSON.stringify(table.name)}`;
+}
+
+function isWanted({ signal }: Waiting): boolean {
+  return !signal?.aborted;
+}
+
+function wanted(batch: readonly Entry[]): readonly Entry[] {
+  return batch.flatMap((entry) => {
+    const [first, ...rest] = entry.filter(isWanted);
+    return first === undefined ? [] : [[first, ...rest] as const];
+  });
+}
+
+function byTable(waiting: readonly Waiting[]): Iterable<readonly Waiting[]> {
+  const queues = new Map<string, Waiting[]>();
+  for (const each of waiting) {
+    const queue = queues.get(each.table.path);
+    if (queue === undefined) queues.set(each.table.path, [each]);
+    else queue.push(each);
+  }
+  return queues.values();
+}
+
+function bytesOf({ mutations }: PlainMutation): number {
+  let bytes = 0;
+  for (const { setCell } of mutations) bytes += 64 + (setCell?.value?.length ?? 0);
+  return bytes;
+}

@@ -1,0 +1,135 @@
+import { InvalidArgumentError } from "../../../errors/index.js";
+import { compareBytes, equalBytes } from "../../bytes.js";
+import type { AbsentGuard, Guard, PresentGuard } from "../../mutation.js";
+import type { RowFilter, ValueRange } from "../protos/codec.js";
+import {
+  bytesBesideColumn,
+  chain,
+  checkFilter,
+  columnFilter,
+  interleave,
+  withTimes,
+} from "../read/filter.js";
+
+/**
+ * What decides whether guards hold, as the predicate of one conditional mutation: `holds` says what it means that the
+ * predicate finds a cell. Or that nothing need be asked.
+ */
+export type Predicate = { readonly filter: RowFilter; readonly holds: boolean } | "always" | "never";
+
+/**
+ * One predicate for all guards. A predicate can say that a cell is there, and with a count that several are; but not that
+ * one is there and another is not, unless the other would come before it in the order of the row's cells. So present and
+ * absent guards go together only on one part, where the absent ones' columns come first.
+ */
+export function predicateOf(guards: readonly Guard[]): Predicate {
+  const absent: AbsentGuard[] = [];
+  const present: PresentGuard[] = [];
+  for (const guard of guards) {
+    if (guard.type === "present") present.push(guard);
+    else if (Math.ceil(guard.from) < Math.ceil(guard.to)) absent.push(guard);
+  }
+  if (present.length === 0) return absent.length === 0 ? "always" : noneOf(absent);
+  const wanted = mergePresent(present);
+  if (wanted === "never" || absent.some((guard) => wanted.some((cell) => contains(guard, cell))))
+    return "never";
+  return absent.length === 0 ? allOf(wanted) : allButNoneBefore(wanted, absent);
+}
+
+function noneOf(absent: readonly AbsentGuard[]): Predicate {
+  const filter = chain([interleave(absent.map(absentFilter)), { cellsPerRowLimitFilter: 1 }]);
+  return { filter: checked(filter, absent), holds: false };
+}
+
+function allOf(present: readonly PresentGuard[]): Predicate {
+  return { filter: checked(chain(presentFilters(present)), present), holds: true };
+}
+
+/** The first cells of all that are asked about are the present ones. */
+function allButNoneBefore(present: readonly PresentGuard[], absent: readonly AbsentGuard[]): Predicate {
+  for (const guard of absent) {
+    for (const cell of present) if (!comesBefore(guard, cell)) throw undecidable(guard, cell);
+  }
+  const asked = interleave([...absent.map(absentFilter), ...present.map(presentFilter)]);
+  const filter = chain([asked, { cellsPerRowLimitFilter: present.length }, ...presentFilters(present)]);
+  return { filter: checked(filter, [...absent, ...present, ...present]), holds: true };
+}
+
+/** Shows a cell where all are there. */
+function presentFilters(present: readonly PresentGuard[]): RowFilter[] {
+  const all = interleave(present.map(presentFilter));
+  return present.length === 1 ? [all] : [all, { cellsPerRowOffsetFilter: present.length - 1 }];
+}
+
+function absentFilter({ part, column, from, to }: AbsentGuard): RowFilter {
+  return withTimes([columnFilter(part, column)], from, to);
+}
+
+function presentFilter({ part, column, at, equals, below }: PresentGuard): RowFilter {
+  const cell = withTimes([columnFilter(part, column)], at, at + 1);
+  const range: ValueRange | undefined =
+    equals !== undefined
+      ? { startValueClosed: equals, endValueClosed: equals }
+      : below && { endValueOpen: below };
+  return range === undefined ? cell : chain([cell, { valueRangeFilter: range }]);
+}
+
+/** One guard for each cell; `"never"` where no value can be what they ask. */
+function mergePresent(guards: readonly PresentGuard[]): PresentGuard[] | "never" {
+  const merged: PresentGuard[] = [];
+  for (const guard of guards) {
+    const at = merged.findIndex((other) => sameCell(other, guard));
+    const both = at < 0 ? guard : conjunction(merged[at]!, guard);
+    if (both === "never" || !possible(both)) return "never";
+    if (at < 0) merged.push(both);
+    else merged[at] = both;
+  }
+  return merged;
+}
+
+function sameCell(a: PresentGuard, b: PresentGuard): boolean {
+  return a.part === b.part && a.at === b.at && equalBytes(a.column, b.column);
+}
+
+function conjunction(a: PresentGuard, b: PresentGuard): PresentGuard | "never" {
+  if (a.equals !== undefined && b.equals !== undefined && !equalBytes(a.equals, b.equals)) return "never";
+  const below =
+    a.below === undefined || (b.below !== undefined && compareBytes(b.below, a.below) < 0)
+      ? b.below
+      : a.below;
+  return { ...a, equals: a.equals ?? b.equals, below };
+}
+
+function possible({ equals, below }: PresentGuard): boolean {
+  if (below === undefined) return true;
+  return equals === undefined ? below.length > 0 : compareBytes(equals, below) < 0;
+}
+
+function contains(guard: AbsentGuard, cell: PresentGuard): boolean {
+  const sameColumn = guard.part === cell.part && equalBytes(guard.column, cell.column);
+  return sameColumn && guard.from <= cell.at && cell.at < guard.to;
+}
+
+/** Whether every version that `guard` speaks of comes before `cell`. Between families no order is promised. */
+function comesBefore(guard: AbsentGuard, cell: PresentGuard): boolean {
+  if (guard.part !== cell.part) return false;
+  const order = compareBytes(guard.column, cell.column);
+  return order < 0 || (order === 0 && guard.from > cell.at);
+}
+
+function undecidable(guard: AbsentGuard, cell: PresentGuard): InvalidArgumentError {
+  const name = (column: Uint8Array) => JSON.stringify(Buffer.from(column).toString());
+  return new InvalidArgumentError(
+    `Bigtable cannot decide in one step that a ${cell.part} stands in column ${name(cell.column)} and no ${guard.part} in ` +
+      `column ${name(guard.column)}. Ask for what is absent in columns of the same part that come first, or in a mutation of its own.`,
+  );
+}
+
+function checked(filter: RowFilter, guards: readonly Guard[]): RowFilter {
+  let bytes = 64;
+  for (const guard of guards) {
+    bytes += bytesBesideColumn + 2 * guard.column.length;
+    if (guard.type === "present") bytes += 2 * (guard.equals?.length ?? 0) + (guard.below?.length ?? 0);
+  }
+  return checkFilter(filter, bytes, `${guards.length} guards of one mutation`);
+}

@@ -1,0 +1,41 @@
+import { LimitExceededError } from "../../../errors/index.js";
+import type { Mutation, RowMutation } from "../../mutation.js";
+import type { Mutation as BigtableMutation } from "../protos/codec.js";
+import { encodeTimestamp, timestampRange } from "../read/timestamps.js";
+
+/** What a row may take in one request: Bigtable's own limit is 256 MB of a row, and as much of a request. */
+const mostRequestBytes = 200_000_000;
+
+/** A row's mutations as Bigtable takes them, without those that do nothing. */
+export function encodeMutations({ table, mutations }: RowMutation): BigtableMutation[] {
+  const encoded: BigtableMutation[] = [];
+  let bytes = 0;
+  for (const mutation of mutations) {
+    bytes += mutation.column.length + (mutation.type === "put" ? mutation.value.length : 0);
+    const each = encodeMutation(mutation);
+    if (each !== undefined) encoded.push(each);
+  }
+  if (bytes <= mostRequestBytes) return encoded;
+  throw new LimitExceededError(
+    `A mutation of table ${JSON.stringify(table)} has ${bytes} bytes; Bigtable takes at most ${mostRequestBytes} at once. ` +
+      "Divide it.",
+  );
+}
+
+function encodeMutation(mutation: Mutation): BigtableMutation | undefined {
+  const { part, column } = mutation;
+  if (mutation.type === "put") {
+    const timestampMicros = encodeTimestamp(mutation.timestamp);
+    const { value } = mutation;
+    return {
+      setCell: { familyName: part, columnQualifier: column, timestampMicros, value },
+      deleteFromColumn: undefined,
+    };
+  }
+  const timeRange = timestampRange(mutation.from, mutation.to);
+  if (timeRange === "none") return undefined;
+  return {
+    setCell: undefined,
+    deleteFromColumn: { familyName: part, columnQualifier: column, timeRange },
+  };
+}

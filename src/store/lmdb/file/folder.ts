@@ -1,0 +1,169 @@
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { mkdir, readdir, realpath, stat } from "node:fs/promises";
+import { arch, endianness } from "node:os";
+import { join } from "node:path";
+import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
+import { databaseNames } from "../record/databases.js";
+import { storeError } from "../record/errors.js";
+import { lockFileName, newLockFilePrefix } from "./lock-file.js";
+import { DataFile, type Meta, PageError } from "./pages.js";
+
+export const dataFileName = "data.mdb";
+/** What systems put into folders by themselves. */
+const ignoredFiles = new Set([lockFileName, ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found"]);
+
+/** The names of our own databases; a file with others is somebody else's. */
+const knownDatabases: ReadonlySet<string> = new Set([...databaseNames, "meta"]);
+
+/** Upper levels of each tree that are looked at when a database is opened. */
+const checkedLevels = 1;
+const allLevels = 40;
+/** While another process writes, what is being looked at may be replaced; then it is looked at again. */
+const checkAttempts = 8;
+
+/** Makes the folder where it is missing, if that is wanted; gives its real path. Refuses what cannot be a folder of this package. */
+export async function prepareFolder(path: string, create: boolean): Promise<string> {
+  try {
+    const known = await statistics(path);
+    if (known === undefined) {
+      if (!create) throw noDatabase(path);
+      await mkdir(path, { recursive: true });
+    } else if (!known.isDirectory()) {
+      throw new StoreError(`${path} is a file; a database is a folder. Name another path.`);
+    }
+    await checkFiles(path, create);
+    return await realpath(path);
+  } catch (error) {
+    throw systemError(error, path);
+  }
+}
+
+async function statistics(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function checkFiles(path: string, create: boolean): Promise<void> {
+  const names = await readdir(path);
+  if (names.includes(dataFileName)) {
+    checkDataFile(join(path, dataFileName));
+    return;
+  }
+  const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(newLockFilePrefix));
+  if (other !== undefined) {
+    throw new StoreDamagedError(
+      `${path} holds no database but other files, ${other} among them. Name an empty folder, or one that does not exist.`,
+    );
+  }
+  if (!create) throw noDatabase(path);
+}
+
+function noDatabase(path: string): StoreError {
+  return new StoreError(`There is no database in ${path}; open it for writing to make one.`);
+}
+
+/** LMDB ends the process over some damaged files, so what can be seen beforehand is. */
+function checkDataFile(path: string): void {
+  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
+  const file = openSync(path, "r");
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const data = new DataFile(file, fstatSync(file).size);
+      // Made, and not yet written to, by whoever opens it at the same time.
+      if (data.size === 0) return;
+      let state: Meta | undefined;
+      try {
+        state = data.beginning(bootNumber());
+        checkTrees(data, state);
+        return;
+      } catch (error) {
+        // Another process may have made the file longer since its size was asked for, or have committed since.
+        const longer = fstatSync(file).size > data.size;
+        if (attempt < checkAttempts && (longer || (state !== undefined && changed(data, state)))) continue;
+        throw refusal(error, path);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The number by which LMDB tells whether the machine was started anew; 0 where the system has none. */
+function bootNumber(): bigint {
+  try {
+    return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
+  } catch {
+    return 0n;
+  }
+}
+
+function checkTrees(data: DataFile, meta: Meta): void {
+  // The file may end before its last page if that is free; then all that is used must be in what there is.
+  const levels = data.size < (meta.lastPage + 1) * meta.pageSize ? allLevels : checkedLevels;
+  data.check(meta.main, allLevels);
+  data.check(meta.free, levels);
+  const trees = data.trees(meta);
+  const other = [...trees.keys()].find((name) => !knownDatabases.has(name));
+  if (other !== undefined) throw new PageError("format", `it holds other databases, ${other} among them`);
+  if (trees.size === 0 && meta.main.entries > 0) throw new PageError("format", "it holds other data");
+  for (const tree of trees.values()) data.check(tree, levels);
+}
+
+/** Whether another process has committed since. */
+function changed(data: DataFile, state: Meta): boolean {
+  try {
+    return data.beginning(bootNumber()).transaction !== state.transaction;
+  } catch {
+    return false;
+  }
+}
+
+function refusal(error: unknown, path: string): unknown {
+  if (!(error instanceof PageError)) return error;
+  const details = { cause: error };
+  if (error.reason === "version") {
+    return new StoreVersionError(
+      `${path} was written by another version of LMDB (${error.message}). Upgrade this package.`,
+      details,
+    );
+  }
+  if (error.reason === "format") {
+    return new StoreDamagedError(
+      `${path} is no database of this package: ${error.message}. Name another folder, or restore this one.`,
+      details,
+    );
+  }
+  return new StoreDamagedError(
+    `${path} is damaged: ${error.message}. Restore it from a backup; nothing was changed.`,
+    details,
+  );
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  EACCES: "This user has no permission there; change that, or name another folder.",
+  EPERM: "This user has no permission there; change that, or name another folder.",
+  EROFS: "The file system can only be read; name another folder, or open it readOnly.",
+  ENOTDIR: "A part of the path is a file; name another path.",
+  ENOSPC: "No space is left; free space and try again.",
+};
+
+function systemError(error: unknown, path: string): unknown {
+  if (error instanceof PercolatorError) return error;
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Error)) return storeError(error, path, "be opened");
+  return new StoreError(
+    `The database in ${path} could not be opened: ${error.message}. ${advice[code] ?? ""}`.trim(),
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,250 @@
+import { join } from "node:path";
+import { open, type RootDatabase } from "lmdb";
+import { StoreDamagedError, StoreVersionError } from "../../../errors/index.js";
+import {
+  type Databases,
+  databaseOptions,
+  type Handle,
+  type Root,
+  type VersionEntry,
+} from "../record/databases.js";
+import { storeError } from "../record/errors.js";
+import { formatName, formatVersion } from "../record/layout.js";
+import { formats, readFormat, writeFormat } from "../record/state.js";
+import { guardExit } from "./exit-guard.js";
+import { type FlushedBefore, settleFlushedHead } from "./flushed-head.js";
+import { dataFileName } from "./folder.js";
+import { busyError, type HeldLock } from "./lock-watch.js";
+import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
+import { type NativeRoot, Writing } from "./writing.js";
+
+export interface EnvironmentOptions {
+  readonly readOnly: boolean;
+  /** Makes the database where there is none. */
+  readonly create: boolean;
+  readonly noReadAhead: boolean;
+  readonly mapSize: number;
+  readonly maxReaders: number;
+}
+
+/** LMDB's databases of a folder, and the threads that write them. */
+export interface Opened {
+  readonly databases: Databases;
+  readonly writing: Writing;
+}
+
+/**
+ * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`: a lock that another process holds
+ * without end; then they are opened without it, and before the first write `settleHead` has to be called. A database that has yet to be
+ * made, or taken over from another layout, cannot be opened so.
+ */
+export function openDatabases(
+  path: string,
+  options: EnvironmentOptions,
+  flushed: FlushedBefore,
+  held?: HeldLock,
+): Opened {
+  if (held !== undefined && !options.readOnly) return openUnlocked(path, options, held);
+  let root: RootDatabase | undefined;
+  guardExit();
+  try {
+    root = open(nativeOptions(path, options));
+    const writing = new Writing(root as unknown as NativeRoot);
+    const own = rootOf(root, writing);
+    if (!options.readOnly) settleFlushedHead(own, join(path, dataFileName), flushed);
+    return { databases: openNamed(root, own, path, options.readOnly), writing };
+  } catch (error) {
+    root?.close().catch(() => undefined);
+    throw storeError(error, path, "be opened");
+  }
+}
+
+/** The binding opens databases in write transactions, which wait on the main thread. Here it opens those that are there as a reader does. */
+function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
+  let root: RootDatabase | undefined;
+  guardExit();
+  try {
+    const native = { ...nativeOptions(path, options), create: false };
+    const Class = open({ ...native, asClass: true } as typeof native) as unknown as UnlockedClass;
+    const { transactionSync } = Class.prototype;
+    Class.prototype.transactionSync = function (action) {
+      this.resetReadTxn();
+      this.ensureReadTxn();
+      action();
+    };
+    try {
+      root = new Class(null, native);
+      const writing = new Writing(root as unknown as NativeRoot);
+      const databases = namedDatabases(root, rootOf(root, writing), { create: false });
+      const format = databases && readFormat(databases);
+      if (databases === undefined || format !== formats.current) {
+        checkFormat(format ?? formats.current, path);
+        throw busyError(path, held);
+      }
+      return { databases, writing };
+    } finally {
+      Class.prototype.transactionSync = transactionSync;
+    }
+  } catch (error) {
+    root?.close().catch(() => undefined);
+    throw storeError(error, path, "be opened");
+  }
+}
+
+function nativeOptions(path: string, options: EnvironmentOptions) {
+  return {
+    path,
+    noSubdir: false,
+    encoding: "binary",
+    keyEncoding: "binary",
+    maxDbs: 8,
+    noMemInit: true,
+    // For the statistics; a few looks at the clock for each transaction.
+    trackMetrics: true,
+    // Its batches are not needed, and where one cannot be committed they leave a rejected promise to nobody.
+    eventTurnBatching: false,
+    mapSize: options.mapSize,
+    maxReaders: options.maxReaders,
+    readOnly: options.readOnly,
+    ...(options.noReadAhead ? { noReadAhead: true } : {}),
+  } as Parameters<typeof open>[0] & { path: string };
+}
+
+/** What of the binding's root {@link rootOf} passes on. */
+interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
+  /** Lines with the process, the thread and the transaction of each reader; a reader that reads none has a dash there. */
+  readerList(): string;
+}
+
+function oldestReader(list: string): number {
+  const transactions = [...list.matchAll(/^ *\d+ +[\da-f]+ +(\d+)$/gm)].map(([, number]) => Number(number));
+  return Math.min(...transactions);
+}
+
+function rootOf(root: RootDatabase, writing: Writing): Root {
+  const native = root as unknown as NativeHandle & NativeRoot;
+  return {
+    transaction: (action) => writing.transaction(action),
+    transactionSync: (action) => native.transactionSync(action),
+    getWriteTxnId: () => native.getWriteTxnId(),
+    thread: () => writing.thread,
+    resetReadTxn: () => native.resetReadTxn(),
+    useReadTransaction: () => native.useReadTransaction(),
+    readerCheck: () => native.readerCheck(),
+    oldestReader: () => oldestReader(native.readerList()),
+    lastTransaction: () => native.env.info().lastTxnId,
+    env: {
+      sync(callback) {
+        if (callback === undefined) native.env.sync();
+        else writing.sync(callback);
+      },
+    },
+    close: () => writing.close(),
+  };
+}
+
+interface UnlockedClass {
+  new (name: null, options: object): RootDatabase;
+  readonly prototype: {
+    transactionSync(this: { resetReadTxn(): void; ensureReadTxn(): void }, action: () => void): void;
+  };
+}
+
+/** What is used of the binding's class of databases, which opens the environment before there is any. */
+interface DatabaseClass {
+  new (name: null, options: object): unknown;
+  readonly prototype: { close(this: { isRoot: true }): Promise<void> };
+}
+
+/**
+ * Throws where this process still has the folder's broken environment: another thread has it open, and to write in it would
+ * end the process. A look at it for reading does no harm.
+ */
+export function probeFolder(path: string, options: EnvironmentOptions): void {
+  const probe = { ...nativeOptions(path, { ...options, readOnly: true }), asClass: true };
+  const Class = open(probe) as unknown as DatabaseClass;
+  try {
+    new Class(null, probe);
+  } finally {
+    Class.prototype.close.call({ isRoot: true }).catch(() => undefined);
+  }
+}
+
+/** Undefined if one of them is missing. */
+function namedDatabases(
+  root: RootDatabase,
+  own: Root,
+  options: { readonly create?: false },
+): Databases | undefined {
+  const named = <Entry>(its: object & { name: string }) => {
+    const handle: unknown = root.openDB({ ...its, ...options } as Parameters<RootDatabase["openDB"]>[0] & {
+      name: string;
+    });
+    return handle as Handle<Entry> | undefined;
+  };
+  const cells = named<unknown>(databaseOptions.cells);
+  const versions = named<VersionEntry>(databaseOptions.versions);
+  const protocol = named<VersionEntry>(databaseOptions.protocol);
+  const meta = named<unknown>(databaseOptions.meta);
+  if (cells === undefined || versions === undefined || protocol === undefined || meta === undefined) {
+    return undefined;
+  }
+  return { root: own, cells, versions, protocol, meta };
+}
+
+function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolean): Databases {
+  const databases = namedDatabases(root, own, {});
+  if (databases === undefined) {
+    throw new StoreDamagedError(
+      `${path} is no database of this package; name another folder, or restore this one.`,
+    );
+  }
+  if (readOnly) {
+    const format = readFormat(databases);
+    checkFormat(format, path);
+    if (format !== formats.current) {
+      throw new StoreVersionError(
+        `The database in ${path} has layout ${format?.split(" ")[1]}, which an earlier version of the package wrote${format === formats.sealing ? ", or its upgrade was interrupted" : ""}. ` +
+          `Open it once for writing: it becomes layout ${formatVersion}.`,
+      );
+    }
+    return databases;
+  }
+  const upgrade = readFormat(databases) === formats.first ? upgradeFrom1(root) : undefined;
+  let format: string | undefined;
+  let failure: unknown;
+  databases.root.transactionSync(() => {
+    format = readFormat(databases);
+    try {
+      if (format === undefined) {
+        writeFormat(databases, formats.current);
+      } else if (format === formats.first || format === formats.second) {
+        upgrade?.();
+        beginSealing(databases);
+      }
+      format = readFormat(databases);
+    } catch (error) {
+      failure = error;
+    }
+  });
+  if (failure !== undefined) throw failure;
+  checkFormat(format, path);
+  if (format === formats.sealing) sealAll(root, own, databases);
+  return databases;
+}
+
+const knownFormats: ReadonlySet<string | undefined> = new Set(Object.values(formats));
+
+function checkFormat(format: string | undefined, path: string): void {
+  if (knownFormats.has(format)) return;
+  const [name, version] = (format ?? "").split(" ");
+  if (name === formatName && Number(version) > formatVersion) {
+    throw new StoreVersionError(
+      `The database in ${path} has layout ${version}, and this version of the package knows ${formatVersion}. ` +
+        "Upgrade the package; nothing was changed.",
+    );
+  }
+  throw new StoreDamagedError(
+    `${path} is no database of this package; name another folder, or restore this one.`,
+  );
+}

@@ -1,0 +1,246 @@
+import { closeSync, fstatSync, openSync } from "node:fs";
+import { arch, endianness } from "node:os";
+import { join } from "node:path";
+import type { Environment } from "../../../environment/index.js";
+import { StoreDamagedError, throwIfAborted } from "../../../errors/index.js";
+import type { StoreDamage, VerifyOptions } from "../../row-store.js";
+import { keySum } from "../record/checksum.js";
+import { type Databases, databaseNames } from "../record/databases.js";
+import { cellOfKey, longestEncodedKey } from "../record/key.js";
+import { openEntry } from "../record/layout.js";
+import { contentLength } from "../record/seal.js";
+import { readCounter } from "../record/state.js";
+import { dataFileName } from "./folder.js";
+import { DataFile, isLong, type Meta, type Node, type Page, PageError, type Tree } from "./pages.js";
+
+/** Pages between two looks at the event loop: a few milliseconds. */
+const pagesAtOnce = 64;
+/** More problems than anybody reads. */
+const mostDamage = 1_000;
+/** No tree of 2^64 bytes is deeper. */
+const deepest = 40;
+
+/**
+ * Reads every page of the newest state and every record in it, with plain reads of the file: LMDB itself can end the process over a
+ * damaged page. Finds pages that are not what the page above says, keys out of order or outside their page's bounds (a get would not
+ * find them, and a scan would), counts that differ, and records whose checksum is wrong.
+ *
+ * A read transaction keeps the pages of the state in place, so the database may be in use.
+ */
+export async function verifyFolder(
+  path: string,
+  databases: Databases,
+  environment: Environment,
+  options: VerifyOptions,
+): Promise<readonly StoreDamage[]> {
+  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return [];
+  databases.root.resetReadTxn();
+  const pin = databases.root.useReadTransaction();
+  try {
+    readCounter(databases);
+    const file = openSync(join(path, dataFileName), "r");
+    try {
+      return await new Verification(new DataFile(file, fstatSync(file).size), environment, options).run();
+    } finally {
+      closeSync(file);
+    }
+  } finally {
+    pin.done();
+  }
+}
+
+/** What is counted of a tree, to be compared with what its description says. */
+interface Count {
+  branchPages: number;
+  leafPages: number;
+  overflowPages: number;
+  entries: number;
+}
+
+type Keys = "cells" | "versions" | "protocol" | "names" | "numbers" | "meta";
+
+class Verification {
+  readonly #file: DataFile;
+  readonly #environment: Environment;
+  readonly #options: VerifyOptions;
+  readonly #found: StoreDamage[] = [];
+  readonly #seen = new Set<number>();
+  #meta!: Meta;
+  #records = 0;
+  #pages = 0;
+
+  constructor(file: DataFile, environment: Environment, options: VerifyOptions) {
+    this.#file = file;
+    this.#environment = environment;
+    this.#options = options;
+  }
+
+  async run(): Promise<readonly StoreDamage[]> {
+    try {
+      const { flushed } = this.#file.metas();
+      this.#meta = this.#file.newest();
+      if (flushed !== undefined && flushed.transaction > this.#meta.transaction) {
+        this.#say(
+          `The last flushed state, ${flushed.transaction}, is newer than the newest, ${this.#meta.transaction}.`,
+        );
+      }
+      await this.#checkTree("LMDB's list of free pages", this.#meta.free, "numbers");
+      await this.#checkTree("LMDB's list of databases", this.#meta.main, "names");
+      if (this.#found.length > 0) return this.#found;
+      const trees = this.#file.trees(this.#meta);
+      for (const name of [...databaseNames, "meta"] as const) {
+        const tree = trees.get(name);
+        if (tree === undefined) this.#say(`The database ${name} is missing.`);
+        else await this.#checkTree(name, tree, name);
+      }
+    } catch (error) {
+      this.#fail(error, "The file");
+    }
+    return this.#found;
+  }
+
+  async #checkTree(name: string, tree: Tree, keys: Keys): Promise<void> {
+    const count: Count = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
+    const before = this.#found.length;
+    if (tree.root !== undefined) {
+      await this.#checkPage(
+        name,
+        tree.root,
+        1,
+        tree.depth,
+        this.#meta.transaction,
+        keys,
+        count,
+        undefined,
+        undefined,
+      );
+    }
+    // What was just found is the reason.
+    if (this.#found.length > before) return;
+    for (const what of ["entries", "branchPages", "leafPages", "overflowPages"] as const) {
+      if (count[what] !== tree[what]) {
+        this.#say(`${name} has ${count[what]} ${what}, and its description says ${tree[what]}.`);
+      }
+    }
+  }
+
+  /** `low` inclusive, `high` exclusive: what the pages above say of the keys here. */
+  async #checkPage(
+    name: string,
+    number: number,
+    level: number,
+    depth: number,
+    writtenBy: number,
+    keys: Keys,
+    count: Count,
+    low: Buffer | undefined,
+    high: Buffer | undefined,
+  ): Promise<void> {
+    if (++this.#pages % pagesAtOnce === 0) {
+      this.#options.onProgress?.(this.#records);
+      await new Promise<void>((resolve) => this.#environment.defer(resolve));
+      throwIfAborted(this.#options.signal, "The check");
+    }
+    if (this.#found.length >= mostDamage) return;
+    let page: Page;
+    try {
+      this.#take(number, 1);
+      page = this.#file.page(number);
+      if (page.transaction > writtenBy)
+        throw new PageError("damage", `page ${number} is newer than what refers to it`);
+      if (page.branch !== level < depth || level > deepest) {
+        throw new PageError("damage", `page ${number} is on the wrong level`);
+      }
+      checkOrder(page, number, keys, low, high);
+    } catch (error) {
+      this.#fail(error, name);
+      return;
+    }
+    if (!page.branch) {
+      count.leafPages++;
+      for (const node of page.nodes) this.#checkNode(name, node, keys, count);
+      return;
+    }
+    count.branchPages++;
+    for (const [i, node] of page.nodes.entries()) {
+      const from = i === 0 ? low : node.key;
+      const to = page.nodes[i + 1]?.key ?? high;
+      await this.#checkPage(name, node.child, level + 1, depth, page.transaction, keys, count, from, to);
+    }
+  }
+
+  #checkNode(name: string, node: Node, keys: Keys, count: Count): void {
+    count.entries++;
+    this.#records++;
+    try {
+      let record = node.data;
+      if (isLong(node)) {
+        const pages = this.#file.longPages(node);
+        this.#take(pages.first, pages.count);
+        record = this.#file.longValue(node);
+        count.overflowPages += pages.count;
+      }
+      if (keys === "numbers" || keys === "names" || (keys === "meta" && String(node.key) !== "state")) return;
+      const sum = keySum(node.key, 0, node.key.length);
+      if (keys === "cells") openEntry(record, record.length, sum);
+      else contentLength(record, record.length, sum);
+    } catch (error) {
+      if (keys === "numbers" || keys === "names" || keys === "meta") this.#fail(error, name);
+      else this.#fail(error, name, node.key);
+    }
+  }
+
+  /** Each page is used once. */
+  #take(first: number, count: number): void {
+    for (let page = first; page < first + count; page++) {
+      if (page < 2 || page > this.#meta.lastPage)
+        throw new PageError("damage", `page ${page} is beyond the file's end`);
+      if (this.#seen.has(page)) throw new PageError("damage", `page ${page} is used twice`);
+      this.#seen.add(page);
+    }
+  }
+
+  #fail(error: unknown, what: string, key?: Buffer): void {
+    if (!(error instanceof PageError || error instanceof StoreDamagedError)) throw error;
+    this.#say(`${what}: ${error.message}`, key === undefined ? undefined : cellOfKey(key));
+  }
+
+  #say(message: string, cell?: StoreDamage["cell"]): void {
+    if (this.#found.length < mostDamage) this.#found.push({ message, cell });
+  }
+}
+
+/** Keys ascend, and are within what the pages above say. */
+function checkOrder(
+  page: Page,
+  number: number,
+  keys: Keys,
+  low: Buffer | undefined,
+  high: Buffer | undefined,
+): void {
+  const { nodes, branch } = page;
+  if (nodes.length === 0) throw new PageError("damage", `page ${number} is empty`);
+  let before = low;
+  for (const [i, { key }] of nodes.entries()) {
+    // The first key of a branch stands for everything below the second.
+    if (branch && i === 0) continue;
+    if (key.length === 0 || key.length > longestEncodedKey) {
+      throw new PageError("damage", `page ${number} has a key of ${key.length} bytes`);
+    }
+    const order = before === undefined ? 1 : compare(key, before, keys);
+    if (order < 0 || (order === 0 && i > (branch ? 1 : 0))) {
+      throw new PageError("damage", `page ${number} has keys that do not ascend`);
+    }
+    before = key;
+  }
+  if (high !== undefined && before !== undefined && compare(before, high, keys) >= 0) {
+    throw new PageError("damage", `page ${number} has keys of the page after it`);
+  }
+}
+
+/** LMDB's list of free pages has numbers for keys. */
+function compare(a: Buffer, b: Buffer, keys: Keys): number {
+  if (keys !== "numbers") return Buffer.compare(a, b);
+  if (a.length !== 8 || b.length !== 8) throw new PageError("damage", "a key is no number");
+  return Number(a.readBigUInt64LE(0) - b.readBigUInt64LE(0));
+}

@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import type { Environment } from "../../../environment/index.js";
+import { StoreError } from "../../../errors/index.js";
+import { flushUnderPermissions } from "../file/flushed-head.js";
+import { dataFileName, prepareFolder } from "../file/folder.js";
+import { stuckLock } from "../file/lock-watch.js";
+import type { EnvironmentOptions } from "../file/opening.js";
+import { SharedFolder } from "./shared-folder.js";
+
+const folders = new Map<string, SharedFolder>();
+/** Folders that are being opened or closed, one step after the other. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** Opens the folder, or joins those who have it open. */
+export async function acquireFolder(
+  path: string,
+  options: EnvironmentOptions,
+  environment: Environment,
+): Promise<SharedFolder> {
+  const real = await prepareFolder(path, options.create);
+  return inTurn(real, async () => {
+    const known = folders.get(real);
+    if (known !== undefined) {
+      if (known.readOnly && !options.readOnly) {
+        throw new StoreError(
+          `The database in ${path} is open readOnly in this process; close that store first.`,
+        );
+      }
+      known.users++;
+      return known;
+    }
+    const held = options.readOnly ? undefined : await stuckLock(real, environment);
+    const flushed = options.readOnly ? undefined : await flushUnderPermissions(join(real, dataFileName));
+    const shared = new SharedFolder(real, options, environment, flushed, held);
+    folders.set(real, shared);
+    return shared;
+  });
+}
+
+/** Closes the folder where no store is left on it. */
+export async function releaseFolder(shared: SharedFolder): Promise<void> {
+  await inTurn(shared.path, async () => {
+    shared.users--;
+    if (shared.users > 0) return;
+    folders.delete(shared.path);
+    await shared.close();
+  });
+}
+
+async function inTurn<T>(path: string, action: () => T | Promise<T>): Promise<T> {
+  const turn = (turns.get(path) ?? Promise.resolve()).then(action, action);
+  turns.set(path, turn);
+  try {
+    return await turn;
+  } finally {
+    if (turns.get(path) === turn) turns.delete(path);
+  }
+}

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openLmdbStore } from "../store.js";
+
+test("says how this process wrote: transactions, their pages, and where their time went", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
+  const store = await openLmdbStore(folder);
+  try {
+    const before = await store.statistics!();
+    const column = Buffer.from("c");
+    for (let value = 0; value < 3; value++) {
+      const answer = await store.mutate({
+        table: "t",
+        row: Buffer.from("r"),
+        guards: [],
+        mutations: [{ type: "put", column, part: "write", timestamp: 1 + value, value: Buffer.of(value) }],
+      });
+      expect(answer).toBe("applied");
+    }
+    const after = await store.statistics!();
+    const gained = (name: string) => after[name]! - before[name]!;
+    expect(gained("writeTransactions")).toBe(3);
+    expect(gained("pagesWritten")).toBeGreaterThanOrEqual(3);
+    for (const name of ["writeTransactionMs", "writeFillMs", "pageWriteMs", "flushMs"])
+      expect(gained(name), name).toBeGreaterThanOrEqual(0);
+    expect(gained("writeFillMs")).toBeLessThanOrEqual(gained("writeTransactionMs"));
+    expect(gained("writeLockWaitMs")).toBeGreaterThanOrEqual(0);
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("says of a process that only reads that it wrote nothing", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
+  await (await openLmdbStore(folder)).close();
+  const store = await openLmdbStore(folder, { readOnly: true });
+  try {
+    const names = [
+      "writeTransactions",
+      "pagesWritten",
+      "writeLockWaitMs",
+      "writeTransactionMs",
+      "writeFillMs",
+    ];
+    const statistics = await store.statistics!();
+    for (const name of names) expect(statistics[name], name).toBe(0);
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,92 @@
+import { compareBytes, successor } from "../../bytes.js";
+import type { Position } from "../../cell.js";
+import type { LentPage, LentRead, TakeCell } from "../../lending.js";
+import type { Databases } from "../record/databases.js";
+import { Key, readTimestamp, tablePrefix } from "../record/key.js";
+import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
+import { ColumnScan } from "./column-scan.js";
+import { viewCell } from "./lookup.js";
+import { pageLimits, rangeBounds } from "./read.js";
+
+const cellKey = new Key();
+const noBytes = Buffer.alloc(0);
+const notWritten = 0;
+const held = flags.lock | flags.data | flags.far;
+
+/** Cells of one column as `LendingStore.column` hands them over. */
+export function walkColumn(databases: Databases, read: LentRead, take: TakeCell): LentPage {
+  const prefix = tablePrefix(read.table);
+  const bounds = rangeBounds(prefix, read.start, read.end);
+  if (bounds.low.compare(bounds.high) >= 0) return { next: undefined, stopped: false, cells: 0 };
+  const scan = new ColumnScan(databases, prefix, read.column, bounds, read.reverse);
+  try {
+    return handOver(databases, prefix, scan, read, take);
+  } finally {
+    scan.close();
+  }
+}
+
+function handOver(
+  databases: Databases,
+  prefix: Uint8Array,
+  scan: ColumnScan,
+  read: LentRead,
+  take: TakeCell,
+): LentPage {
+  const most = Math.min(read.limit, pageLimits.cells);
+  let cells = 0;
+  let bytes = 0;
+  while (scan.next()) {
+    if (cells >= most || bytes >= pageLimits.bytes || scan.scanned > pageLimits.scanned) {
+      return { next: placeOf(scan, read), stopped: false, cells };
+    }
+    if (!scan.wanted) continue;
+    const { entry } = scan;
+    const length = openEntry(entry, scan.length, scan.keySum());
+    const cellFlags = entry[0]!;
+    if ((cellFlags & (flags.write | flags.lock)) === notWritten) continue;
+    if ((cellFlags & (flags.write | held)) !== flags.write) {
+      return { next: placeOf(scan, read), stopped: true, cells };
+    }
+    if (readTimestamp(entry, 1) <= read.at) {
+      const end = newestEnd(entry, length);
+      if (!take(scan.keys, scan.rowStart, scan.rowEnd, entry, newestStart(cellFlags), end)) {
+        return { next: placeOf(scan, read), stopped: true, cells };
+      }
+      bytes += end;
+    } else if ((cellFlags & (flags.older | flags.beside)) !== 0) {
+      // To look beneath it overwrites the key that LMDB has lent.
+      const next = placeOf(scan, read);
+      const row = scan.row();
+      const taken = handOlder(databases, prefix, row, read, entry, take);
+      if (taken === undefined) continue;
+      if (taken < 0) return { next, stopped: true, cells };
+      bytes += taken;
+    } else continue;
+    cells++;
+  }
+  return { next: undefined, stopped: false, cells };
+}
+
+/** Hands over a record beneath the newest: its length, -1 where it is refused, undefined where there is none. */
+function handOlder(
+  databases: Databases,
+  prefix: Uint8Array,
+  row: Buffer,
+  { column, at }: LentRead,
+  entry: Buffer,
+  take: TakeCell,
+): number | undefined {
+  const facts = { flags: entry[0]!, timestamp: readTimestamp(entry, 1), bytes: noBytes };
+  const write = viewCell(databases, cellKey.cell(prefix, row, column), column, facts, at)?.write;
+  if (write === undefined) return undefined;
+  const record = write.value as Buffer;
+  return take(row, 0, row.length, record, 0, record.length) ? record.length : -1;
+}
+
+/** Where to go on, with the entry that the scan has stopped at: the column's cell of its row is done, or is not. */
+function placeOf(scan: ColumnScan, { column, reverse }: LentRead): Position {
+  const row = scan.row();
+  const order = scan.wanted ? 0 : compareBytes(scan.column(), column);
+  return { row: (reverse ? order >= 0 : order > 0) ? successor(row) : row };
+}

@@ -1,0 +1,53 @@
+import type { LentRecord } from "../../lending.js";
+import type { Databases } from "../record/databases.js";
+import { placeBelow, recordAt } from "../record/inline-history.js";
+import { CellAddress, readTimestamp, tablePrefix } from "../record/key.js";
+import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
+import { isPlain } from "./lookup.js";
+import { lentBytes } from "./read.js";
+
+const address = new CellAddress();
+
+/** Reused from read to read. */
+const lent: { -readonly [K in keyof LentRecord]: LentRecord[K] } = {
+  buffer: Buffer.alloc(0),
+  start: 0,
+  end: 0,
+  latest: true,
+};
+
+/** One cell as `LendingStore.cell` gives it: one get, and nothing is copied or made. */
+export function lendCell(
+  databases: Databases,
+  table: string,
+  row: Uint8Array,
+  rowLength: number,
+  column: Uint8Array,
+  at: number,
+): LentRecord | "absent" | undefined {
+  const entry = databases.cells.getBinaryFast(address.of(tablePrefix(table), row, column, rowLength));
+  if (entry === undefined) return "absent";
+  const length = openEntry(entry, entry.length, address.sum);
+  const cellFlags = entry[0]!;
+  if (!isPlain(cellFlags) || length > lentBytes) return undefined;
+  if (readTimestamp(entry, 1) > at) return lendOlder(entry, length, at);
+  lent.buffer = entry;
+  lent.start = newestStart(cellFlags);
+  lent.end = newestEnd(entry, length);
+  lent.latest = true;
+  return lent;
+}
+
+/** The newest record at or below `at` beneath a newer one, if it stands in the same entry. */
+function lendOlder(entry: Buffer, length: number, at: number): LentRecord | "absent" | undefined {
+  const cellFlags = entry[0]!;
+  const place =
+    (cellFlags & flags.beside) === 0 ? -1 : placeBelow(entry, newestEnd(entry, length), length, at);
+  if (place < 0) return (cellFlags & flags.older) === 0 ? "absent" : undefined;
+  const record = recordAt(entry, place, length).value as Buffer;
+  lent.buffer = record;
+  lent.start = 0;
+  lent.end = record.length;
+  lent.latest = false;
+  return lent;
+}

@@ -1,0 +1,195 @@
+import type { CellView, Position, RowView } from "../../cell.js";
+import type { RangePage, RangeRead, RowPage, RowRead } from "../../row-store.js";
+import type { Databases } from "../record/databases.js";
+import { CellAddress, Key, readTimestamp, tablePrefix } from "../record/key.js";
+import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
+import { isPlain, plainView, viewCell } from "./lookup.js";
+import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
+
+/** What one page may hold. */
+export const pageLimits = Object.freeze({
+  cells: 1_000,
+  bytes: 1 << 20,
+  /** Entries met, shown or not: a page ends with what it has rather than hold the event loop up. */
+  scanned: 10_000,
+});
+
+/** LMDB lends answers up to this length from its one buffer; longer ones lie in the file and are copied here. */
+export const lentBytes = 32_000;
+
+const cellKey = new Key();
+const address = new CellAddress();
+const noCells: readonly CellView[] = Object.freeze([]);
+const noBytes = Buffer.alloc(0);
+
+/** One row. A single exact column is one get, and its value is lent. */
+export function readRow(databases: Databases, read: RowRead): RowPage {
+  const only = read.columns[0]!;
+  if (read.columns.length === 1 && "exact" in only) {
+    const view = readCell(databases, tablePrefix(read.table), read.row, only.exact, read.at, true);
+    return { row: read.row, cells: view === undefined ? noCells : [view], next: undefined };
+  }
+  return readColumns(databases, read);
+}
+
+function readColumns(databases: Databases, read: RowRead): RowPage {
+  const { table, row, at } = read;
+  const prefix = tablePrefix(table);
+  const most = read.limit ?? pageLimits.cells;
+  const cells: CellView[] = [];
+  let bytes = 0;
+  const full = () => cells.length >= most || bytes >= pageLimits.bytes;
+  const add = (view: CellView | undefined) => {
+    if (view === undefined) return;
+    cells.push(view);
+    bytes += viewBytes(view);
+  };
+  for (const range of read.columns) {
+    if ("exact" in range) {
+      if (full()) return { row, cells, next: range.exact };
+      add(readCell(databases, prefix, row, range.exact, at, false));
+      continue;
+    }
+    scanBounds.low.cell(prefix, row, range.start);
+    if (range.end === undefined) scanBounds.high.rowEnd(prefix, row);
+    else scanBounds.high.cell(prefix, row, range.end);
+    const scan = new CellScan(databases, prefix, [range], at, scanBounds);
+    try {
+      while (scan.next()) {
+        const view = scannedView(databases, prefix, scan, at);
+        if (view === undefined && scan.scanned < pageLimits.scanned) continue;
+        if (full() || view === undefined) return { row, cells, next: scan.column };
+        add(view);
+      }
+    } finally {
+      scan.close();
+    }
+  }
+  return { row, cells, next: undefined };
+}
+
+/** One cell. `lend`: the value may be a view of LMDB's one buffer. */
+function readCell(
+  databases: Databases,
+  prefix: Uint8Array,
+  row: Uint8Array,
+  column: Uint8Array,
+  at: number,
+  lend: boolean,
+): CellView | undefined {
+  const entry = databases.cells.getBinaryFast(address.of(prefix, row, column));
+  if (entry === undefined) return undefined;
+  const length = openEntry(entry, entry.length, address.sum);
+  const cellFlags = entry[0]!;
+  const timestamp = (cellFlags & flags.write) === 0 ? -1 : readTimestamp(entry, 1);
+  const start = newestStart(cellFlags);
+  const value = timestamp <= at && length > start ? entry.subarray(start, newestEnd(entry, length)) : noBytes;
+  if (isPlain(cellFlags) && timestamp <= at) {
+    return plainView(column, timestamp, lend && length <= lentBytes ? value : Buffer.from(value));
+  }
+  const bytes = value.length === 0 ? noBytes : Buffer.from(value);
+  const facts = { flags: cellFlags, timestamp, bytes };
+  return viewCell(databases, cellKey.cell(prefix, row, column), column, facts, at);
+}
+
+function scannedView(
+  databases: Databases,
+  prefix: Uint8Array,
+  scan: CellScan,
+  at: number,
+): CellView | undefined {
+  if (isPlain(scan.flags) && scan.timestamp <= at) return plainView(scan.column, scan.timestamp, scan.bytes);
+  return viewCell(databases, cellKey.cell(prefix, scan.row, scan.column), scan.column, scan, at);
+}
+
+function viewBytes(view: CellView): number {
+  if (view.lock === undefined && view.data.length === 0) return view.column.length + view.write!.value.length;
+  let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
+  for (const version of view.data) bytes += version.value.length;
+  return bytes;
+}
+
+/** Sets the bounds of a scan over a range of places. */
+export function rangeBounds(
+  prefix: Uint8Array,
+  start: Position | undefined,
+  end: Position | undefined,
+): ScanBounds {
+  if (start === undefined) scanBounds.low.tableStart(prefix);
+  else scanBounds.low.cell(prefix, start.row, start.column);
+  if (end === undefined) scanBounds.high.tableEnd(prefix);
+  else scanBounds.high.cell(prefix, end.row, end.column);
+  return scanBounds;
+}
+
+/** A page of rows. */
+export function readRange(databases: Databases, read: RangeRead): RangePage {
+  const prefix = tablePrefix(read.table);
+  const bounds = rangeBounds(prefix, read.start, read.end);
+  if (bounds.low.compare(bounds.high) >= 0) return { rows: [], next: undefined };
+  const scan = new CellScan(databases, prefix, read.columns, read.at, bounds, read.reverse === true);
+  try {
+    return read.reverse ? descend(databases, prefix, scan, read) : ascend(databases, prefix, scan, read);
+  } finally {
+    scan.close();
+  }
+}
+
+function ascend(databases: Databases, prefix: Uint8Array, scan: CellScan, read: RangeRead): RangePage {
+  const rows: RowView[] = [];
+  const most = read.limit ?? pageLimits.cells;
+  let current: CellView[] = [];
+  let rowNumber = 0;
+  let cells = 0;
+  let bytes = 0;
+  while (scan.next()) {
+    if (cells >= pageLimits.cells || bytes >= pageLimits.bytes || scan.scanned > pageLimits.scanned) {
+      return { rows, next: { row: scan.row, column: scan.column } };
+    }
+    if (!scan.wanted) continue;
+    const view = scannedView(databases, prefix, scan, read.at);
+    if (view === undefined) continue;
+    if (scan.rowNumber !== rowNumber) {
+      if (rows.length >= most) return { rows, next: { row: scan.row } };
+      rowNumber = scan.rowNumber;
+      current = [];
+      rows.push({ row: scan.row, cells: current });
+    }
+    current.push(view);
+    cells++;
+    bytes += viewBytes(view);
+  }
+  return { rows, next: undefined };
+}
+
+function descend(databases: Databases, prefix: Uint8Array, scan: CellScan, read: RangeRead): RangePage {
+  const rows: RowView[] = [];
+  const most = read.limit ?? pageLimits.cells;
+  let row: Uint8Array | undefined;
+  let current: CellView[] = [];
+  let rowNumber = 0;
+  let cells = 0;
+  let bytes = 0;
+  const finishRow = () => {
+    if (row !== undefined && current.length > 0) rows.push({ row, cells: current.reverse() });
+    current = [];
+  };
+  while (scan.next()) {
+    if (scan.rowNumber !== rowNumber) {
+      finishRow();
+      const full =
+        cells >= pageLimits.cells || bytes >= pageLimits.bytes || scan.scanned > pageLimits.scanned;
+      if (row !== undefined && (full || rows.length >= most)) return { rows, next: { row } };
+      rowNumber = scan.rowNumber;
+      row = scan.row;
+    }
+    if (!scan.wanted) continue;
+    const view = scannedView(databases, prefix, scan, read.at);
+    if (view === undefined) continue;
+    current.push(view);
+    cells++;
+    bytes += viewBytes(view);
+  }
+  finishRow();
+  return { rows, next: undefined };
+}

@@ -1,0 +1,274 @@
+import type { Columns } from "../../cell.js";
+import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../../columns.js";
+import { keySum } from "../record/checksum.js";
+import { type Databases, type EntryReader, entryReader } from "../record/databases.js";
+import { damagedStore } from "../record/errors.js";
+import { Key, longestEncodedKey, readTimestamp } from "../record/key.js";
+import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
+
+/** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
+export const missesBeforeSeek = 6;
+
+/** Copies of one page share chunks: the first is small, for scans that are soon over. */
+const firstChunkBytes = 4_096;
+const lastChunkBytes = 65_536;
+const noBytes = Buffer.alloc(0);
+
+/** Where a scan begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
+export interface ScanBounds {
+  readonly low: Key;
+  readonly high: Key;
+}
+
+/** The entries within the bounds, each shown to the `entryReader` of the moment. */
+export function entriesBetween(
+  databases: Databases,
+  { low, high }: ScanBounds,
+  reverse: boolean,
+): Iterator<unknown> {
+  const range = reverse
+    ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+    : { start: low, end: high };
+  return databases.cells.getRange(range)[Symbol.iterator]();
+}
+
+/** Reused by all scans: each runs to its end before the next one begins. */
+export const scanBounds: ScanBounds = { low: new Key(), high: new Key() };
+
+/** The encoded row and column of the entry, reused likewise. */
+const rowBytes = new Uint8Array(longestEncodedKey);
+const columnBytes = new Uint8Array(longestEncodedKey);
+
+/**
+ * Walks over the cells of a part of a table, in either direction. It reads keys and values where LMDB has put
+ * them and copies no more than a page shows: a row once, a column once while it repeats, a value if it is wanted.
+ */
+export class CellScan implements EntryReader {
+  /** Whether the column of the entry that {@link next} stopped at is wanted. The following hold for wanted ones. */
+  wanted = false;
+  flags = 0;
+  /** Of the newest write record; -1 where none stands. */
+  timestamp = -1;
+  /** A copy of the newest write record where that is near, and at or below the read timestamp. */
+  bytes: Buffer = noBytes;
+  /** Of the entry's row, counted from 1. */
+  rowNumber = 0;
+  /** Entries met. */
+  scanned = 0;
+
+  readonly #databases: Databases;
+  readonly #prefix: Uint8Array;
+  readonly #columns: Columns;
+  readonly #all: boolean;
+  readonly #at: number;
+  readonly #bounds: ScanBounds;
+  readonly #reverse: boolean;
+  #iterator: Iterator<unknown> | undefined;
+  #misses = 0;
+  /** Of the row, its end mark included, in {@link rowBytes}. */
+  #rowLength = 0;
+  #rowNuls = 0;
+  #row: Buffer | undefined;
+  /** In {@link columnBytes}. */
+  #columnLength = -1;
+  #column: Uint8Array = noBytes;
+  #columnWanted = false;
+  #keySum = 0;
+  #chunk = noBytes;
+  #chunkUsed = 0;
+
+  /** Write records newer than `at` are not copied. */
+  constructor(
+    databases: Databases,
+    prefix: Uint8Array,
+    columns: Columns,
+    at: number,
+    bounds: ScanBounds,
+    reverse = false,
+  ) {
+    this.#databases = databases;
+    this.#prefix = prefix;
+    this.#columns = columns;
+    this.#all = wantsAll(columns);
+    this.#at = at;
+    this.#bounds = bounds;
+    this.#reverse = reverse;
+    this.#iterator = this.#iterate();
+  }
+
+  /** Goes on to the next entry, wanted or not; false at the end. */
+  next(): boolean {
+    if (this.#misses >= missesBeforeSeek) this.#seek();
+    if (this.#iterator === undefined) return false;
+    entryReader.current = this;
+    if (this.#iterator.next().done) {
+      this.#iterator = undefined;
+      return false;
+    }
+    this.scanned++;
+    this.#misses = this.wanted ? 0 : this.#misses + 1;
+    return true;
+  }
+
+  /** Frees LMDB's cursor. Needed unless {@link next} has said false; harmless then. */
+  close(): void {
+    this.#iterator?.return?.();
+    this.#iterator = undefined;
+  }
+
+  /** The row of the entry: a copy, one for all its columns. */
+  get row(): Buffer {
+    this.#row ??= this.#unescape(rowBytes, this.#rowLength - 2, this.#rowNuls);
+    return this.#row;
+  }
+
+  /** The column of the entry: a copy, one while it repeats. */
+  get column(): Uint8Array {
+    return this.#column;
+  }
+
+  /** Called by LMDB's binding for each entry, before {@link value}. */
+  key(target: Uint8Array, start: number, end: number): void {
+    const from = start + this.#prefix.length;
+    const columnStart = this.#sameRow(target, from, end)
+      ? from + this.#rowLength
+      : this.#enterRow(target, from, end);
+    if (!this.#sameColumn(target, columnStart, end)) this.#enterColumn(target, columnStart, end);
+    this.wanted = this.#columnWanted;
+    if (this.wanted) this.#keySum = keySum(target, start, end);
+  }
+
+  value(entry: Uint8Array, recordLength: number): void {
+    if (!this.wanted) return;
+    const length = openEntry(entry, recordLength, this.#keySum);
+    this.flags = entry[0]!;
+    this.bytes = noBytes;
+    if ((this.flags & flags.write) === 0) {
+      this.timestamp = -1;
+      return;
+    }
+    this.timestamp = readTimestamp(entry, 1);
+    const start = newestStart(this.flags);
+    if (length > start && this.timestamp <= this.#at) {
+      const copy = this.#take(newestEnd(entry, length) - start);
+      if (copy.length > 48) copy.set(new Uint8Array(entry.buffer, entry.byteOffset + start, copy.length));
+      else for (let i = 0; i < copy.length; i++) copy[i] = entry[start + i]!;
+      this.bytes = copy;
+    }
+  }
+
+  #iterate(): Iterator<unknown> {
+    return entriesBetween(this.#databases, this.#bounds, this.#reverse);
+  }
+
+  /** Starts anew at the next place that can be wanted. */
+  #seek(): void {
+    this.#misses = 0;
+    this.close();
+    const { low, high } = this.#bounds;
+    const column = this.#unescape(
+      columnBytes,
+      this.#columnLength,
+      countNuls(columnBytes, this.#columnLength),
+    );
+    if (this.#reverse) {
+      high.cell(this.#prefix, this.row, lastWantedBound(this.#columns, column));
+    } else {
+      const wanted = firstWanted(this.#columns, column);
+      if (wanted === undefined) low.rowEnd(this.#prefix, this.row);
+      else low.cell(this.#prefix, this.row, wanted);
+    }
+    if (low.compare(high) < 0) this.#iterator = this.#iterate();
+  }
+
+  #sameRow(target: Uint8Array, from: number, end: number): boolean {
+    const length = this.#rowLength;
+    if (length === 0 || from + length > end) return false;
+    for (let i = length - 1; i >= 0; i--) if (target[from + i] !== rowBytes[i]) return false;
+    return true;
+  }
+
+  /** Copies the encoded row, its end mark included. Gives the place of the column. */
+  #enterRow(target: Uint8Array, from: number, end: number): number {
+    let length = 0;
+    let nuls = 0;
+    for (;;) {
+      if (from + length >= end) throw this.#noKey();
+      const byte = target[from + length]!;
+      rowBytes[length++] = byte;
+      if (byte !== 0) continue;
+      if (from + length >= end) throw this.#noKey();
+      const mark = target[from + length]!;
+      rowBytes[length++] = mark;
+      if (mark === 1) break;
+      if (mark !== 0xff) throw this.#noKey();
+      nuls++;
+    }
+    this.#rowLength = length;
+    this.#rowNuls = nuls;
+    this.#row = undefined;
+    this.rowNumber++;
+    return from + length;
+  }
+
+  /** The next row is read whole. */
+  #noKey(): Error {
+    this.#rowLength = 0;
+    return damagedStore("a key that names no row and column");
+  }
+
+  #sameColumn(target: Uint8Array, from: number, end: number): boolean {
+    if (this.#columnLength !== end - from) return false;
+    for (let i = this.#columnLength - 1; i >= 0; i--) if (target[from + i] !== columnBytes[i]) return false;
+    return true;
+  }
+
+  #enterColumn(target: Uint8Array, from: number, end: number): void {
+    const length = end - from;
+    for (let i = 0; i < length; i++) columnBytes[i] = target[from + i]!;
+    this.#columnLength = length;
+    const used = this.#chunkUsed;
+    this.#column = this.#unescape(columnBytes, length, countNuls(columnBytes, length));
+    this.#columnWanted = true;
+    if (this.#all) return;
+    const range = wantedRange(this.#columns, this.#column);
+    this.#columnWanted = range !== undefined;
+    if (range === undefined || !("exact" in range)) return;
+    this.#chunkUsed = Math.min(used, this.#chunkUsed);
+    this.#column = range.exact;
+  }
+
+  /** A copy of the first `length` bytes, decoded; `nuls` of them are NUL. */
+  #unescape(source: Uint8Array, length: number, nuls: number): Buffer {
+    const copy = this.#take(length - nuls);
+    if (nuls === 0) {
+      for (let i = 0; i < length; i++) copy[i] = source[i]!;
+      return copy;
+    }
+    for (let i = 0, to = 0; i < length; i++, to++) {
+      const byte = source[i]!;
+      copy[to] = byte;
+      if (byte === 0) i++;
+    }
+    return copy;
+  }
+
+  /** Room for a copy. */
+  #take(length: number): Buffer {
+    if (length > lastChunkBytes / 4) return Buffer.allocUnsafeSlow(length);
+    if (this.#chunkUsed + length > this.#chunk.length) {
+      const next = Math.min(Math.max(firstChunkBytes, this.#chunk.length * 4), lastChunkBytes);
+      this.#chunk = Buffer.allocUnsafeSlow(Math.max(next, length));
+      this.#chunkUsed = 0;
+    }
+    const start = this.#chunkUsed;
+    this.#chunkUsed += length;
+    return this.#chunk.subarray(start, start + length);
+  }
+}
+
+function countNuls(bytes: Uint8Array, length: number): number {
+  let nuls = 0;
+  for (let i = 0; i < length; i++) if (bytes[i] === 0) nuls++;
+  return nuls;
+}

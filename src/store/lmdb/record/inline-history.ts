@@ -1,0 +1,68 @@
+import type { Version } from "../../cell.js";
+import { damagedStore } from "./errors.js";
+import { readTimestamp, writeTimestamp } from "./key.js";
+
+/**
+ * The older write records that stand beside the newest one in a cell's entry, newest first: of each its timestamp, the
+ * length of its bytes, and these. All of them are newer than those in `versions`.
+ */
+export type Beside = Buffer;
+
+export const nothingBeside: Beside = Buffer.alloc(0);
+
+/** Timestamp and length. */
+const headBytes = 10;
+
+/** How many bytes a write record of `length` bytes takes up here. */
+export function besideLength(length: number): number {
+  return headBytes + length;
+}
+
+/** A write record that is newer than all, before the others. */
+export function withNewer(beside: Beside, timestamp: number, value: Uint8Array): Beside {
+  const result = Buffer.allocUnsafe(headBytes + value.length + beside.length);
+  writeTimestamp(result, 0, timestamp);
+  result.writeUInt16BE(value.length, 8);
+  result.set(value, headBytes);
+  result.set(beside, headBytes + value.length);
+  return result;
+}
+
+/** Where the newest record at or below `at` stands, from `start` on in `bytes`; -1 where none does. */
+export function placeBelow(bytes: Uint8Array, start: number, end: number, at: number): number {
+  for (let place = start; place < end; place = nextPlace(bytes, place, end)) {
+    if (place + headBytes > end) throw damagedStore("a cell's entry whose older records are cut off");
+    if (readTimestamp(bytes, place) <= at) return place;
+  }
+  return -1;
+}
+
+/** The record at a place, its bytes lent. */
+export function recordAt(bytes: Uint8Array, place: number, end: number): Version {
+  const value = bytes.subarray(place + headBytes, nextPlace(bytes, place, end));
+  return { timestamp: readTimestamp(bytes, place), value };
+}
+
+/** All records at or below `at`, newest first, their bytes lent. */
+export function* recordsBelow(beside: Beside, at: number): Iterable<Version> {
+  const end = beside.length;
+  const first = placeBelow(beside, 0, end, at);
+  for (let place = first; place >= 0 && place < end; place = nextPlace(beside, place, end)) {
+    yield recordAt(beside, place, end);
+  }
+}
+
+/** Those that are left without the ones with `from <= timestamp < to`. */
+export function withoutInterval(beside: Beside, from: number, to: number): Beside {
+  let left = nothingBeside;
+  for (const { timestamp, value } of [...recordsBelow(beside, Number.MAX_SAFE_INTEGER)].reverse()) {
+    if (timestamp < from || timestamp >= to) left = withNewer(left, timestamp, value);
+  }
+  return left.length === beside.length ? beside : left;
+}
+
+function nextPlace(bytes: Uint8Array, place: number, end: number): number {
+  const next = place + headBytes + ((bytes[place + 8]! << 8) | bytes[place + 9]!);
+  if (next > end) throw damagedStore("a cell's entry whose older records are cut off");
+  return next;
+}

@@ -1,0 +1,260 @@
+import { checkTable, keyTooLong, storeLimits } from "../../check.js";
+import { keySum } from "./checksum.js";
+
+/** LMDB's own limit with pages of 4 KB. */
+const longestKey = 1_978;
+/** Room for keys that are yet to be refused. */
+const mostBytes = 2 * longestKey + storeLimits.tableBytes + 64;
+
+/** No key in LMDB, nor a part of one, is longer. */
+export const longestEncodedKey = longestKey;
+
+/** A bound lies beside a key, so it may be a little longer. */
+const boundSlack = 4;
+
+const noBytes = new Uint8Array(0);
+const latestTimestamp = Number.MAX_SAFE_INTEGER;
+const prefixes = new Map<string, Uint8Array>();
+
+/**
+ * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another. With NUL in place of the
+ * tilde that system tables begin with, they stand first, and the last of the other tables at the end of the tree, where LMDB fills
+ * pages to the brim with what is loaded in order. Refuses what cannot be a table's name.
+ */
+export function tablePrefix(table: string): Uint8Array {
+  const known = prefixes.get(table);
+  if (known !== undefined) return known;
+  checkTable(table);
+  const prefix = Buffer.from(`${table.startsWith("~") ? `\0${table.slice(1)}` : table}\0`);
+  if (prefixes.size < 10_000) prefixes.set(table, prefix);
+  return prefix;
+}
+
+/**
+ * A key under construction, reused from call to call so that reads allocate none. A cell's key is
+ * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 by 00 FF. It sorts by the rows' bytes, then by the
+ * columns': where one row begins with another, the shorter's 00 01 meets a byte above 00, or 00 FF.
+ */
+export class Key {
+  readonly bytes: Buffer = Buffer.alloc(mostBytes);
+  length = 0;
+  /** Length of the cell's own key, without what was appended to it. */
+  cellLength = 0;
+
+  /** Bytes that are no cell's. */
+  raw(bytes: Uint8Array): this {
+    this.bytes.set(bytes);
+    this.length = bytes.length;
+    this.cellLength = bytes.length;
+    return this;
+  }
+
+  /** The cell of `row` and `column`; without a column, the place before the row's first. */
+  cell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array | undefined): this {
+    this.length = encodeCell(prefix, row, column, this.bytes, 0);
+    this.cellLength = this.length;
+    return this;
+  }
+
+  /** See `seal.ts`. */
+  get sum(): number {
+    return keySum(this.bytes, 0, this.length);
+  }
+
+  /** The same cell as `other`'s. */
+  sameCell(other: Key): this {
+    for (let i = 0; i < other.cellLength; i++) this.bytes[i] = other.bytes[i]!;
+    this.length = other.cellLength;
+    this.cellLength = other.cellLength;
+    return this;
+  }
+
+  /** The place after the last column of `row`. */
+  rowEnd(prefix: Uint8Array, row: Uint8Array): this {
+    this.cell(prefix, row, undefined);
+    this.bytes[this.length - 1] = 2;
+    return this;
+  }
+
+  /** The first place of the table. */
+  tableStart(prefix: Uint8Array): this {
+    this.bytes.set(prefix);
+    this.length = prefix.length;
+    return this;
+  }
+
+  /** The place after the table. */
+  tableEnd(prefix: Uint8Array): this {
+    this.tableStart(prefix);
+    this.bytes[this.length - 1] = 1;
+    return this;
+  }
+
+  /** The cell itself, without what was appended. */
+  cellOnly(): this {
+    this.length = this.cellLength;
+    return this;
+  }
+
+  /** An older write record beneath the cell; newest first. */
+  version(timestamp: number): this {
+    return this.#suffix().timestamp(timestamp);
+  }
+
+  /** A version of another part beneath the cell; newest first within the part. */
+  part(code: number, timestamp: number): this {
+    this.#suffix();
+    this.bytes[this.length++] = code;
+    return this.timestamp(timestamp);
+  }
+
+  /** The place after the last version beneath the cell. */
+  versionsEnd(): this {
+    this.#suffix();
+    this.bytes[this.length - 1] = 2;
+    return this;
+  }
+
+  /** The place after the last version of a part beneath the cell. */
+  partEnd(code: number): this {
+    this.#suffix();
+    this.bytes[this.length++] = code + 1;
+    return this;
+  }
+
+  /** Inverted, so that the newest sorts first. */
+  timestamp(timestamp: number): this {
+    writeTimestamp(this.bytes, this.length, latestTimestamp - Math.min(timestamp, latestTimestamp));
+    this.length += 8;
+    return this;
+  }
+
+  #suffix(): this {
+    this.length = this.cellLength;
+    this.bytes[this.length++] = 0;
+    this.bytes[this.length++] = 1;
+    return this;
+  }
+
+  /** Less than 0 where this key sorts before `other`. */
+  compare(other: Key): number {
+    return this.bytes.compare(other.bytes, 0, other.length, 0, this.length);
+  }
+}
+
+/** Writes the key of a cell, or of the place before a row's first, to `start`; gives the place behind it. */
+export function encodeCell(
+  prefix: Uint8Array,
+  row: Uint8Array,
+  column: Uint8Array | undefined,
+  target: Uint8Array,
+  start: number,
+  rowLength = row.length,
+): number {
+  const rowAndColumn = rowLength + (column === undefined ? 0 : column.length);
+  if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
+  let at = start;
+  for (let i = 0; i < prefix.length; i++) target[at++] = prefix[i]!;
+  at = escapeInto(row, rowLength, target, at);
+  target[at++] = 0;
+  target[at++] = 1;
+  if (column !== undefined) at = escapeInto(column, column.length, target, at);
+  const bytes = at - start - prefix.length - 2;
+  if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
+  return at;
+}
+
+/** Copies the first `length` bytes of `source` to `at`, each NUL as 00 FF; gives the place behind them. */
+function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: number): number {
+  for (let i = 0; i < length; i++) {
+    const byte = source[i]!;
+    target[at++] = byte;
+    if (byte === 0) target[at++] = 0xff;
+  }
+  return at;
+}
+
+function tooLong(prefix: Uint8Array, bytes: number): Error {
+  return keyTooLong(Buffer.from(prefix).toString("utf8", 0, prefix.length - 1), bytes);
+}
+
+/** Writes a timestamp as 8 bytes, most significant first. */
+export function writeTimestamp(target: Uint8Array, at: number, timestamp: number): void {
+  const high = Math.floor(timestamp / 0x1_0000_0000);
+  const low = timestamp >>> 0;
+  target[at] = high >>> 24;
+  target[at + 1] = high >>> 16;
+  target[at + 2] = high >>> 8;
+  target[at + 3] = high;
+  target[at + 4] = low >>> 24;
+  target[at + 5] = low >>> 16;
+  target[at + 6] = low >>> 8;
+  target[at + 7] = low;
+}
+
+/** Reads what {@link writeTimestamp} wrote. */
+export function readTimestamp(source: Uint8Array, at: number): number {
+  const high =
+    ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0;
+  const low =
+    ((source[at + 4]! << 24) | (source[at + 5]! << 16) | (source[at + 6]! << 8) | source[at + 7]!) >>> 0;
+  return high * 0x1_0000_0000 + low;
+}
+
+/** Reads the inverted timestamp at the end of a key. */
+export function timestampOfKey(source: Uint8Array, end: number): number {
+  return latestTimestamp - readTimestamp(source, end - 8);
+}
+
+/** The cell that a key of LMDB's is of, or undefined if it is none's. */
+export function cellOfKey(
+  key: Buffer,
+): { readonly table: string; readonly row: Buffer; readonly column: Buffer } | undefined {
+  const parts: number[][] = [[], []];
+  const prefixEnd = key.indexOf(0, 1);
+  if (prefixEnd < 0) return undefined;
+  let part = 0;
+  for (let i = prefixEnd + 1; i < key.length && part < 2; i++) {
+    const byte = key[i]!;
+    // 00 FF is a NUL of the row or column, and 00 01 ends it.
+    if (byte === 0 && key[++i] !== 0xff) part++;
+    else parts[part]!.push(byte);
+  }
+  if (part === 0) return undefined;
+  const name = key.toString("utf8", 0, prefixEnd);
+  const table = name.startsWith("\0") ? `~${name.slice(1)}` : name;
+  return { table, row: Buffer.from(parts[0]!), column: Buffer.from(parts[1]!) };
+}
+
+/** A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused likewise. */
+export class CellAddress {
+  prefix: Uint8Array = noBytes;
+  row: Uint8Array = noBytes;
+  rowLength = 0;
+  column: Uint8Array = noBytes;
+
+  /** Of the key as LMDB was last given it; see `seal.ts`. */
+  sum = 0;
+
+  /** The row is the first `rowLength` bytes of `row`. */
+  of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array, rowLength = row.length): this {
+    this.prefix = prefix;
+    this.row = row;
+    this.rowLength = rowLength;
+    this.column = column;
+    return this;
+  }
+}
+
+/** Hands a key to LMDB, without a buffer between. */
+export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
+  if (key instanceof CellAddress) {
+    const end = encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
+    key.sum = keySum(target, start, end);
+    return end;
+  }
+  const source = key.bytes;
+  const length = key.length;
+  for (let i = 0; i < length; i++) target[start + i] = source[i]!;
+  return start + length;
+}

@@ -1,0 +1,122 @@
+import type { Part } from "../../cell.js";
+import { damagedStore } from "./errors.js";
+import { type Key, writeTimestamp } from "./key.js";
+import { contentLength, sealBytes, sealInPlace } from "./seal.js";
+
+/** Version of the layout below; a newer one is refused, older ones are made into it. See docs/decisions/embedded-layout.md. */
+export const formatVersion = 3;
+export const formatName = "percolatordb";
+
+/** What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a version does. */
+export const flags = Object.freeze({
+  lock: 1,
+  /** The newest write record's timestamp and bytes follow. */
+  write: 2,
+  data: 4,
+  txn: 8,
+  /** Older write records stand in `versions`. */
+  older: 16,
+  /** The newest write record's bytes stand in `versions`, because they are many; only its timestamp follows. */
+  far: 32,
+  /** The newest of the older write records stand behind the newest one; see `beside.ts`. */
+  beside: 64,
+});
+
+const allFlags = 127;
+
+/** Flag byte and timestamp. */
+export const headerBytes = 9;
+
+/** The same and the length of the newest write record, where older ones follow it. */
+const besideHeaderBytes = 11;
+
+/** So many bytes of older write records stand beside the newest one: to write a cell anew mostly touches one page. */
+export const besideBytes = 384;
+
+/** Beside a longer newest write record stand none: LMDB keeps what is long on pages of its own. */
+export const besideNewestBytes = 1_024;
+
+/** Longer write records stand in `versions` from the start, so that to set a lock need not copy them. */
+export const nearBytes = 16_384;
+
+/** The parts that stand in `protocol`, with their codes in keys and their flags. */
+export const protocolParts = Object.freeze({
+  lock: { code: 0x10, flag: flags.lock },
+  data: { code: 0x20, flag: flags.data },
+  txn: { code: 0x30, flag: flags.txn },
+});
+
+export type ProtocolPart = Exclude<Part, "write">;
+
+const longestEntry = besideHeaderBytes + nearBytes + sealBytes;
+
+const scratch = Buffer.alloc(besideHeaderBytes + nearBytes + sealBytes);
+
+/** A cell's entry, sealed. Lent until the next call. */
+export function encodeEntry(
+  key: Key,
+  cellFlags: number,
+  timestamp: number,
+  value: Uint8Array | undefined,
+  beside: Uint8Array,
+): Buffer {
+  const length = fillEntry(cellFlags, timestamp, value, beside);
+  return scratch.subarray(0, sealInPlace(key, scratch, length));
+}
+
+function fillEntry(
+  cellFlags: number,
+  timestamp: number,
+  value: Uint8Array | undefined,
+  beside: Uint8Array,
+): number {
+  scratch[0] = cellFlags;
+  if ((cellFlags & flags.write) === 0) return 1;
+  writeTimestamp(scratch, 1, timestamp);
+  if (value === undefined) return headerBytes;
+  const start = newestStart(cellFlags);
+  const end = start + value.length;
+  scratch.set(value, start);
+  if (start === headerBytes) return end;
+  scratch.writeUInt16BE(value.length, headerBytes);
+  scratch.set(beside, end);
+  return end + beside.length;
+}
+
+/** Where the newest write record's bytes begin in an entry with these flags. */
+export function newestStart(cellFlags: number): number {
+  return (cellFlags & flags.beside) === 0 ? headerBytes : besideHeaderBytes;
+}
+
+/** Where they end, in a checked entry of `length` bytes: there the older ones begin. */
+export function newestEnd(entry: Uint8Array, length: number): number {
+  if ((entry[0]! & flags.beside) === 0) return length;
+  return besideHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
+}
+
+/**
+ * The length of a cell's entry without its seal, of the `recordLength` bytes that stand under the key with this sum. Throws for
+ * what is damaged.
+ */
+export function openEntry(entry: Uint8Array, recordLength: number, sumOfKey: number): number {
+  if (recordLength > longestEntry) throw damagedStore(`a cell's entry of ${recordLength} bytes`);
+  const length = contentLength(entry, recordLength, sumOfKey);
+  const cellFlags = length > 0 ? entry[0]! : 0;
+  const sound =
+    (cellFlags & flags.write) !== 0 ? isWritten(entry, length) : length === 1 && isUnwritten(cellFlags);
+  if (!sound) throw damagedStore(`a cell's entry of ${length} bytes that begins with ${cellFlags}`);
+  return length;
+}
+
+function isWritten(entry: Uint8Array, length: number): boolean {
+  if (length < headerBytes || entry[0]! > allFlags) return false;
+  if ((entry[0]! & flags.far) !== 0 && length !== headerBytes) return false;
+  if ((entry[0]! & flags.beside) !== 0 && (length < besideHeaderBytes || newestEnd(entry, length) >= length))
+    return false;
+  // No timestamp is beyond the safe integers.
+  return entry[1] === 0 && entry[2]! < 0x20;
+}
+
+function isUnwritten(cellFlags: number): boolean {
+  return cellFlags !== 0 && (cellFlags & ~(flags.lock | flags.data | flags.txn)) === 0;
+}

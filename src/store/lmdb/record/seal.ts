@@ -1,0 +1,46 @@
+import { storeLimits } from "../../check.js";
+import { checksum, keySum } from "./checksum.js";
+import { damagedStore } from "./errors.js";
+import type { Key } from "./key.js";
+
+/**
+ * Every record of ours ends with a checksum over its key and its bytes. So a value that the disk changed is noticed, and so is
+ * a record that is found under another key than the one it was written under. LMDB itself has no checksums.
+ */
+export const sealBytes = 4;
+
+/** No record is longer: a longer one is not looked at, since LMDB would read beyond the file. */
+const longestRecord = storeLimits.valueBytes + 1_024;
+
+/** Longer records get a buffer of their own. */
+const scratchBytes = 65_536;
+const scratch = Buffer.allocUnsafeSlow(scratchBytes);
+
+/** Appends the checksum of `record[0..length)`, for which there must be room. Gives the length of both. */
+export function sealInPlace(key: Key, record: Buffer, length: number): number {
+  return record.writeInt32LE(checksum(record, 0, length, keySum(key.bytes, 0, key.length)), length);
+}
+
+/** The content and its checksum. Lent until the next call. */
+export function sealed(key: Key, content: Uint8Array): Buffer {
+  const { length } = content;
+  const whole = length + sealBytes;
+  const record = whole <= scratchBytes ? scratch : Buffer.allocUnsafeSlow(whole);
+  record.set(content);
+  return record.subarray(0, sealInPlace(key, record, length));
+}
+
+/** The length of the content of a record of `length` bytes. Throws a `StoreDamagedError` if the checksum is wrong. */
+export function contentLength(record: Uint8Array, length: number, sumOfKey: number): number {
+  const end = length - sealBytes;
+  if (end < 0 || length > longestRecord) throw damagedStore(`a record of ${length} bytes`);
+  const stands = record[end]! | (record[end + 1]! << 8) | (record[end + 2]! << 16) | (record[end + 3]! << 24);
+  if (checksum(record, 0, end, sumOfKey) !== stands) throw damagedStore("a record whose checksum is wrong");
+  return end;
+}
+
+/** A copy of the content of a record found under `key`. */
+export function contentUnder(key: Key, record: Uint8Array): Buffer {
+  const length = contentLength(record, record.length, keySum(key.bytes, 0, key.length));
+  return Buffer.from(record.subarray(0, length));
+}

@@ -1,0 +1,331 @@
+import type { Part, Version } from "../../cell.js";
+import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "../read/lookup.js";
+import type { Databases } from "../record/databases.js";
+import { damagedStore } from "../record/errors.js";
+import {
+  type Beside,
+  besideLength,
+  nothingBeside,
+  placeBelow,
+  recordAt,
+  recordsBelow,
+  withNewer,
+  withoutInterval,
+} from "../record/inline-history.js";
+import { Key, readTimestamp } from "../record/key.js";
+import {
+  besideBytes,
+  besideNewestBytes,
+  encodeEntry,
+  flags,
+  nearBytes,
+  newestEnd,
+  newestStart,
+  openEntry,
+  type ProtocolPart,
+  protocolParts,
+} from "../record/layout.js";
+import { sealed } from "../record/seal.js";
+
+/** By timestamp: a put, or a delete if there is no value, in `versions` (part `write`) or `protocol`. */
+type Steps = Map<number, Uint8Array | undefined>;
+
+const allVersions = Number.MAX_SAFE_INTEGER;
+const key = new Key();
+
+/**
+ * One cell within one request: read once, when its first guard or mutation meets it; changed here; written last,
+ * with as few puts as do it. Nothing reaches LMDB before {@link write}, so a request that fails has done nothing.
+ */
+export class CellEdit {
+  readonly prefix: Uint8Array;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  readonly #databases: Databases;
+  readonly #stored: boolean;
+  #flags = 0;
+  /** Timestamp of the newest write record; -1 where none stands. */
+  #newest = -1;
+  /** The newest write record where it is near. */
+  #bytes: Uint8Array | undefined;
+  /** The newest of the older ones. */
+  #beside: Beside = nothingBeside;
+  #changed = false;
+  readonly #steps = new Map<Part, Steps>();
+  /** Parts of which versions were deleted: whether any are left is looked up once, before writing. */
+  readonly #thinned = new Set<Part>();
+
+  constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
+    this.#databases = databases;
+    this.prefix = prefix;
+    this.row = row;
+    this.column = column;
+    const entry = databases.cells.getBinaryFast(this.#key());
+    this.#stored = entry !== undefined;
+    if (entry === undefined) return;
+    const length = openEntry(entry, entry.length, key.sum);
+    this.#flags = entry[0]!;
+    if (!this.#is(flags.write)) return;
+    this.#newest = readTimestamp(entry, 1);
+    if (this.#is(flags.far)) return;
+    const start = newestStart(this.#flags);
+    const copy = Buffer.allocUnsafe(length - start);
+    entry.copy(copy, 0, start, length);
+    const end = newestEnd(entry, length) - start;
+    if (end === copy.length) {
+      this.#bytes = copy;
+    } else {
+      this.#bytes = copy.subarray(0, end);
+      this.#beside = copy.subarray(end);
+    }
+  }
+
+  /** Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any change. */
+  has(part: Part, from: number, to: number): boolean {
+    if (part !== "write") {
+      if (!this.#is(protocolParts[part].flag)) return false;
+      return atLeast(partTimestamps(this.#databases, this.#key(), part, to - 1, 1), from);
+    }
+    if (this.#newest < from) return false;
+    if (this.#newest < to) return true;
+    const beside = this.#besideBelow(to - 1);
+    if (beside !== undefined) return beside.timestamp >= from;
+    return this.#is(flags.older) && atLeast(olderTimestamps(this.#databases, this.#key(), to - 1, 1), from);
+  }
+
+  /** The version of `part` at exactly `timestamp`, or undefined. To be asked before any change. */
+  get(part: Part, timestamp: number): Uint8Array | undefined {
+    if (part !== "write") {
+      if (!this.#is(protocolParts[part].flag)) return undefined;
+      return storedPart(this.#databases, this.#key(), part, timestamp);
+    }
+    if (timestamp === this.#newest && this.#bytes !== undefined) return this.#bytes;
+    const beside = timestamp < this.#newest ? this.#besideBelow(timestamp) : undefined;
+    if (beside !== undefined) return beside.timestamp === timestamp ? beside.value : undefined;
+    if (timestamp > this.#newest || !this.#is(flags.older | flags.far)) return undefined;
+    return storedWrite(this.#databases, this.#key(), timestamp);
+  }
+
+  put(part: Part, timestamp: number, value: Uint8Array): void {
+    this.#changed = true;
+    if (part !== "write") {
+      this.#step(part, timestamp, value);
+      this.#flags |= protocolParts[part].flag;
+    } else if (timestamp < this.#newest) {
+      this.#moveBeside();
+      this.#putOlder(timestamp, value);
+    } else {
+      if (timestamp > this.#newest && this.#is(flags.write)) this.#demote();
+      this.#setNewest(timestamp, value);
+    }
+  }
+
+  /** Deletes every version of `part` with `from <= timestamp < to`. */
+  delete(part: Part, from: number, to: number): void {
+    if (part === "write") this.#deleteWrites(from, to);
+    else this.#deletePart(part, from, to);
+  }
+
+  /** Writes what has changed; whether anything has. A failure leaves LMDB's transaction unfit to commit. */
+  write(): boolean {
+    if (!this.#changed) return false;
+    const { cells, versions, protocol } = this.#databases;
+    for (const part of this.#thinned) {
+      if (this.#newestStanding(part) < 0) this.#flags &= ~flagOf(part);
+    }
+    const at = this.#key();
+    for (const [part, steps] of this.#steps) {
+      const database = part === "write" ? versions : protocol;
+      for (const [timestamp, value] of steps) {
+        if (part === "write") at.version(timestamp);
+        else at.part(protocolParts[part].code, timestamp);
+        if (value === undefined) database.remove(at);
+        else database.put(at, sealed(at, value));
+      }
+    }
+    at.cellOnly();
+    if (this.#beside.length > 0) this.#flags |= flags.beside;
+    else this.#flags &= ~flags.beside;
+    if (this.#flags !== 0)
+      cells.put(at, encodeEntry(at, this.#flags, this.#newest, this.#bytes, this.#beside));
+    else if (this.#stored) cells.remove(at);
+    return true;
+  }
+
+  #key(): Key {
+    return key.cell(this.prefix, this.row, this.column);
+  }
+
+  #is(flag: number): boolean {
+    return (this.#flags & flag) !== 0;
+  }
+
+  /** The newest of the records beside the newest one, at or below `at`. */
+  #besideBelow(at: number): Version | undefined {
+    const { length } = this.#beside;
+    if (length === 0) return undefined;
+    const place = placeBelow(this.#beside, 0, length, at);
+    return place < 0 ? undefined : recordAt(this.#beside, place, length);
+  }
+
+  /** Moves the newest write record to the older ones, beside its successor if it is short. */
+  #demote(): void {
+    if (this.#bytes === undefined) {
+      // It is far, so it stands there already, and nothing stands beside it.
+      this.#flags |= flags.older;
+      return;
+    }
+    const length = besideLength(this.#bytes.length);
+    if (this.#beside.length + length > besideBytes) this.#moveBeside();
+    if (length <= besideBytes) this.#beside = withNewer(this.#beside, this.#newest, this.#bytes);
+    else this.#putOlder(this.#newest, this.#bytes);
+  }
+
+  /** Moves all older write records to `versions`, where they stand next to each other. */
+  #moveBeside(): void {
+    for (const { timestamp, value } of recordsBelow(this.#beside, allVersions))
+      this.#putOlder(timestamp, value);
+    this.#beside = nothingBeside;
+  }
+
+  #putOlder(timestamp: number, value: Uint8Array): void {
+    this.#step("write", timestamp, value);
+    this.#flags |= flags.older;
+  }
+
+  #setNewest(timestamp: number, value: Uint8Array): void {
+    const wasFar = this.#is(flags.far) && timestamp === this.#newest;
+    this.#newest = timestamp;
+    this.#flags |= flags.write;
+    if (value.length > besideNewestBytes) this.#moveBeside();
+    if (value.length > nearBytes) {
+      this.#step("write", timestamp, value);
+      this.#flags |= flags.far;
+      this.#bytes = undefined;
+    } else {
+      if (wasFar) this.#step("write", timestamp, undefined);
+      this.#flags &= ~flags.far;
+      this.#bytes = value;
+    }
+  }
+
+  #deletePart(part: ProtocolPart, from: number, to: number): void {
+    if (this.#is(protocolParts[part].flag)) this.#deleteStanding(part, from, to);
+  }
+
+  #deleteWrites(from: number, to: number): void {
+    if (!this.#is(flags.write) || this.#newest < from) return;
+    if (this.#is(flags.older)) this.#deleteStanding("write", from, to);
+    const beside = withoutInterval(this.#beside, from, to);
+    const newestGoes = this.#newest >= from && this.#newest < to;
+    if (beside === this.#beside && !newestGoes) return;
+    this.#changed = true;
+    this.#beside = beside;
+    if (newestGoes) this.#promote();
+  }
+
+  /** Drops the newest write record and puts the next older one in its place. */
+  #promote(): void {
+    if (this.#is(flags.far)) this.#step("write", this.#newest, undefined);
+    this.#flags &= ~(flags.far | flags.write);
+    this.#bytes = undefined;
+    this.#newest = -1;
+    if (this.#beside.length > 0) {
+      const { timestamp, value } = recordAt(this.#beside, 0, this.#beside.length);
+      this.#newest = timestamp;
+      this.#bytes = value;
+      this.#beside = this.#beside.subarray(besideLength(value.length));
+      this.#flags |= flags.write;
+      return;
+    }
+    const next = this.#is(flags.older) ? this.#newestStanding("write") : -1;
+    if (next < 0) return;
+    const value = this.#olderWrite(next);
+    this.#newest = next;
+    this.#flags |= flags.write;
+    this.#thinned.add("write");
+    if (value.length > nearBytes) {
+      this.#flags |= flags.far;
+    } else {
+      this.#bytes = value;
+      this.#step("write", next, undefined);
+    }
+  }
+
+  #olderWrite(timestamp: number): Uint8Array {
+    const value =
+      this.#steps.get("write")?.get(timestamp) ?? storedWrite(this.#databases, this.#key(), timestamp);
+    if (value === undefined) throw damagedStore("no write record where one was listed");
+    return value;
+  }
+
+  #step(part: Part, timestamp: number, value: Uint8Array | undefined): void {
+    let steps = this.#steps.get(part);
+    if (steps === undefined) {
+      steps = new Map();
+      this.#steps.set(part, steps);
+    }
+    steps.set(timestamp, value);
+  }
+
+  /** Timestamps below `to` in LMDB's databases, without the steps, newest first. */
+  #storedBelow(part: Part, to: number): Iterable<number> {
+    const below = Math.min(to - 1, allVersions);
+    if (part === "write") return olderTimestamps(this.#databases, this.#key(), below, allVersions);
+    return partTimestamps(this.#databases, this.#key(), part, below, allVersions);
+  }
+
+  /**
+   * Deletes the versions that stand in the interval, with the steps so far; the newest write record apart. Looks at no others, so that
+   * many deletes of few versions each cost what they delete, however many versions the cell has.
+   */
+  #deleteStanding(part: Part, from: number, to: number): void {
+    const gone = new Set<number>();
+    for (const timestamp of this.#storedBelow(part, to)) {
+      if (timestamp < from) break;
+      gone.add(timestamp);
+    }
+    const steps = this.#steps.get(part);
+    if (steps !== undefined && to === from + 1) {
+      if (steps.has(from)) setOrNot(gone, from, steps.get(from));
+    } else if (steps !== undefined) {
+      for (const [timestamp, value] of steps)
+        if (timestamp >= from && timestamp < to) setOrNot(gone, timestamp, value);
+    }
+    if (part === "write") gone.delete(this.#newest);
+    if (gone.size === 0) return;
+    for (const timestamp of gone) this.#step(part, timestamp, undefined);
+    this.#changed = true;
+    this.#thinned.add(part);
+  }
+
+  /** The newest version that stands with the steps so far, the newest write record apart; -1 if there is none. */
+  #newestStanding(part: Part): number {
+    const newest = part === "write" ? this.#newest : -1;
+    const steps = this.#steps.get(part);
+    let standing = -1;
+    for (const [timestamp, value] of steps ?? []) {
+      if (value !== undefined && timestamp !== newest && timestamp > standing) standing = timestamp;
+    }
+    for (const timestamp of this.#storedBelow(part, Number.POSITIVE_INFINITY)) {
+      if (timestamp <= standing) break;
+      if (timestamp !== newest && !(steps?.has(timestamp) ?? false)) return timestamp;
+    }
+    return standing;
+  }
+}
+
+/** The flag that stands if such versions do. */
+function flagOf(part: Part): number {
+  return part === "write" ? flags.older : protocolParts[part].flag;
+}
+
+function setOrNot(timestamps: Set<number>, timestamp: number, value: Uint8Array | undefined): void {
+  if (value === undefined) timestamps.delete(timestamp);
+  else timestamps.add(timestamp);
+}
+
+function atLeast(timestamps: Iterable<number>, from: number): boolean {
+  for (const timestamp of timestamps) return timestamp >= from;
+  return false;
+}

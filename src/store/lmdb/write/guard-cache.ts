@@ -1,0 +1,48 @@
+import { equalBytes } from "../../bytes.js";
+import type { Guard } from "../../mutation.js";
+
+interface Remembered {
+  readonly row: Uint8Array;
+  readonly guard: Guard;
+  readonly held: boolean;
+}
+
+/** More than the guards on system rows that repeat; others come and go. */
+const mostRemembered = 32;
+
+/**
+ * Outcomes of guards on system rows, such as the safepoint and the registry's generation: every batch of a
+ * group repeats them, as the same objects. For one group; a mutation of the row makes its guards be checked anew.
+ */
+export class GuardCache {
+  readonly #tables = new Map<string, Remembered[]>();
+
+  /** Whether guards on `table` are remembered: system tables begin with `~`. */
+  static covers(table: string): boolean {
+    return table.charCodeAt(0) === 0x7e;
+  }
+
+  get(table: string, row: Uint8Array, guard: Guard): boolean | undefined {
+    const known = this.#tables.get(table);
+    if (known === undefined) return undefined;
+    for (const each of known) if (each.guard === guard && equalBytes(each.row, row)) return each.held;
+    return undefined;
+  }
+
+  set(table: string, row: Uint8Array, guard: Guard, held: boolean): void {
+    let known = this.#tables.get(table);
+    if (known === undefined) {
+      known = [];
+      this.#tables.set(table, known);
+    }
+    if (known.length >= mostRemembered) known.shift();
+    known.push({ row, guard, held });
+  }
+
+  /** `row` is about to change. */
+  forget(table: string, row: Uint8Array): void {
+    const known = this.#tables.get(table);
+    if (known === undefined) return;
+    for (let i = known.length - 1; i >= 0; i--) if (equalBytes(known[i]!.row, row)) known.splice(i, 1);
+  }
+}

@@ -1,0 +1,158 @@
+import { compareBytes, equalBytes } from "../../bytes.js";
+import {
+  type AtomicBatch,
+  type BatchAnswer,
+  commitTimestamp,
+  type Guard,
+  type RangeGuard,
+  type RowMutation,
+} from "../../mutation.js";
+import type { Databases } from "../record/databases.js";
+import { tablePrefix } from "../record/key.js";
+import { CellEdit } from "./cell.js";
+import { GuardCache } from "./guard-cache.js";
+import { rangeHolds } from "./range-guard.js";
+import type { Request } from "./request.js";
+
+/** From so many cells on they are found by a map, and by comparing before. */
+const fewCells = 16;
+
+const none: readonly never[] = Object.freeze([]);
+
+/**
+ * The cells that one request reads and changes. Guards and mutations of one column, wherever they stand in the
+ * request, share one read and one put.
+ */
+export class Plan {
+  readonly #databases: Databases;
+  readonly #memo: GuardCache;
+  #cells: readonly CellEdit[] = none;
+  #index: Map<string, CellEdit> | undefined;
+
+  constructor(databases: Databases, memo: GuardCache) {
+    this.#databases = databases;
+    this.#memo = memo;
+  }
+
+  /** The index of the first guard of `mutation` that does not hold; -1 where all hold. */
+  failedGuard(mutation: RowMutation, commit: number): number {
+    const { guards, table, row } = mutation;
+    const system = GuardCache.covers(table);
+    for (let i = 0; i < guards.length; i++) {
+      const guard = guards[i]!;
+      const repeats = system && !(guard.type === "present" && guard.at === commitTimestamp);
+      let held = repeats ? this.#memo.get(table, row, guard) : undefined;
+      if (held === undefined) {
+        held = this.#holds(mutation, guard, commit);
+        if (repeats) this.#memo.set(table, row, guard, held);
+      }
+      if (!held) return i;
+    }
+    return -1;
+  }
+
+  /** Which guard of `batch` does not hold, as the answer to give; undefined where all hold. */
+  rejection(batch: AtomicBatch, commit: number): BatchAnswer | undefined {
+    for (let row = 0; row < batch.rows.length; row++) {
+      const guard = this.failedGuard(batch.rows[row]!, commit);
+      if (guard >= 0) return { answer: "rejected", row, guard };
+    }
+    const ranges: readonly RangeGuard[] = batch.ranges ?? none;
+    if (ranges.length === 0) return undefined;
+    const range = ranges.findIndex((each) => !rangeHolds(this.#databases, each));
+    return range < 0 ? undefined : { answer: "rejected", range };
+  }
+
+  /** Does the mutations on the cells here. */
+  change({ table, row, mutations }: RowMutation, commit: number): void {
+    if (mutations.length === 0) return;
+    if (GuardCache.covers(table)) this.#memo.forget(table, row);
+    for (let i = 0; i < mutations.length; i++) {
+      const mutation = mutations[i]!;
+      const cell = this.#cell(table, row, mutation.column);
+      if (mutation.type === "put") {
+        const timestamp = mutation.timestamp === commitTimestamp ? commit : mutation.timestamp;
+        cell.put(mutation.part, timestamp, mutation.value);
+      } else {
+        cell.delete(mutation.part, mutation.from, mutation.to);
+      }
+    }
+  }
+
+  /** Writes all changed cells to LMDB. Whether it wrote any. */
+  write(): boolean {
+    let wrote = false;
+    const cells = this.#cells;
+    for (let i = 0; i < cells.length; i++) wrote = cells[i]!.write() || wrote;
+    return wrote;
+  }
+
+  #holds({ table, row }: RowMutation, guard: Guard, commit: number): boolean {
+    const cell = this.#cell(table, row, guard.column);
+    if (guard.type === "absent") return !cell.has(guard.part, guard.from, guard.to);
+    const at = guard.at === commitTimestamp ? commit : guard.at;
+    const value = cell.get(guard.part, at);
+    if (value === undefined) return false;
+    if (guard.equals !== undefined && !equalBytes(value, guard.equals)) return false;
+    return guard.below === undefined || compareBytes(value, guard.below) < 0;
+  }
+
+  #cell(table: string, row: Uint8Array, column: Uint8Array): CellEdit {
+    const prefix = tablePrefix(table);
+    if (this.#cells.length >= fewCells) return this.#indexedCell(prefix, row, column);
+    for (let i = this.#cells.length - 1; i >= 0; i--) {
+      const cell = this.#cells[i]!;
+      if (equalBytes(cell.column, column) && equalBytes(cell.row, row) && equalBytes(cell.prefix, prefix))
+        return cell;
+    }
+    return this.#add(new CellEdit(this.#databases, prefix, row, column));
+  }
+
+  /** A list made with what it holds is smaller than one that grows to it: most requests change one cell. */
+  #add(cell: CellEdit): CellEdit {
+    if (this.#cells === none) this.#cells = [cell];
+    else (this.#cells as CellEdit[]).push(cell);
+    return cell;
+  }
+
+  #indexedCell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): CellEdit {
+    this.#index ??= new Map(this.#cells.map((cell) => [identity(cell.prefix, cell.row, cell.column), cell]));
+    const id = identity(prefix, row, column);
+    let cell = this.#index.get(id);
+    if (cell === undefined) {
+      cell = this.#add(new CellEdit(this.#databases, prefix, row, column));
+      this.#index.set(id, cell);
+    }
+    return cell;
+  }
+}
+
+/** The lengths make it unique. */
+function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): string {
+  return `${prefix.length} ${row.length} ${latin1(prefix)}${latin1(row)}${latin1(column)}`;
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+/** Checks one request, plans what it writes, and notes its answer; gives the counter after it. `nowMs` by the system's clock. */
+export function planRequest(plan: Plan, request: Request, counter: number, nowMs: number): number {
+  const { task } = request;
+  if (task.type === "mutate") {
+    const failed = plan.failedGuard(task.mutation, 0) >= 0;
+    request.answer = failed ? "rejected" : "applied";
+    if (!failed) plan.change(task.mutation, 0);
+    return counter;
+  }
+  const timestamp = Math.max(counter + 1, Math.floor(nowMs * 1_000));
+  if (task.type === "next") {
+    request.answer = timestamp;
+    return timestamp;
+  }
+  const rejection = plan.rejection(task.batch, timestamp);
+  request.answer = rejection ?? { answer: "applied", timestamp };
+  if (rejection !== undefined) return counter;
+  for (const row of task.batch.rows) plan.change(row, timestamp);
+  return timestamp;
+}

@@ -1,0 +1,43 @@
+import type { Part, PartVersion, RowStore } from "../../store/index.js";
+import type { CellAddress } from "./address.js";
+import { decodeWrite } from "./records.js";
+
+/** Every version of some parts of one cell in [from, to), or the newest `versions` of each part, in one atomic read. */
+export async function readCells(
+  store: RowStore,
+  cell: CellAddress,
+  parts: readonly Part[],
+  from: number,
+  to: number,
+  versions?: number,
+): Promise<readonly PartVersion[]> {
+  const page = await store.readRaw({
+    table: cell.table,
+    start: { row: cell.row, column: cell.column },
+    end: { row: cell.row, column: after(cell.column) },
+    columns: [{ exact: cell.column }],
+    parts,
+    from,
+    to,
+    versions,
+    limit: 1,
+  });
+  return page.rows[0]?.cells[0]?.versions ?? [];
+}
+
+/** The value that the newest write record of a cell put, wherever it stands; undefined where it deleted, or none is. */
+export async function newestValue(store: RowStore, cell: CellAddress): Promise<Uint8Array | undefined> {
+  const versions = await readCells(store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
+  const newest = versions.find(({ part }) => part === "write");
+  if (newest === undefined) return undefined;
+  const { kind, start, value } = decodeWrite(newest.value);
+  if (kind === "delete" || value !== undefined) return value;
+  return versions.find(({ part, timestamp }) => part === "data" && timestamp === start)?.value;
+}
+
+/** The first byte string after another. */
+export function after(bytes: Uint8Array): Uint8Array {
+  const next = Buffer.alloc(bytes.length + 1);
+  next.set(bytes);
+  return next;
+}

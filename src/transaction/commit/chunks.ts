@@ -1,0 +1,61 @@
+import type { StoreCapabilities } from "../../store/index.js";
+import type { BufferedWrite } from "../buffer.js";
+import { rowKey } from "../cell/address.js";
+import type { CommitRequest } from "../request.js";
+
+/** Cells of one row that are locked, committed and rolled back in one mutation. The first carries the list of the others. */
+export interface Chunk {
+  readonly table: string;
+  readonly row: Uint8Array;
+  readonly writes: readonly BufferedWrite[];
+}
+
+/** Guards and mutations of a prewrite, at the most, for each cell. */
+const mutationsPerCell = 5;
+const guardsPerCell = 3;
+/** What each guard counts for besides its column: see `StoreCapabilities.guardBytes`. */
+const guardOverhead = 64;
+
+/**
+ * Divides a transaction's writes into chunks: a row each, and several where a row has more cells than the store takes
+ * in one mutation, or guards. The chunk with the primary comes first, and the primary is its first cell.
+ */
+export function divideIntoChunks(
+  request: CommitRequest,
+  { mutationCells, guardBytes = Number.POSITIVE_INFINITY }: StoreCapabilities,
+): readonly [Chunk, ...Chunk[]] {
+  const most = Math.max(1, Math.floor(mutationCells / mutationsPerCell));
+  const chunks: Chunk[] = [];
+  let open: BufferedWrite[] = [];
+  let openKey: string | undefined;
+  let bytes = 0;
+  const close = () => {
+    const first = open[0];
+    if (first !== undefined) chunks.push({ table: first.table, row: first.row, writes: open });
+    open = [];
+    bytes = 0;
+  };
+  for (const write of orderedWrites(request)) {
+    const key = rowKey(write.table, write.row);
+    const cost = guardsPerCell * (write.column.length + guardOverhead);
+    if (key !== openKey || open.length >= most || bytes + cost > guardBytes) close();
+    openKey = key;
+    bytes += cost;
+    open.push(write);
+  }
+  close();
+  return chunks as [Chunk, ...Chunk[]];
+}
+
+/** The writes with the primary and its row first; otherwise as they are. */
+function orderedWrites(request: CommitRequest): readonly BufferedWrite[] {
+  const { primary, writes } = request;
+  if (primary === undefined) return writes;
+  const primaryRow = rowKey(primary.table, primary.row);
+  const rank = (write: BufferedWrite) => {
+    if (rowKey(write.table, write.row) !== primaryRow) return 2;
+    return Buffer.compare(write.column, primary.column) === 0 ? 0 : 1;
+  };
+  const ranked = writes.map((write) => ({ write, rank: rank(write) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map((entry) => entry.write);
+}

@@ -1,0 +1,17 @@
+import { type CellAddress, showCell } from "../cell/address.js";
+import type { TransactionContext } from "../context.js";
+import type { CommitRequest } from "../request.js";
+import type { StepName } from "../steps.js";
+
+/** Takes a step of a commit, at a cell of the transaction's. */
+export function commitStep<T>(
+  { hooks }: TransactionContext,
+  { start, label }: CommitRequest,
+  name: StepName,
+  cell: CellAddress,
+  run: () => Promise<T>,
+  commitTimestamp?: number,
+): Promise<T> {
+  const info = { startTimestamp: start, commitTimestamp, cell: showCell(cell), address: cell, label };
+  return hooks.step(name, info, run);
+}

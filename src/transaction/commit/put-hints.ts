@@ -1,0 +1,55 @@
+import { backoffDelay, sleep } from "../../environment/index.js";
+import { StoreError } from "../../errors/index.js";
+import type { Hint, TransactionContext } from "../context.js";
+import type { CommitRequest } from "../request.js";
+import { putHint } from "./one-phase.js";
+
+/** How often a hint whose answer was not `applied` is put again. */
+const mostRepeats = 5;
+const repeating = { initialMs: 5, maximumMs: 200 };
+
+/** The hints of all cells written and signals set, by the registry's word of this moment. */
+export async function findHints(
+  context: TransactionContext,
+  request: CommitRequest,
+): Promise<readonly Hint[]> {
+  if (request.system) return request.hints;
+  const view = await context.notifications.fresh();
+  const hints = [...request.hints];
+  for (const cell of [...request.writes, ...request.signals]) {
+    if (view.observed(cell.table, cell.column)) hints.push(...view.hints(cell));
+  }
+  return hints;
+}
+
+/** Puts hints at a commit timestamp, all acknowledged; repeating one is harmless. */
+export async function putHints(
+  context: TransactionContext,
+  request: CommitRequest,
+  hints: readonly Hint[],
+  commit: number,
+): Promise<void> {
+  await Promise.all(hints.map((hint) => putOneHint(context, request, hint, commit)));
+}
+
+async function putOneHint(
+  context: TransactionContext,
+  request: CommitRequest,
+  hint: Hint,
+  commit: number,
+): Promise<void> {
+  const { table, row, column } = hint.address;
+  const info = { startTimestamp: request.start, commitTimestamp: commit, label: request.label };
+  for (let repeat = 1; repeat <= mostRepeats; repeat++) {
+    const answer = await context.hooks.step("hints", info, () =>
+      context.store.mutate({ table, row, guards: [], mutations: [putHint(column, commit)] }),
+    );
+    if (answer === "applied") return;
+    await sleep(context.environment, backoffDelay(context.environment, repeating, repeat));
+  }
+  throw new StoreError(
+    `The store did not acknowledge a hint for the observer "${hint.observer}"; the transaction at ${request.start} is ` +
+      "rolled back.",
+    { retryable: true },
+  );
+}

@@ -1,0 +1,343 @@
+import { CommitOutcomeUnknownError, ConflictError, StoreError, unlessAborted } from "../../errors/index.js";
+import type { Guard, Mutation, MutationAnswer } from "../../store/index.js";
+import type { BufferedWrite } from "../buffer.js";
+import type { CellAddress } from "../cell/address.js";
+import { commitGuard, lockedGuard } from "../cell/guards.js";
+import { encodeStatus } from "../cell/records.js";
+import type { Hint, TransactionContext } from "../context.js";
+import { deleteLockAndData, readPrimary, rollbackPrimary } from "../lock/primary.js";
+import { lockedValue, rollForwardMutations } from "../lock/roll-forward.js";
+import type { CommitOutcome } from "../outcome.js";
+import type { CommitRequest } from "../request.js";
+import type { StepName } from "../steps.js";
+import { mayGoInBulk } from "./bulk.js";
+import { type Chunk, divideIntoChunks } from "./chunks.js";
+import { commitStep } from "./commit-step.js";
+import { conflict } from "./conflict.js";
+import { askOutcome, shortlyAfter } from "./decide.js";
+import { prewrite } from "./prewrite.js";
+import { findHints, putHints } from "./put-hints.js";
+import { keepLockYoung } from "./refresh.js";
+import { validateReads } from "./validate.js";
+
+/** How often a transaction that readers push takes a new commit timestamp. */
+const mostPushes = 1_000;
+
+/** Commits by the full protocol of the paper (figure 6) with the additions of PROTOCOL section 3, step by step. */
+export async function commitTwoPhase(
+  context: TransactionContext,
+  request: CommitRequest,
+): Promise<CommitOutcome> {
+  return new TwoPhaseCommit(context, request).run();
+}
+
+function outage(message: string): StoreError {
+  return new StoreError(message, { retryable: true });
+}
+
+class TwoPhaseCommit {
+  readonly #context: TransactionContext;
+  readonly #request: CommitRequest;
+  readonly #chunks: readonly [Chunk, ...Chunk[]];
+  readonly #primary: CellAddress;
+  /** Chunks whose prewrite was applied, or may have been. */
+  readonly #locked = new Set<Chunk>();
+  /** When the first commit timestamp was asked for, by the monotonic clock. */
+  #askedAt: number | undefined;
+
+  constructor(context: TransactionContext, request: CommitRequest) {
+    this.#context = context;
+    this.#request = request;
+    this.#chunks = divideIntoChunks(request, context.store.capabilities);
+    const { table, row, column } = this.#chunks[0].writes[0]!;
+    this.#primary = { table, row, column };
+  }
+
+  async run(): Promise<CommitOutcome> {
+    await this.#awaitRoom();
+    const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
+    try {
+      await this.#prewriteAll();
+      await this.#orAbandon(() => this.#checkPrewrites());
+      return await this.#commitAtTimestamps();
+    } finally {
+      refreshing.stop();
+    }
+  }
+
+  /** Nothing is written yet, so a deadline ends the waiting. */
+  async #awaitRoom(): Promise<void> {
+    const room = this.#context.background.room();
+    if (room === undefined) return;
+    const { signal, start } = this.#request;
+    await unlessAborted(room, signal, `Committing the transaction that started at ${start}`);
+  }
+
+  /** Step 1. All rows in parallel; goes on only when all have settled. */
+  async #prewriteAll(): Promise<void> {
+    const answers = await Promise.allSettled(
+      this.#chunks.map((chunk) => {
+        this.#locked.add(chunk);
+        return prewrite(this.#context, this.#request, this.#primary, chunk);
+      }),
+    );
+    let refusal: ConflictError | undefined;
+    let isUnknown = false;
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === "rejected") return this.#abandon(answer.reason);
+      if (answer.value instanceof ConflictError) {
+        refusal ??= answer.value;
+        this.#locked.delete(this.#chunks[index]!);
+      } else if (answer.value === "unknown") isUnknown = true;
+    }
+    if (refusal !== undefined) return this.#refused(refusal);
+    if (!isUnknown) return;
+    return this.#abandon(
+      outage(`The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`),
+    );
+  }
+
+  /** Where the primary was refused nothing can have committed: no tombstone is needed. */
+  async #refused(error: ConflictError): Promise<never> {
+    if (this.#locked.has(this.#chunks[0])) return this.#abandon(error);
+    await this.#rollbackSecondaries();
+    throw error;
+  }
+
+  /**
+   * Without atomic batches a prewrite may have been under way for longer than collection waits, and have met what collection had
+   * already dropped. Where the safepoint, in a copy no older than collection waits, has not passed the start even now that all
+   * prewrites are acknowledged, nothing was dropped before them.
+   */
+  async #checkPrewrites(): Promise<void> {
+    const { store, safepoint } = this.#context;
+    if (store.atomic === undefined) await safepoint.check(this.#request.start);
+  }
+
+  /** Steps 2 to 4, once for each commit timestamp: a reader that pushed the transaction beyond one makes it take the next. */
+  async #commitAtTimestamps(): Promise<CommitOutcome> {
+    for (let push = 0; push < mostPushes; push++) {
+      const commit = await this.#orAbandon(() => this.#takeTimestamp());
+      await this.#orAbandon(() => this.#validate(commit));
+      const hints = await this.#orAbandon(() => this.#putHints(commit));
+      const answer = await this.#orAbandon(() => this.#commitPrimary(commit));
+      if (answer === "applied") return this.#committed(commit, hints);
+      if (answer === "rejected" && (await this.#wasPushed(commit))) continue;
+      const outcome = await this.#decide();
+      if (outcome !== undefined) return this.#committed(outcome, hints);
+      if (answer === "unknown") throw this.#unanswered();
+      throw conflict(
+        this.#context,
+        this.#request,
+        this.#primary,
+        undefined,
+        "rolled it back while it was committing",
+      );
+    }
+    return this.#abandon(
+      outage(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),
+    ) as Promise<never>;
+  }
+
+  /** No other transaction was in the way, as far as anybody knows: this is no conflict. */
+  #unanswered(): StoreError {
+    const { start } = this.#request;
+    return outage(
+      `The store gave no answer to the commit of the transaction at ${start}, which has been rolled back. Nothing was ` +
+        "written; run it again from the start (`db.transact` does so by itself).",
+    );
+  }
+
+  /** Step 2. Asked for only after the last prewrite was acknowledged. */
+  #takeTimestamp(): Promise<number> {
+    const { signal } = this.#request;
+    const info = { startTimestamp: this.#request.start, label: this.#request.label };
+    this.#askedAt ??= this.#context.environment.monotonic();
+    return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
+  }
+
+  async #validate(commit: number): Promise<void> {
+    const { reads, start, label } = this.#request;
+    if (reads === undefined) return;
+    const info = { startTimestamp: start, commitTimestamp: commit, label };
+    await this.#context.hooks.step("validate", info, () =>
+      validateReads(this.#context, this.#request, commit),
+    );
+  }
+
+  /** Step 3. For every observer that the registry names now; all acknowledged before the commit point. */
+  async #putHints(commit: number): Promise<readonly Hint[]> {
+    const hints = await findHints(this.#context, this.#request);
+    await putHints(this.#context, this.#request, hints, commit);
+    return hints;
+  }
+
+  /** Step 4, the commit point. */
+  #commitPrimary(commit: number): Promise<MutationAnswer> {
+    const chunk = this.#chunks[0];
+    const { start } = this.#request;
+    return this.#step(
+      "commit-primary",
+      this.#primary,
+      () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: [commitGuard(this.#primary.column, start, commit)],
+          mutations: [
+            ...chunk.writes.flatMap((write) => this.#commitMutations(write, commit)),
+            {
+              type: "put",
+              column: this.#primary.column,
+              part: "txn",
+              timestamp: start,
+              value: encodeStatus({ outcome: "committed", commit }),
+            },
+          ],
+        }),
+      commit,
+    );
+  }
+
+  #commitMutations(write: BufferedWrite, commit: number): readonly Mutation[] {
+    return rollForwardMutations(
+      write.column,
+      this.#request.start,
+      commit,
+      lockedValue(this.#context.store, write),
+    );
+  }
+
+  /** Where that cannot be read it is not abandoned, but decided: the commit was sent, and what answered may be its repetition. */
+  async #wasPushed(commit: number): Promise<boolean> {
+    try {
+      const found = await readPrimary(this.#context.store, this.#primary, this.#request.start);
+      return found.state === "locked" && found.lock.minCommit > commit;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * The transaction's fate where an answer is missing: rolls the primary back, and takes its final word. The commit
+   * timestamp, or undefined for rolled back.
+   */
+  async #decide(): Promise<number | undefined> {
+    const { start } = this.#request;
+    const status = await this.#ask(() => rollbackPrimary(this.#context, this.#primary, start));
+    if (status.outcome === "committed") return status.commit;
+    if ((await this.#ask(() => this.#context.safepoint.current())) > start) {
+      throw new CommitOutcomeUnknownError(
+        `Whether the transaction that started at ${start} committed can no longer be found out: collection has passed ` +
+          "its start. Read what it would have written before doing it again.",
+      );
+    }
+    await this.#rollbackSecondaries();
+    return undefined;
+  }
+
+  #ask<T>(ask: () => T | Promise<T>): Promise<T> {
+    return askOutcome(this.#context, this.#request, ask);
+  }
+
+  /**
+   * Rolls everything back after a failure before the commit was sent, so that it cannot have committed; throws the failure. Locks that
+   * the store does not let it take away are taken by those who meet them.
+   */
+  async #abandon(failure: unknown): Promise<never> {
+    const { environment, events } = this.#context;
+    try {
+      await shortlyAfter(environment, this.#request.signal, async () => {
+        await rollbackPrimary(this.#context, this.#primary, this.#request.start);
+        await this.#rollbackSecondaries();
+      });
+    } catch (error) {
+      events.emit("backgroundFailure", { doing: "rolling a transaction back", error });
+    }
+    throw failure;
+  }
+
+  async #orAbandon<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (failure) {
+      return this.#abandon(failure);
+    }
+  }
+
+  /** Takes the locks of every chunk but the primary's away; they are rolled back already by the primary's word. */
+  async #rollbackSecondaries(): Promise<void> {
+    const { start } = this.#request;
+    const locked = this.#chunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
+    await this.#settleAll("rolling locks back", locked, (chunk) => {
+      const first = chunk.writes[0]!;
+      return this.#step("rollback-secondary", first, () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: [lockedGuard(first.column, start)],
+          mutations: chunk.writes.flatMap((write) => deleteLockAndData(write.column, start)),
+        }),
+      );
+    });
+  }
+
+  /** Step 5. The caller is answered; the secondaries follow. */
+  #committed(commit: number, hints: readonly Hint[]): CommitOutcome {
+    const rest = this.#chunks.slice(1);
+    const { background } = this.#context;
+    const rolling = this.#settleAll("rolling locks forward", rest, (chunk) =>
+      background.send(() => this.#commitSecondary(chunk, commit)),
+    );
+    return { commitTimestamp: commit, hints, background: rolling };
+  }
+
+  async #commitSecondary(chunk: Chunk, commit: number): Promise<void> {
+    const answer = await this.#commitCells(chunk, chunk.writes, commit);
+    if (answer !== "rejected" || chunk.writes.length === 1) return;
+    // A reader rolled the first cell forward before us: each of the others then stands for itself.
+    for (const write of chunk.writes.slice(1)) await this.#commitCells(chunk, [write], commit);
+  }
+
+  #commitCells(chunk: Chunk, writes: readonly BufferedWrite[], commit: number): Promise<MutationAnswer> {
+    const first = writes[0]!;
+    return this.#step(
+      "commit-secondary",
+      first,
+      () =>
+        this.#context.store.mutate({
+          table: chunk.table,
+          row: chunk.row,
+          guards: this.#secondaryGuards(first),
+          mutations: writes.flatMap((write) => this.#commitMutations(write, commit)),
+        }),
+      commit,
+    );
+  }
+
+  /** None where many secondaries go in one request, and collection allows for it. */
+  #secondaryGuards(first: BufferedWrite): readonly Guard[] {
+    const { store, settings, environment } = this.#context;
+    const sinceAskedMs = environment.monotonic() - this.#askedAt!;
+    if (mayGoInBulk(store.capabilities, settings.retentionMs, sinceAskedMs)) return [];
+    return [lockedGuard(first.column, this.#request.start)];
+  }
+
+  /** Nobody depends on these: whoever meets a lock that is left finds the primary's word. */
+  async #settleAll(
+    doing: string,
+    chunks: readonly Chunk[],
+    run: (chunk: Chunk) => Promise<unknown>,
+  ): Promise<void> {
+    const answers = await Promise.allSettled(chunks.map(run));
+    for (const answer of answers) {
+      if (answer.status === "rejected") {
+        this.#context.events.emit("backgroundFailure", { doing, error: answer.reason });
+      }
+    }
+  }
+
+  #step<T>(name: StepName, cell: CellAddress, run: () => Promise<T>, commit?: number): Promise<T> {
+    return commitStep(this.#context, this.#request, name, cell, run, commit);
+  }
+}

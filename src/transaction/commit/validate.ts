@@ -1,0 +1,96 @@
+import type { CellView, ColumnRange, Columns } from "../../store/index.js";
+import { byteString, type CellAddress } from "../cell/address.js";
+import type { TransactionContext } from "../context.js";
+import type { ReadRange } from "../read/read-recorder.js";
+import type { CommitRequest } from "../request.js";
+import { conflict } from "./conflict.js";
+
+/** Rows that are read again at the same time. */
+const rowsAtOnce = 256;
+
+/**
+ * Before a serializable transaction commits at C: every row and range that it read is read again, and must show no
+ * foreign lock and no commit in (S, C]. Locks above C do not count: their transactions commit above C.
+ */
+export async function validateReads(
+  context: TransactionContext,
+  request: CommitRequest,
+  commit: number,
+): Promise<void> {
+  const reads = request.reads!;
+  const rows = reads.rows();
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const some = rows.slice(from, from + rowsAtOnce);
+    await Promise.all(some.map((read) => validateRow(context, request, read, commit)));
+  }
+  for (const range of reads.ranges) await validateRange(context, request, range, commit);
+}
+
+async function validateRow(
+  context: TransactionContext,
+  request: CommitRequest,
+  read: { readonly table: string; readonly row: Uint8Array; readonly columns: Columns },
+  commit: number,
+): Promise<void> {
+  const { table, row } = read;
+  let columns = read.columns;
+  for (;;) {
+    const page = await context.store.readRow({ table, row, columns, at: commit });
+    for (const cell of page.cells)
+      validateCell(context, request, { table, row, column: cell.column }, cell, commit);
+    if (page.next === undefined) return;
+    columns = columnsFrom(columns, page.next);
+  }
+}
+
+async function validateRange(
+  context: TransactionContext,
+  request: CommitRequest,
+  range: ReadRange,
+  commit: number,
+): Promise<void> {
+  const { table, columns } = range;
+  const end = range.end === undefined ? undefined : { row: range.end };
+  let start: { row: Uint8Array; column?: Uint8Array | undefined } | undefined =
+    range.start === undefined ? undefined : { row: range.start };
+  do {
+    const page = await context.store.readRange({ table, columns, start, end, at: commit });
+    for (const { row, cells } of page.rows) {
+      for (const cell of cells)
+        validateCell(context, request, { table, row, column: cell.column }, cell, commit);
+    }
+    start = page.next;
+  } while (start !== undefined);
+}
+
+function validateCell(
+  context: TransactionContext,
+  request: CommitRequest,
+  address: CellAddress,
+  cell: CellView,
+  commit: number,
+): void {
+  if (cell.lock !== undefined && cell.lock.timestamp !== request.start) {
+    throw conflict(
+      context,
+      request,
+      address,
+      cell.lock.timestamp,
+      `holds a lock on what it read since ${cell.lock.timestamp}`,
+    );
+  }
+  const write = cell.write;
+  if (write !== undefined && write.timestamp > request.start && write.timestamp <= commit) {
+    throw conflict(context, request, address, write.timestamp, `changed what it read at ${write.timestamp}`);
+  }
+}
+
+/** What is left of a selection of columns from one on. */
+export function columnsFrom(columns: Columns, from: Uint8Array): Columns {
+  const at = byteString(from);
+  return columns.flatMap((column): ColumnRange[] => {
+    if ("exact" in column) return byteString(column.exact) < at ? [] : [column];
+    if (column.end !== undefined && byteString(column.end) <= at) return [];
+    return byteString(column.start) < at ? [{ start: from, end: column.end }] : [column];
+  });
+}

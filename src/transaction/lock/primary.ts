@@ -1,0 +1,111 @@
+import { backoffDelay, sleep } from "../../environment/index.js";
+import { StoreError } from "../../errors/index.js";
+import type { MutationAnswer, RowStore } from "../../store/index.js";
+import type { CellAddress } from "../cell/address.js";
+import { showCell } from "../cell/address.js";
+import { fenceGuards, lockedGuard } from "../cell/guards.js";
+import { readCells } from "../cell/raw.js";
+import {
+  decodeLock,
+  decodeStatus,
+  encodeStatus,
+  type LockRecord,
+  type StatusRecord,
+} from "../cell/records.js";
+import type { TransactionContext } from "../context.js";
+
+/** What stands at a transaction's primary: its lock, its status, or nothing. */
+export type PrimaryState =
+  | { readonly state: "locked"; readonly lock: LockRecord; readonly value: Uint8Array }
+  | { readonly state: "decided"; readonly status: StatusRecord }
+  | { readonly state: "nothing" };
+
+/** The most answers `unknown` in a row that are answered by asking again. */
+const mostRepeats = 100;
+const repeating = { initialMs: 2, maximumMs: 200 };
+
+/** Reads what stands of the transaction that started at `start` at its primary, in one atomic read. */
+export async function readPrimary(
+  store: RowStore,
+  primary: CellAddress,
+  start: number,
+): Promise<PrimaryState> {
+  const versions = await readCells(store, primary, ["lock", "txn"], start, start + 1);
+  const status = versions.find((version) => version.part === "txn");
+  if (status !== undefined) return { state: "decided", status: decodeStatus(status.value) };
+  const lock = versions.find((version) => version.part === "lock");
+  if (lock !== undefined) return { state: "locked", lock: decodeLock(lock.value), value: lock.value };
+  return { state: "nothing" };
+}
+
+/**
+ * Decides a transaction against its will: rolls its primary back, or finds that it is decided already. The answer
+ * is final. A tombstone stays in `c:txn`, so that a late prewrite or commit finds it (PROTOCOL section 4).
+ */
+export async function rollbackPrimary(
+  context: TransactionContext,
+  primary: CellAddress,
+  start: number,
+): Promise<StatusRecord> {
+  const info = { startTimestamp: start, cell: showCell(primary) };
+  const { store, hooks, environment } = context;
+  for (let repeat = 0; repeat < mostRepeats; repeat++) {
+    const found = await readPrimary(store, primary, start);
+    if (found.state === "decided") return found.status;
+    let answer: MutationAnswer;
+    if (found.state === "locked") {
+      const others = found.lock.others;
+      answer = await hooks.step("rollback-primary", info, () =>
+        rollbackLocked(store, primary, start, others),
+      );
+    } else {
+      answer = await hooks.step("fence-primary", info, () => fence(store, primary, start));
+    }
+    if (answer === "applied") return { outcome: "rolled-back" };
+    if (answer === "unknown") await sleep(environment, backoffDelay(environment, repeating, repeat + 1));
+  }
+  throw new StoreError(
+    `The store gave no usable answer ${mostRepeats} times while the transaction at ${start} was being decided at ` +
+      `${showCell(primary)}. Its locks stand; whoever meets them will decide it.`,
+    { retryable: true },
+  );
+}
+
+function rollbackLocked(
+  store: RowStore,
+  primary: CellAddress,
+  start: number,
+  others: readonly Uint8Array[],
+): Promise<MutationAnswer> {
+  return store.mutate({
+    table: primary.table,
+    row: primary.row,
+    guards: [lockedGuard(primary.column, start)],
+    mutations: [
+      ...[primary.column, ...others].flatMap((column) => deleteLockAndData(column, start)),
+      rolledBack(primary.column, start),
+    ],
+  });
+}
+
+function fence(store: RowStore, primary: CellAddress, start: number): Promise<MutationAnswer> {
+  return store.mutate({
+    table: primary.table,
+    row: primary.row,
+    guards: fenceGuards(primary.column, start),
+    mutations: [rolledBack(primary.column, start)],
+  });
+}
+
+function rolledBack(column: Uint8Array, start: number) {
+  const value = encodeStatus({ outcome: "rolled-back" });
+  return { type: "put", column, part: "txn", timestamp: start, value } as const;
+}
+
+/** Takes a transaction's lock and its data from a column; right only where the lock stands. */
+export function deleteLockAndData(column: Uint8Array, start: number) {
+  return [
+    { type: "delete", column, part: "lock", from: start, to: start + 1 },
+    { type: "delete", column, part: "data", from: start, to: start + 1 },
+  ] as const;
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { bareContext } from "../../../test/support/context.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { encodeLock, encodeStatus, encodeWrite } from "../cell/records.js";
+import { rollbackPrimary } from "../lock/primary.js";
+import { check } from "./check.js";
+
+const column = Buffer.from("balance");
+const cell = (row: string) => ({ table: "accounts", row: Buffer.from(row), column });
+
+/**
+ * A transaction's write, and a status of rolled back that somebody left at its primary who found nothing there: as one does
+ * who met its lock, stood still until the status was collected, and went on.
+ */
+async function lateDecision() {
+  const store = memoryStore();
+  const context = bareContext(store, { commit: "two-phase" });
+  const value = encodeWrite({ start: 10, kind: "put", onePhase: false, value: Buffer.from([1]) });
+  const mutations = [{ type: "put", column, part: "write", timestamp: 20, value } as const];
+  await store.mutate({ ...cell("bob"), guards: [], mutations });
+  await rollbackPrimary(context, cell("alice"), 10);
+  return context;
+}
+
+test("a transaction that was decided again after its status was collected is sound", async () => {
+  const context = await lateDecision();
+  await context.safepoint.publish(30);
+  expect(await check(context, ["accounts"])).toEqual([]);
+});
+
+test("one that is rolled back above the safepoint, and wrote something, is not", async () => {
+  const context = await lateDecision();
+  const problems = await check(context, ["accounts"]);
+  expect(problems.map(({ invariant }) => invariant)).toEqual(["rolled-back-wrote-nothing"]);
+});
+
+test.each([
+  ["at", 20, []],
+  ["below", 19, ["start-before-commit"]],
+] as const)(
+  "a lock left at its primary whose transaction committed %s its min_commit_ts",
+  async (_, commit, expected) => {
+    const store = memoryStore();
+    const primary = cell("alice");
+    const lock = encodeLock({
+      kind: "put",
+      primary,
+      session: "gone",
+      minCommit: 20,
+      refreshedAt: 0,
+      ttlMs: 1_000,
+      value: Buffer.from([1]),
+      others: [],
+    });
+    const status = encodeStatus({ outcome: "committed", commit });
+    const mutations = [
+      { type: "put", column, part: "lock", timestamp: 10, value: lock },
+      { type: "put", column, part: "txn", timestamp: 10, value: status },
+    ] as const;
+    await store.mutate({ ...primary, guards: [], mutations });
+    const problems = await check(bareContext(store, { commit: "two-phase" }), ["accounts"]);
+    expect(problems.map(({ invariant }) => invariant)).toEqual(expected);
+  },
+);

@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import { bareContext } from "../../../test/support/context.js";
+import { AbortedError } from "../../errors/index.js";
+import { int, table } from "../../schema/index.js";
+import type { RowMutation, RowStore } from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { Snapshot } from "../read/snapshot.js";
+import { Safepoint } from "../safepoint.js";
+import { transact } from "../transact.js";
+import { collect } from "./collect.js";
+
+const accounts = table("accounts", { balance: int() });
+
+/** A store that loses some requests: they are not applied, and nobody learns of it. */
+function losing(store: RowStore, isLost: (mutation: RowMutation) => boolean): RowStore {
+  return {
+    description: store.description,
+    capabilities: store.capabilities,
+    atomic: store.atomic,
+    prepare: (tables) => store.prepare(tables),
+    readRow: (read) => store.readRow(read),
+    readRange: (read) => store.readRange(read),
+    readRaw: (read) => store.readRaw(read),
+    mutate: async (mutation) => (isLost(mutation) ? "unknown" : await store.mutate(mutation)),
+    splitPoints: (name, most) => store.splitPoints(name, most),
+    statistics: () => store.statistics(),
+    close: () => store.close(),
+  };
+}
+
+const dropsOldVersions = ({ table: name, guards }: RowMutation) => name === "accounts" && guards.length === 0;
+
+test("a delete marker stays where the store does not say that the versions below it went", async () => {
+  const store = memoryStore();
+  const context = bareContext(store);
+  await transact(context, (tx) => tx.set(accounts.balance, "alice", 1));
+  await transact(context, (tx) => tx.delete(accounts.balance, "alice"));
+  const unlucky = bareContext(losing(store, dropsOldVersions));
+  await collect(unlucky, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+  await using snapshot = new Snapshot(context, await context.oracle.latest());
+  expect(await snapshot.get(accounts.balance, "alice")).toBeUndefined();
+
+  // The next collection takes both.
+  await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+  expect(store.statistics()).toMatchObject({ cells: 1 });
+});
+
+/** On a store of one-row mutations, where others are waited for. */
+function slowContext(isLost: (mutation: RowMutation) => boolean) {
+  const store = losing(memoryStore({ atomicBatches: false }), isLost);
+  const context = bareContext(store, { commit: "two-phase" });
+  const oracle = { next: async () => 1, latest: () => 1 };
+  return { ...context, oracle, safepoint: new Safepoint(store, context.environment, 60_000) };
+}
+
+test("aborted while it waits for others to learn of the safepoint, it says so", async () => {
+  const controller = new AbortController();
+  const context = slowContext(() => {
+    controller.abort("enough");
+    return false;
+  });
+  const collecting = collect(context, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
+  await expect(collecting).rejects.toThrow(AbortedError);
+  await expect(collecting).rejects.toMatchObject({
+    message: /^Garbage collection was aborted/,
+    cause: "enough",
+  });
+});
+
+test("aborted before it has published the safepoint, it publishes none", async () => {
+  let isPublished = false;
+  const controller = new AbortController();
+  const context = slowContext(() => {
+    isPublished = true;
+    return false;
+  });
+  const latest = () => {
+    controller.abort("enough");
+    return 1;
+  };
+  const aborting = { ...context, oracle: { ...context.oracle, latest } };
+  const collecting = collect(aborting, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
+  await expect(collecting).rejects.toThrow(AbortedError);
+  expect(isPublished).toBe(false);
+});
+
+test("a cell with thousands of versions is collected in pieces, each version read and dropped once", async () => {
+  const count = 3_000;
+  const store = memoryStore();
+  const context = bareContext(store);
+  for (let i = 0; i < count; i++) await transact(context, (tx) => tx.set(accounts.balance, "alice", i));
+  let most = 0;
+  let read = 0;
+  let deletes = 0;
+  const watched: RowStore = {
+    ...losing(store, () => false),
+    readRaw: async (request) => {
+      const page = await store.readRaw(request);
+      for (const { cells } of page.rows)
+        for (const { versions } of cells) {
+          read += versions.length;
+          most = Math.max(most, versions.length);
+        }
+      return page;
+    },
+    mutate: async (mutation) => {
+      deletes += mutation.mutations.length;
+      return await store.mutate(mutation);
+    },
+  };
+  const report = await collect(bareContext(watched), ["accounts"], Number.POSITIVE_INFINITY, {
+    retentionMs: 0,
+  });
+  expect(report.versionsDropped).toBe(count - 1);
+  expect(most).toBeLessThanOrEqual(500);
+  expect(read).toBeLessThanOrEqual(count + 500);
+  // A run of versions goes in one delete.
+  expect(deletes).toBeLessThanOrEqual(count / 500 + 2);
+  await using snapshot = new Snapshot(context, await context.oracle.latest());
+  expect(await snapshot.get(accounts.balance, "alice")).toBe(count - 1);
+});

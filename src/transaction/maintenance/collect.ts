@@ -1,0 +1,370 @@
+import { backoffDelay } from "../../environment/index.js";
+import { StoreError, sleepUnlessAborted, throwIfAborted } from "../../errors/index.js";
+import type { Mutation, Part, PartVersion } from "../../store/index.js";
+import { heldMs } from "../active.js";
+import { showCell } from "../cell/address.js";
+import { dropGuards } from "../cell/guards.js";
+import { metLock, pushesPerTransaction } from "../cell/met-lock.js";
+import { newestValue, readCells } from "../cell/raw.js";
+import { ofPart, type WalkedCell, walkCells } from "../cell/raw-walk.js";
+import { decodeLock, decodeWrite, writeForm } from "../cell/records.js";
+import { graceMs } from "../commit/bulk.js";
+import type { ColumnObserver, ObservedColumns, TransactionContext } from "../context.js";
+import { rollbackPrimary } from "../lock/primary.js";
+
+/** What `db.collect` takes. Everything has a default. */
+export interface CollectOptions {
+  /** Ends the pass when aborted; what was dropped by then is. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Milliseconds of versions to keep. Default: the database's `retentionMs`. Less is always safe in memory and in a folder; on
+   * Bigtable only while no other process uses the database.
+   */
+  readonly retentionMs?: number | undefined;
+  /** Told now and then how far it is. */
+  readonly onProgress?: ((progress: CollectReport) => void) | undefined;
+}
+
+/** What a pass of collection came to. */
+export interface CollectReport {
+  readonly safepoint: number;
+  readonly cellsSeen: number;
+  readonly locksResolved: number;
+  readonly versionsDropped: number;
+}
+
+const doing = "Garbage collection";
+const collectedAtOnce = 128;
+/** Versions of a part of a cell that are read, and dropped, at a time: a few milliseconds, between which others write. */
+const pieceVersions = 500;
+/** How often a lock is to be taken away before collection gives up. */
+const mostResolutions = 10;
+const resolving = { initialMs: 5, maximumMs: 1_000 };
+const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
+
+/**
+ * Garbage collection (PROTOCOL section 7), in its order: publish the safepoint, wait until nobody reads or commits below
+ * it, resolve every lock below it, and only then drop what no snapshot at or above it can see.
+ *
+ * `tables` are all tables with transactional cells; `oldestActive` the oldest start timestamp that other processes have
+ * published.
+ */
+export async function collect(
+  context: TransactionContext,
+  tables: readonly string[],
+  oldestActive: number,
+  options: CollectOptions = {},
+): Promise<CollectReport> {
+  return new Collection(context, tables, options).run(oldestActive);
+}
+
+class Collection {
+  readonly #context: TransactionContext;
+  readonly #tables: readonly string[];
+  readonly #options: CollectOptions;
+  #safepoint = 0;
+  #cellsSeen = 0;
+  #locksResolved = 0;
+  #versionsDropped = 0;
+
+  constructor(context: TransactionContext, tables: readonly string[], options: CollectOptions) {
+    this.#context = context;
+    this.#tables = tables;
+    this.#options = options;
+  }
+
+  async run(oldestActive: number): Promise<CollectReport> {
+    const { environment, events } = this.#context;
+    const startedAt = environment.monotonic();
+    this.#safepoint = await this.#publish(oldestActive);
+    await this.#quiesce();
+    for (const table of this.#tables) await this.#resolveLocks(table);
+    const view = await this.#context.notifications.fresh();
+    for (const table of this.#tables) await this.#dropVersions(table, view);
+    const report = this.#report();
+    const { safepoint, cellsSeen, versionsDropped } = report;
+    events.emit("collect", {
+      safepoint,
+      cellsSeen,
+      versionsDropped,
+      durationMs: environment.monotonic() - startedAt,
+    });
+    return report;
+  }
+
+  #report(): CollectReport {
+    return {
+      safepoint: this.#safepoint,
+      cellsSeen: this.#cellsSeen,
+      locksResolved: this.#locksResolved,
+      versionsDropped: this.#versionsDropped,
+    };
+  }
+
+  /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads who began within the retention. */
+  async #publish(oldestActive: number): Promise<number> {
+    const { environment, settings, oracle, active, safepoint, store } = this.#context;
+    const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
+    const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
+    const latest = await oracle.latest();
+    throwIfAborted(this.#options.signal, doing);
+    const held = active.oldest(heldMs(settings.retentionMs));
+    const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, held);
+    return safepoint.publish(Math.max(0, Math.floor(wanted)), this.#options.signal);
+  }
+
+  /** Step 2. Whoever has cached an older safepoint has forgotten it after this, and what this process still rolls forward is done. */
+  async #quiesce(): Promise<void> {
+    const { safepoint, environment, background, store } = this.#context;
+    if (store.capabilities.bulkMutations === true) await background.begun();
+    if (safepoint.cacheMs === 0) return;
+    await sleepUnlessAborted(environment, safepoint.cacheMs * 2, this.#options.signal, doing);
+  }
+
+  /** Step 3. */
+  async #resolveLocks(table: string): Promise<void> {
+    const { store, environment } = this.#context;
+    const options = { parts: ["lock"], signal: this.#options.signal } as const;
+    for await (const cells of walkCells(store, environment, table, options)) {
+      for (const cell of cells) {
+        for (const lock of cell.versions)
+          if (lock.timestamp < this.#safepoint) await this.#resolveLock(cell, lock);
+      }
+    }
+  }
+
+  async #resolveLock(cell: WalkedCell, version: PartVersion): Promise<void> {
+    const context = this.#context;
+    // However alive its owner: a transaction that started below the safepoint is over.
+    await rollbackPrimary(context, decodeLock(version.value).primary, version.timestamp);
+    const resolution = {
+      start: this.#safepoint,
+      role: "writer",
+      signal: this.#options.signal,
+      passed: new Set<number>(),
+      pushesLeft: pushesPerTransaction,
+      attempt: 0,
+    } as const;
+    // What it stands for is dropped after this: an answer that was lost does not count, only that the lock is gone.
+    for (let attempt = 1; ; attempt++) {
+      await context.resolver.resolve(context, metLock(cell, version), resolution);
+      const { timestamp } = version;
+      const left = await readCells(context.store, cell, ["lock"], timestamp, timestamp + 1);
+      if (left.length === 0) break;
+      if (attempt === mostResolutions) {
+        throw new StoreError(
+          `Garbage collection could not take the lock of the transaction at ${timestamp} from ` +
+            `${showCell(cell, context.schemas)}: the store did ` +
+            `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
+          { retryable: true },
+        );
+      }
+      const waitMs = backoffDelay(context.environment, resolving, attempt);
+      await sleepUnlessAborted(context.environment, waitMs, this.#options.signal, doing);
+    }
+    this.#locksResolved++;
+  }
+
+  /** Step 4. */
+  async #dropVersions(table: string, view: ObservedColumns): Promise<void> {
+    const { store, environment } = this.#context;
+    const options = {
+      parts: ["write", "data", "txn"],
+      skip: (write: { readonly value: Uint8Array }) => writeForm(write.value) !== "delete",
+      to: this.#safepoint + 1,
+      versions: pieceVersions,
+      signal: this.#options.signal,
+    } as const;
+    for await (const cells of walkCells(store, environment, table, options)) {
+      this.#cellsSeen += cells.length;
+      for (let from = 0; from < cells.length; from += collectedAtOnce) {
+        throwIfAborted(this.#options.signal, doing);
+        const some = cells.slice(from, from + collectedAtOnce);
+        await Promise.all(some.map((cell) => this.#dropFrom(cell, view)));
+      }
+      this.#options.onProgress?.(this.#report());
+    }
+  }
+
+  /** `cell` has its versions at or below the safepoint, the newest of each part; {@link #pieces} reads those that are left. */
+  async #dropFrom(cell: WalkedCell, view: ObservedColumns): Promise<void> {
+    const [newest, next] = ofPart(cell.versions, "write");
+    const observers = view.observersOf(cell.table, cell.column);
+    const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
+    const isAsked = observers.length > 0 && (next !== undefined || isMarker);
+    const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
+    // Counted as handled by hand, what was given up on is what the next run has as its previous.
+    const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
+    const runs = [...acknowledged.values(), ...parked.values()];
+    const kept = await this.#dropWrites(cell, runs);
+    const isDropped =
+      kept !== undefined && (await this.#dropData(cell, kept)) && (await this.#dropStatuses(cell));
+    if (!isMarker || !isDropped || kept.length !== 1) return;
+    if (
+      observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))
+    ) {
+      await this.#dropMarker(cell, newest.timestamp, observers);
+    }
+  }
+
+  /**
+   * Drops write records below the newest one at or below the safepoint, but for those that an observer may ask for as its `previous`:
+   * the newest ones at the starts of its `runs`. Gives those that are kept, newest first; undefined if the store has not said that the others
+   * went: what it leaves would be seen where a marker goes.
+   */
+  async #dropWrites(cell: WalkedCell, runs: readonly number[]): Promise<readonly PartVersion[] | undefined> {
+    const kept: PartVersion[] = [];
+    let open = runs;
+    for await (const writes of this.#pieces(cell, "write", this.#safepoint + 1)) {
+      const needed = new Set<PartVersion>();
+      if (kept.length === 0) needed.add(writes[0]!);
+      open = open.filter((start) => {
+        const previous = writes.find((write) => write.timestamp <= start);
+        if (previous !== undefined) needed.add(previous);
+        return previous === undefined;
+      });
+      kept.push(...writes.filter((write) => needed.has(write)));
+      if (!(await this.#drop(cell, writes, (write) => !needed.has(write)))) return undefined;
+    }
+    return kept;
+  }
+
+  /** Drops data that no write record names. Those above the safepoint may name some below it. */
+  async #dropData(cell: WalkedCell, kept: readonly PartVersion[]): Promise<boolean> {
+    const named = new Set(kept.map((write) => decodeWrite(write.value).start));
+    // A write record's transaction began after the one below it had committed.
+    const certain = kept[0]?.timestamp ?? 0;
+    let isAboveRead = false;
+    for await (const data of this.#pieces(cell, "data", this.#safepoint)) {
+      if (!isAboveRead && data.some(({ timestamp }) => timestamp >= certain && !named.has(timestamp))) {
+        for await (const writes of this.#pieces(cell, "write", Number.POSITIVE_INFINITY, this.#safepoint + 1))
+          for (const write of writes) named.add(decodeWrite(write.value).start);
+        isAboveRead = true;
+      }
+      if (!(await this.#drop(cell, data, ({ timestamp }) => !named.has(timestamp)))) return false;
+    }
+    return true;
+  }
+
+  async #dropStatuses(cell: WalkedCell): Promise<boolean> {
+    for await (const statuses of this.#pieces(cell, "txn", this.#safepoint)) {
+      if (!(await this.#drop(cell, statuses, () => true))) return false;
+    }
+    return true;
+  }
+
+  /**
+   * The versions of a part of the cell in [from, to), newest first, a few at a time: a cell that is written often has a hundred thousand.
+   * The first ones stand in `cell`, unless all are above what was read there.
+   */
+  async *#pieces(cell: WalkedCell, part: Part, to: number, from = 0): AsyncGenerator<readonly PartVersion[]> {
+    const { store, environment } = this.#context;
+    let below = to;
+    if (from === 0) {
+      const known = ofPart(cell.versions, part);
+      const piece = known.filter(({ timestamp }) => timestamp < to);
+      if (piece.length > 0) yield piece;
+      if (known.length < pieceVersions) return;
+      below = known.at(-1)!.timestamp;
+    }
+    for (;;) {
+      throwIfAborted(this.#options.signal, doing);
+      const piece = await readCells(store, cell, [part], from, below, pieceVersions);
+      if (piece.length > 0) yield piece;
+      if (piece.length < pieceVersions) return;
+      below = piece.at(-1)!.timestamp;
+      this.#options.onProgress?.(this.#report());
+      await new Promise<void>((resolve) => environment.defer(resolve));
+    }
+  }
+
+  /** Drops those of `versions`, which are all that stand between the first and the last, that `isGone` says; whether the store has done it. */
+  async #drop(
+    cell: WalkedCell,
+    versions: readonly PartVersion[],
+    isGone: (version: PartVersion) => boolean,
+  ): Promise<boolean> {
+    const mutations = deletesOf(cell.column, versions, isGone);
+    const most = this.#context.store.capabilities.mutationCells;
+    for (let from = 0; from < mutations.length; from += most) {
+      const { table, row } = cell;
+      const some = mutations.slice(from, from + most);
+      const answer = await this.#context.store.mutate({ table, row, guards: [], mutations: some });
+      if (answer !== "applied") return false;
+    }
+    this.#versionsDropped += versions.filter(isGone).length;
+    return true;
+  }
+
+  /** A delete marker goes only if nothing has come since, and takes the cell's acknowledgments with it. */
+  async #dropMarker(cell: WalkedCell, marker: number, observers: readonly ColumnObserver[]): Promise<void> {
+    const { table, row, column } = cell;
+    const answer = await this.#context.store.mutate({
+      table,
+      row,
+      guards: dropGuards(column, marker),
+      mutations: [
+        { type: "delete", column, part: "write", from: marker, to: marker + 1 },
+        ...observers.map(
+          ({ acknowledgment }): Mutation => ({
+            type: "delete",
+            column: acknowledgment,
+            part: "write",
+            from: 0,
+            to: this.#safepoint + 1,
+          }),
+        ),
+      ],
+    });
+    if (answer === "applied") this.#versionsDropped++;
+  }
+
+  /** The start timestamps that the observers' records of a cell hold. */
+  async #recorded(
+    cell: WalkedCell,
+    observers: readonly ColumnObserver[],
+    record: "acknowledgment" | "parked",
+  ): Promise<ReadonlyMap<ColumnObserver, number>> {
+    const found = new Map<ColumnObserver, number>();
+    for (const observer of observers) {
+      const address = { table: cell.table, row: cell.row, column: observer[record] };
+      const value = await newestValue(this.#context.store, address);
+      if (value !== undefined) found.set(observer, observer.acknowledged(value));
+    }
+    return found;
+  }
+}
+
+/** One delete for each run of versions, newest first, that go. */
+function deletesOf(
+  column: Uint8Array,
+  versions: readonly PartVersion[],
+  isGone: (version: PartVersion) => boolean,
+): Mutation[] {
+  const deletes: Mutation[] = [];
+  let run: { readonly to: number; from: number } | undefined;
+  const end = () => {
+    if (run !== undefined) deletes.push({ type: "delete", column, part: versions[0]!.part, ...run });
+    run = undefined;
+  };
+  for (const version of versions) {
+    const { timestamp } = version;
+    if (!isGone(version)) end();
+    else if (run === undefined) run = { from: timestamp, to: timestamp + 1 };
+    else run.from = timestamp;
+  }
+  end();
+  return deletes;
+}
+
+/** Whether an observer has handled the deletion at `marker`. */
+function covers(
+  observer: ColumnObserver,
+  acknowledged: number | undefined,
+  marker: number,
+  row: Uint8Array,
+): boolean {
+  if (acknowledged !== undefined) return acknowledged >= marker;
+  // A deletion since its registration has a hint, and is due until it is acknowledged.
+  return marker <= observer.since && observer.passed(row);
+}

@@ -1,0 +1,64 @@
+import { StoreDamagedError } from "../../errors/index.js";
+import { type Column, decodeValue, encodeRow, isColumn } from "../../schema/index.js";
+import type { PartVersion } from "../../store/index.js";
+import { notAColumn } from "../argument-errors.js";
+import { type CellAddress, showCell } from "../cell/address.js";
+import { readCells } from "../cell/raw.js";
+import { ofPart } from "../cell/raw-walk.js";
+import { asBuffer, decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
+import type { TransactionContext } from "../context.js";
+
+/** One committed version of a cell. */
+export interface HistoryEntry<V> {
+  readonly commitTimestamp: number;
+  readonly startTimestamp: number;
+  /** About when it was committed: the commit timestamp as wall time. */
+  readonly time: Date;
+  readonly kind: WriteKind;
+  /** `undefined` for a delete. */
+  readonly value: V | undefined;
+}
+
+/** The committed versions of a cell that collection has left, newest first. */
+export async function history<V, K>(
+  context: TransactionContext,
+  column: Column<V, K>,
+  row: K,
+): Promise<readonly HistoryEntry<V>[]> {
+  if (!isColumn(column)) throw notAColumn("history", column);
+  if (!context.schemas.known(column.table)) await context.schemas.record([column.table]);
+  const cell = { table: column.table.name, row: encodeRow(column.table, row), column: column.path };
+  const versions = await readCells(context.store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
+  const entries: HistoryEntry<V>[] = [];
+  for (const version of ofPart(versions, "write")) {
+    const record = decodeWrite(version.value);
+    const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, versions);
+    entries.push({
+      commitTimestamp: version.timestamp,
+      startTimestamp: record.start,
+      time: timestampToDate(version.timestamp),
+      kind: record.kind,
+      value: bytes === undefined ? undefined : decodeValue(column, row, bytes),
+    });
+  }
+  return entries;
+}
+
+function recordedValue(cell: CellAddress, record: WriteRecord, versions: readonly PartVersion[]): Uint8Array {
+  if (record.value !== undefined) return record.value;
+  const data = ofPart(versions, "data").find((version) => version.timestamp === record.start);
+  if (data !== undefined) return asBuffer(data.value);
+  throw new StoreDamagedError(
+    `The value of ${showCell(cell)} written at ${record.start} is missing; run \`check\`.`,
+  );
+}
+
+/** A timestamp as wall time, to the millisecond. */
+export function timestampToDate(timestamp: number): Date {
+  return new Date(Math.floor(timestamp / 1_000));
+}
+
+/** The newest timestamp of a moment of wall time. */
+export function dateToTimestamp(date: Date): number {
+  return date.getTime() * 1_000 + 999;
+}

@@ -1,0 +1,141 @@
+import type { PartVersion } from "../../store/index.js";
+import { allColumns, type Position, parts } from "../../store/index.js";
+import type { CellAddress } from "../cell/address.js";
+import { showCell, showColumn } from "../cell/address.js";
+import { metLock, pushesPerTransaction, type ResolutionOutcome } from "../cell/met-lock.js";
+import { after } from "../cell/raw.js";
+import { ofPart, walkCells } from "../cell/raw-walk.js";
+import { decodeLock, decodeStatus, decodeWrite, type StatusRecord, type WriteKind } from "../cell/records.js";
+import type { TransactionContext } from "../context.js";
+
+/** A lock that stands, decoded. */
+export interface LockInfo {
+  readonly cell: CellAddress;
+  readonly startTimestamp: number;
+  readonly kind: WriteKind;
+  readonly primary: CellAddress;
+  readonly isPrimary: boolean;
+  readonly session: string;
+  readonly minCommitTimestamp: number;
+  readonly refreshedAt: Date;
+  /** Milliseconds after `refreshedAt` for which its owner counts as alive. */
+  readonly ttlMs: number;
+  readonly valueBytes: number | undefined;
+}
+
+/** What the protocol keeps of one column, decoded; the paper's figure 4 for one column. */
+export interface InspectedColumn {
+  /** `name`, `name:qualifier`, or one of the protocol's own, which begin with `~`. */
+  readonly column: string;
+  readonly path: Uint8Array;
+  readonly locks: readonly LockInfo[];
+  readonly writes: readonly {
+    readonly commitTimestamp: number;
+    readonly startTimestamp: number;
+    readonly kind: WriteKind;
+    readonly onePhase: boolean;
+    readonly value: Uint8Array | undefined;
+  }[];
+  readonly data: readonly { readonly startTimestamp: number; readonly value: Uint8Array }[];
+  readonly statuses: readonly { readonly startTimestamp: number; readonly status: StatusRecord }[];
+}
+
+/** The raw protocol cells of a row, decoded. */
+export async function inspectRow(
+  context: TransactionContext,
+  table: string,
+  row: Uint8Array,
+): Promise<readonly InspectedColumn[]> {
+  const inspected: InspectedColumn[] = [];
+  let start: Position | undefined = { row };
+  while (start !== undefined) {
+    const page = await context.store.readRaw({
+      table,
+      start,
+      end: { row: after(row) },
+      columns: allColumns,
+      parts,
+    });
+    for (const found of page.rows) {
+      for (const { column, versions } of found.cells)
+        inspected.push(inspectCell({ table, row, column }, versions));
+    }
+    start = page.next;
+  }
+  return inspected;
+}
+
+function inspectCell(cell: CellAddress, versions: readonly PartVersion[]): InspectedColumn {
+  return {
+    column: showColumn(cell.column),
+    path: cell.column,
+    locks: ofPart(versions, "lock").map((version) => lockInfo(cell, version)),
+    writes: ofPart(versions, "write").map(({ timestamp, value }) => {
+      const record = decodeWrite(value);
+      const { start, kind, onePhase } = record;
+      return { commitTimestamp: timestamp, startTimestamp: start, kind, onePhase, value: record.value };
+    }),
+    data: ofPart(versions, "data").map(({ timestamp, value }) => ({ startTimestamp: timestamp, value })),
+    statuses: ofPart(versions, "txn").map(({ timestamp, value }) => ({
+      startTimestamp: timestamp,
+      status: decodeStatus(value),
+    })),
+  };
+}
+
+function lockInfo(cell: CellAddress, version: PartVersion): LockInfo {
+  const lock = decodeLock(version.value);
+  return {
+    cell,
+    startTimestamp: version.timestamp,
+    kind: lock.kind,
+    primary: lock.primary,
+    isPrimary: showCell(cell) === showCell(lock.primary),
+    session: lock.session,
+    minCommitTimestamp: lock.minCommit,
+    refreshedAt: new Date(lock.refreshedAt),
+    ttlMs: lock.ttlMs,
+    valueBytes: lock.value?.length,
+  };
+}
+
+/** Every lock that stands in some tables. */
+export async function* listLocks(
+  context: TransactionContext,
+  tables: readonly string[],
+  signal?: AbortSignal,
+): AsyncGenerator<LockInfo> {
+  for (const table of tables) {
+    for await (const cells of walkCells(context.store, context.environment, table, {
+      parts: ["lock"],
+      signal,
+    })) {
+      for (const cell of cells) for (const version of cell.versions) yield lockInfo(cell, version);
+    }
+  }
+}
+
+/** Resolves a lock as a writer that met it would: by what stands at its primary. */
+export async function resolveLock(
+  context: TransactionContext,
+  lock: LockInfo,
+  signal?: AbortSignal,
+): Promise<ResolutionOutcome> {
+  const page = await context.store.readRaw({
+    table: lock.cell.table,
+    start: { row: lock.cell.row },
+    end: { row: after(lock.cell.row) },
+    columns: [{ exact: lock.cell.column }],
+    parts: ["lock"],
+  });
+  const version = page.rows[0]?.cells[0]?.versions.find((found) => found.timestamp === lock.startTimestamp);
+  if (version === undefined) return "gone";
+  return context.resolver.resolve(context, metLock(lock.cell, version), {
+    start: lock.startTimestamp,
+    role: "writer",
+    signal,
+    passed: new Set(),
+    pushesLeft: pushesPerTransaction,
+    attempt: 0,
+  });
+}

@@ -1,0 +1,51 @@
+import {
+  type AnyTable,
+  decodeValue,
+  type Family,
+  parsePath,
+  type RowOf,
+  type TableDefinition,
+} from "../../schema/index.js";
+import type { CommittedCell } from "../cell/committed.js";
+
+/** A row as the user sees it, of its cells. */
+export function buildRow<T extends AnyTable>(
+  table: TableDefinition,
+  row: unknown,
+  cells: readonly CommittedCell[],
+): RowOf<T> {
+  const built: Record<string, unknown> = Object.create(null);
+  for (const { name, kind } of table.columns.values()) if (kind === "family") built[name] = new Map();
+  for (const cell of cells) {
+    const { name, qualifier } = parsePath(cell.column);
+    const declared = table.columns.get(name);
+    // A column that this program does not declare: another's, or an older version's.
+    if (declared?.codec === undefined) continue;
+    const column = {
+      kind: "column",
+      table,
+      name,
+      qualifier,
+      path: cell.column,
+      codec: declared.codec,
+    } as const;
+    const value = decodeValue(column, row, cell.value!);
+    if (qualifier === undefined) built[name] = value;
+    else (built[name] as Map<string, unknown>).set(qualifier, value);
+  }
+  return built as unknown as RowOf<T>;
+}
+
+/** The cells of a family by qualifier. */
+export function familyMap(
+  family: Family<unknown, unknown>,
+  row: unknown,
+  cells: readonly CommittedCell[],
+): ReadonlyMap<string, unknown> {
+  const map = new Map<string, unknown>();
+  for (const cell of cells) {
+    const qualifier = parsePath(cell.column).qualifier!;
+    map.set(qualifier, decodeValue(family.at(qualifier), row, cell.value!));
+  }
+  return map;
+}

@@ -1,0 +1,137 @@
+import {
+  type AnyTable,
+  type Column,
+  decodeRow,
+  decodeValue,
+  definition,
+  encodePrefix,
+  encodeRow,
+  type Family,
+  familyRange,
+  isColumn,
+  isFamily,
+  isTable,
+  type KeyPrefix,
+  prefixEnd,
+  type RowOf,
+  type TableDefinition,
+  valueErrorAt,
+} from "../../schema/index.js";
+import type { Columns } from "../../store/index.js";
+import { notAColumn } from "../argument-errors.js";
+import type { CommittedCell, CommittedRow } from "../cell/committed.js";
+import { userColumns } from "../cell/user-columns.js";
+import { buildRow, familyMap } from "./build-row.js";
+import type { LentColumn } from "./zero-copy-reader.js";
+
+/** What can be scanned: a column, a family, a table. */
+export type Scannable = Column<unknown, unknown> | Family<unknown, unknown> | AnyTable;
+
+/** What a scan gives of each row. */
+export type ValueOfScanned<T extends Scannable> =
+  T extends Column<infer V, infer _>
+    ? V
+    : T extends Family<infer V, infer _>
+      ? ReadonlyMap<string, V>
+      : T extends AnyTable
+        ? RowOf<T>
+        : never;
+
+/** Which rows a scan is about, and how. All together narrow it. */
+export interface ScanOptions<K> {
+  /** Keys that begin so: the start of a string, or the leading parts of a tuple. */
+  readonly prefix?: KeyPrefix<K> | undefined;
+  /** First key, inclusive. Default: the first of the table. */
+  readonly start?: K | undefined;
+  /** Key after the last. Default: none. */
+  readonly end?: K | undefined;
+  /** Descending. Default: false. */
+  readonly reverse?: boolean | undefined;
+  /** The most items. Default: no limit. */
+  readonly limit?: number | undefined;
+}
+
+/** A row with the value of the column that was scanned, or with its cells where a table was. */
+export interface ScanItem<K, V> {
+  readonly row: K;
+  readonly value: V;
+}
+
+interface ScanTarget {
+  readonly table: TableDefinition;
+  readonly columns: Columns;
+  readonly convert: (row: CommittedRow) => ScanItem<unknown, unknown>;
+  /** Where rows and values of one column may be decoded where a store has them. */
+  readonly lent?: LentColumn<ScanItem<unknown, unknown>> | undefined;
+}
+
+/** What is scanned: a column, a family or a table. */
+export function scanTarget(target: unknown): ScanTarget {
+  if (isColumn(target)) {
+    const { table } = target;
+    const convert = (found: CommittedRow) => {
+      const row = decodeRow(table, found.row);
+      return { row, value: decodeCell(target, row, found.cells[0]!) };
+    };
+    return { table, columns: [{ exact: target.path }], convert, lent: lentColumn(target) };
+  }
+  if (isFamily(target)) {
+    const { table, name } = target;
+    const convert = (found: CommittedRow) => {
+      const row = decodeRow(table, found.row);
+      return { row, value: familyMap(target, row, found.cells) };
+    };
+    return { table, columns: [familyRange(name)], convert };
+  }
+  if (isTable(target)) {
+    const table = target[definition];
+    const convert = (found: CommittedRow) => {
+      const row = decodeRow(table, found.row);
+      return { row, value: buildRow(table, row, found.cells) };
+    };
+    return { table, columns: userColumns, convert };
+  }
+  throw notAColumn("scan", target);
+}
+
+function lentColumn(column: Column<unknown, unknown>): LentColumn<ScanItem<unknown, unknown>> | undefined {
+  const { key } = column.table;
+  const { decodeRange, decodesInPlace } = column.codec;
+  if (!decodesInPlace || decodeRange === undefined) return undefined;
+  return {
+    column: column.path,
+    toItem: (row, rowStart, rowEnd, value, start, end) => ({
+      row: key.decodeRange(row, rowStart, rowEnd),
+      value: decodeRange(value, start, end),
+    }),
+  };
+}
+
+/** The value of a cell that is not deleted, without a view of its bytes where the codec can do without. */
+function decodeCell<V>(column: Column<V, unknown>, row: unknown, cell: CommittedCell): V {
+  const { codec } = column;
+  if (codec.decodeRange === undefined) return decodeValue(column, row, cell.value!);
+  try {
+    return codec.decodeRange(cell.source!, cell.from, cell.source!.length);
+  } catch (error) {
+    throw valueErrorAt(column, row, error);
+  }
+}
+
+/** The bytes of a scan's rows; undefined where no row can be among them. */
+export function scanRange(
+  table: TableDefinition,
+  options: ScanOptions<unknown>,
+): { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined } | undefined {
+  let start = options.start === undefined ? undefined : encodeRow(table, options.start);
+  let end = options.end === undefined ? undefined : encodeRow(table, options.end);
+  if (options.prefix !== undefined) {
+    const prefix = encodePrefix(table, options.prefix);
+    const prefixLimit = prefixEnd(prefix);
+    if (start === undefined || Buffer.compare(start, prefix) < 0) start = prefix;
+    if (end === undefined || (prefixLimit !== undefined && Buffer.compare(prefixLimit, end) < 0))
+      end = prefixLimit;
+  }
+  if (start !== undefined && end !== undefined && Buffer.compare(start, end) >= 0) return undefined;
+  return { start, end };
+}

@@ -1,0 +1,315 @@
+import { checkOptionNames, InvalidArgumentError, type OptionNames, SchemaError } from "../../errors/index.js";
+import {
+  type AnyTable,
+  type Column,
+  checkCellKey,
+  decodeValue,
+  definition,
+  describeRow,
+  encodeRow,
+  type Family,
+  familyRange,
+  isColumn,
+  isFamily,
+  isTable,
+  type KeyOf,
+  lendRow,
+  lentRow,
+  parsePath,
+  type QualifierRange,
+  qualifierBytes,
+  type RowOf,
+  type TableDefinition,
+  valueErrorAt,
+} from "../../schema/index.js";
+import type { Columns, MaybePromise } from "../../store/index.js";
+import { notAColumn } from "../argument-errors.js";
+import type { WriteBuffer } from "../buffer.js";
+import type { CommittedCell } from "../cell/committed.js";
+import { endOfColumns, firstColumn, userColumns } from "../cell/user-columns.js";
+import type { TransactionContext } from "../context.js";
+import { buildRow } from "./build-row.js";
+import { isSelected, mergeCells } from "./merge.js";
+import { PagedIterator } from "./paged-iterator.js";
+import type { ReadRecorder } from "./read-recorder.js";
+import type { SnapshotReader } from "./reader.js";
+import { RowScan, type RowScanRequest } from "./row-scan.js";
+import {
+  type ScanItem,
+  type Scannable,
+  type ScanOptions,
+  scanRange,
+  scanTarget,
+  type ValueOfScanned,
+} from "./scan-target.js";
+import { notLent } from "./zero-copy-reader.js";
+
+/** Which cells of a family, in the order of the qualifiers' bytes. */
+export interface EntriesOptions extends QualifierRange {
+  /** The most entries. Default: no limit. */
+  readonly limit?: number | undefined;
+}
+
+/** A cell of a family, as `entries` gives it. */
+export interface Entry<V> {
+  readonly qualifier: string;
+  readonly value: V;
+}
+
+const entriesOptions: OptionNames<EntriesOptions> = { prefix: true, start: true, end: true, limit: true };
+const scanOptions: OptionNames<ScanOptions<unknown>> = { ...entriesOptions, reverse: true };
+
+const firstEntries = 64;
+const entriesPage = 1_000;
+const rowsAtOnce = 256;
+
+/** What a transaction and a snapshot have in common: reading as of one start timestamp. */
+export abstract class View {
+  readonly #context: TransactionContext;
+  readonly #reader: SnapshotReader;
+  readonly #buffer: WriteBuffer | undefined;
+  readonly #recorder: ReadRecorder | undefined;
+
+  /** @internal */
+  constructor(
+    context: TransactionContext,
+    reader: SnapshotReader,
+    buffer: WriteBuffer | undefined,
+    recorder: ReadRecorder | undefined,
+  ) {
+    this.#context = context;
+    this.#reader = reader;
+    this.#buffer = buffer;
+    this.#recorder = recorder;
+  }
+
+  /** Throws unless reading is still allowed. */
+  protected abstract assertReadable(): void;
+
+  /** A call that is answered later, so that a transaction knows what it must not commit before. */
+  protected underWay<T>(call: Promise<T>): Promise<T> {
+    return call;
+  }
+
+  /**
+   * The value of a cell, `undefined` where nothing is.
+   *
+   * @throws StaleSnapshotError if collection has passed the start timestamp.
+   */
+  get<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<V | undefined> {
+    const value = this.#read(column, row);
+    return value instanceof Promise ? this.underWay(value) : Promise.resolve(value);
+  }
+
+  /** As {@link get}; a value that the store has at once is given at once. What goes wrong is always a rejection. */
+  #read<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
+    try {
+      this.assertReadable();
+      if (!isColumn(column)) throw notAColumn("get", column);
+      if (!this.#context.schemas.known(column.table)) return this.#readUnknown(column, row);
+      const value = this.#readCell(column, row);
+      if (!(value instanceof Promise)) return value;
+      return value.catch((error: unknown) => Promise.reject(valueErrorAt(column, row, error)));
+    } catch (error) {
+      return Promise.reject(valueErrorAt(column, row, error));
+    }
+  }
+
+  #readCell<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
+    const { table, path, codec } = column;
+    const { name } = table;
+    let rowBytes: Uint8Array | undefined;
+    if (this.#buffer?.hasWrites) {
+      rowBytes = encodeRow(table, row);
+      const own = this.#buffer.get({ table: name, row: rowBytes, column: path });
+      if (own !== undefined) return own.value === undefined ? undefined : decodeValue(column, row, own.value);
+    }
+    const decode = codec.decodeRange ?? decodeCopy(codec);
+    const { lent } = this.#reader;
+    if (lent !== undefined) {
+      const length = rowBytes === undefined ? lendRow(table, row) : rowBytes.length;
+      const value = length < 0 ? notLent : lent.value(name, rowBytes ?? lentRow, length, path, decode);
+      if (value !== notLent) return value;
+    }
+    rowBytes ??= encodeRow(table, row);
+    return this.#reader.value(name, rowBytes, [{ exact: path }], decode);
+  }
+
+  async #readUnknown<V, K>(column: Column<V, K>, row: K): Promise<V | undefined> {
+    await this.#context.schemas.record([column.table]);
+    return this.#read(column, row);
+  }
+
+  /** The values of a column in several rows, in the order of `rows`. */
+  getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
+    return this.underWay(this.#readMany(column, rows));
+  }
+
+  async #readMany<V, K>(column: Column<V, K>, rows: Iterable<K>): Promise<(V | undefined)[]> {
+    const values: MaybePromise<V | undefined>[] = [];
+    /** The first that is waited for. */
+    let waiting = -1;
+    for (const row of rows) {
+      const value = this.#read(column, row);
+      values.push(value);
+      if (waiting < 0 && value instanceof Promise) waiting = values.length - 1;
+      if (waiting < 0 || values.length - waiting < rowsAtOnce) continue;
+      await settle(values, waiting);
+      waiting = -1;
+    }
+    if (waiting >= 0) await settle(values, waiting);
+    return values as (V | undefined)[];
+  }
+
+  /** A row with all its columns and families; `undefined` where it has none. */
+  row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
+    return this.underWay(this.#row(table, row));
+  }
+
+  async #row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
+    const defined = await this.#useTable(table);
+    const rowBytes = encodeRow(defined, row);
+    const cells = await this.userCells(defined.name, rowBytes);
+    return cells.length === 0 ? undefined : buildRow<T>(defined, row, cells);
+  }
+
+  /** Every cell that the user put in a row, own writes laid over. */
+  protected async userCells(table: string, row: Uint8Array): Promise<readonly CommittedCell[]> {
+    const cells: CommittedCell[] = [];
+    let start: Uint8Array | undefined = firstColumn;
+    while (start !== undefined) {
+      const columns: Columns = [{ start, end: endOfColumns }];
+      const page = await this.#reader.row(table, row, columns, entriesPage);
+      cells.push(...page.cells);
+      start = page.next;
+    }
+    return this.#withOwn(table, row, userColumns, cells);
+  }
+
+  #withOwn(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    cells: readonly CommittedCell[],
+  ): readonly CommittedCell[] {
+    const own = this.#buffer?.hasWrites
+      ? this.#buffer
+          .ofTable(table)
+          .filter((write) => Buffer.compare(write.row, row) === 0 && isSelected(columns, write.column))
+      : [];
+    return mergeCells(cells, own).filter((cell) => !cell.isDeleted);
+  }
+
+  /** The cells of a family in one row, by qualifier. */
+  entries<V, K>(
+    family: Family<V, K>,
+    row: NoInfer<K>,
+    options: EntriesOptions = {},
+  ): AsyncIterableIterator<Entry<V>> {
+    this.assertReadable();
+    if (!isFamily(family)) throw notAColumn("entries", family);
+    checkOptionNames("entries", options, entriesOptions);
+    const limit = checkLimit(options.limit);
+    const { table, name } = family;
+    const rowBytes = encodeRow(table, row);
+    const range = familyRange(name, options);
+    const empty = Buffer.compare(range.start, range.end) >= 0;
+    let next: Uint8Array | undefined = empty ? undefined : range.start;
+    let pageSize = Math.min(firstEntries, limit);
+    let shown = 0;
+    const nextPage = async () => {
+      if (next === undefined) return undefined;
+      this.assertReadable();
+      if (!this.#context.schemas.known(table)) await this.#context.schemas.record([table]);
+      const page = await this.#reader.row(table.name, rowBytes, [{ start: next, end: range.end }], pageSize);
+      const covered: Columns = [{ start: next, end: page.next ?? range.end }];
+      next = page.next;
+      const cells = this.#withOwn(table.name, rowBytes, covered, page.cells);
+      shown += cells.length;
+      pageSize = Math.max(1, Math.min(entriesPage, limit - shown));
+      return { rows: cells };
+    };
+    const convert = (cell: CommittedCell): Entry<V> => ({
+      qualifier: parsePath(cell.column).qualifier!,
+      value: decodeValue(family.at(parsePath(cell.column).qualifier!), row, cell.value!),
+    });
+    return new PagedIterator(() => this.underWay(nextPage()), convert, limit);
+  }
+
+  /**
+   * The rows in the keys' order: of a column those in which it has a value; of a family those in which it has a cell, with their
+   * cells by qualifier; of a table all, whole.
+   */
+  scan<T extends Scannable>(
+    target: T,
+    options: ScanOptions<KeyOf<T>> = {},
+  ): AsyncIterableIterator<ScanItem<KeyOf<T>, ValueOfScanned<T>>> {
+    return this.#scan(target, options as ScanOptions<unknown>) as AsyncIterableIterator<
+      ScanItem<KeyOf<T>, ValueOfScanned<T>>
+    >;
+  }
+
+  #scan(target: unknown, options: ScanOptions<unknown>): AsyncIterableIterator<ScanItem<unknown, unknown>> {
+    this.assertReadable();
+    checkOptionNames("scan", options, scanOptions);
+    const limit = checkLimit(options.limit);
+    const { table, columns, convert, lent } = scanTarget(target);
+    const range = scanRange(table, options);
+    if (range === undefined) return new PagedIterator(async () => undefined, convert, 0);
+    const request: RowScanRequest<ScanItem<unknown, unknown>> = {
+      table: table.name,
+      ...range,
+      columns,
+      reverse: options.reverse ?? false,
+      limit,
+      lent,
+    };
+    let scan: RowScan<ScanItem<unknown, unknown>> | undefined;
+    const nextPage = async () => {
+      this.assertReadable();
+      if (scan === undefined) {
+        if (!this.#context.schemas.known(table)) await this.#context.schemas.record([table]);
+        scan = new RowScan(this.#reader, this.#buffer, this.#recorder, request);
+      }
+      return scan.next();
+    };
+    return new PagedIterator(() => this.underWay(nextPage()), convert, limit);
+  }
+
+  async #useTable(table: AnyTable): Promise<TableDefinition> {
+    this.assertReadable();
+    if (!isTable(table))
+      throw new SchemaError("This is not a table: make tables with `table(name, columns)`.");
+    const defined = table[definition];
+    if (!this.#context.schemas.known(defined)) await this.#context.schemas.record([defined]);
+    return defined;
+  }
+}
+
+function checkLimit(limit: number | undefined): number {
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  if (Number.isInteger(limit) && limit >= 0) return limit;
+  throw new InvalidArgumentError(`\`limit\` must be a whole number of 0 or more, not ${String(limit)}.`);
+}
+
+/** Puts in the place of every promise from `start` on what it came to. */
+async function settle<V>(values: MaybePromise<V>[], start: number): Promise<void> {
+  const answers = await Promise.all(values.slice(start));
+  for (let index = 0; index < answers.length; index++) values[start + index] = answers[index]!;
+}
+
+/** Values of codecs without the fast path are decoded from a view of the bytes. */
+function decodeCopy<V>(codec: {
+  decode(bytes: Uint8Array): V;
+}): (bytes: Buffer, start: number, end: number) => V {
+  return (bytes, start, end) => codec.decode(bytes.subarray(start, end));
+}
+
+/** The bytes of a row for a cell of it, checked against the limit. */
+export function encodeCellRow<K>(column: Column<unknown, K>, row: K): Uint8Array {
+  const rowBytes = encodeRow(column.table, row);
+  checkCellKey(rowBytes, qualifierBytes(column.path), () => {
+    return `${column.table.name}.${column.name}, row ${describeRow(row)}`;
+  });
+  return rowBytes;
+}

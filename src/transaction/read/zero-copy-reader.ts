@@ -1,0 +1,130 @@
+import type {
+  LendingStore,
+  LentPage,
+  LentRead,
+  LentRecord,
+  MaybePromise,
+  TakeCell,
+} from "../../store/index.js";
+import { writeForm, writeHeaderBytes } from "../cell/records.js";
+import type { TransactionContext } from "../context.js";
+import type { ReaderOptions } from "./reader.js";
+
+/** Makes a value of lent bytes, without keeping any. */
+export type DecodeLent<V> = (bytes: Buffer, start: number, end: number) => V;
+
+/** A column that is scanned, and how an item is made of a lent row and value: by no code but this package's. */
+export interface LentColumn<T> {
+  readonly column: Uint8Array;
+  readonly toItem: (
+    row: Buffer,
+    rowStart: number,
+    rowEnd: number,
+    value: Buffer,
+    start: number,
+    end: number,
+  ) => T;
+}
+
+/** A page of a scan. `next` and `stopped` as in `LentPage`. */
+export interface LentItems<T> extends Pick<LentPage, "next" | "stopped"> {
+  readonly items: readonly T[];
+}
+
+export type LentColumnRead = Omit<LentRead, "at" | "column">;
+
+/** The answer where nothing is lent, or more has to be seen than what is: the ordinary way has to be gone. */
+export const notLent: unique symbol = Symbol("not lent");
+
+/**
+ * Reads committed cells as `SnapshotReader` does, from bytes that the store lends: without an object, a copy or a promise for
+ * each. Whatever is not quite simple is left to that: a lock, a value that stands elsewhere, a failure.
+ */
+export class ZeroCopyReader {
+  readonly #context: TransactionContext;
+  readonly #lending: LendingStore;
+  readonly #timestamp: number;
+  readonly #options: ReaderOptions;
+
+  constructor(context: TransactionContext, lending: LendingStore, timestamp: number, options: ReaderOptions) {
+    this.#context = context;
+    this.#lending = lending;
+    this.#timestamp = timestamp;
+    this.#options = options;
+  }
+
+  /** The value of one cell. The row is the first `rowLength` bytes of `row`, and lent. */
+  value<V>(
+    table: string,
+    row: Uint8Array,
+    rowLength: number,
+    column: Uint8Array,
+    decode: DecodeLent<V>,
+  ): MaybePromise<V | undefined> | typeof notLent {
+    if (!this.#isOpen() || this.#options.recorder !== undefined) return notLent;
+    const cell = this.#lending.cell(table, row, rowLength, column, this.#timestamp);
+    if (cell === undefined) return notLent;
+    if (cell === "absent" || !cell.latest) return this.#beneath(cell, decode);
+    const { buffer, start, end } = cell;
+    const form = writeForm(buffer, start, end);
+    if (form === "elsewhere") return notLent;
+    return this.#answer(form === "delete" ? undefined : decode(buffer, start + writeHeaderBytes, end));
+  }
+
+  /** What stands beneath a newer record, or nothing: collection may have taken what was there. */
+  #beneath<V>(
+    cell: LentRecord | "absent",
+    decode: DecodeLent<V>,
+  ): MaybePromise<V | undefined> | typeof notLent {
+    let bytes: Buffer | undefined;
+    if (cell !== "absent") {
+      const { buffer, start, end } = cell;
+      const form = writeForm(buffer, start, end);
+      if (form === "elsewhere") return notLent;
+      if (form === "value") bytes = Buffer.from(buffer.subarray(start + writeHeaderBytes, end));
+    }
+    const answer = () => this.#answer(bytes === undefined ? undefined : decode(bytes, 0, bytes.length));
+    const checked = this.#checkSafepoint();
+    return checked instanceof Promise ? checked.then(answer) : answer();
+  }
+
+  #answer<V>(value: V): MaybePromise<V> {
+    const { yielding } = this.#context;
+    return yielding.isDue() ? yielding.turn().then(() => value) : value;
+  }
+
+  /** A page of a scan of one column. */
+  async items<T>(read: LentColumnRead, { column, toItem }: LentColumn<T>): Promise<LentItems<T> | undefined> {
+    if (!this.#isOpen()) return undefined;
+    const items: T[] = [];
+    const take: TakeCell = (row, rowStart, rowEnd, record, start, end) => {
+      try {
+        const form = writeForm(record, start, end);
+        if (form === "value") {
+          items.push(toItem(row, rowStart, rowEnd, record, start + writeHeaderBytes, end));
+        }
+        return form !== "elsewhere";
+      } catch {
+        // The ordinary way fails likewise, when it is this item's turn.
+        return false;
+      }
+    };
+    const page = this.#lending.column({ ...read, column, at: this.#timestamp }, take);
+    if (page === undefined) return undefined;
+    const { yielding } = this.#context;
+    if (yielding.isDue(page.cells)) await yielding.turn();
+    // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
+    await this.#checkSafepoint();
+    return { items, next: page.next, stopped: page.stopped };
+  }
+
+  /** Whether the quickest way may be gone: nobody is told what is read, and the ordinary one would not fail. */
+  #isOpen(): boolean {
+    return this.#context.hooks.read === undefined && this.#options.signal?.aborted !== true;
+  }
+
+  #checkSafepoint(): MaybePromise<void> {
+    if (this.#options.exempt) return;
+    return this.#context.safepoint.check(this.#timestamp);
+  }
+}

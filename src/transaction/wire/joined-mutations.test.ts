@@ -1,0 +1,203 @@
+import { describe, expect, test } from "vitest";
+import { StoreError } from "../../errors/index.js";
+import type { MutationAnswer, RowMutation, StoreCapabilities } from "../../store/index.js";
+import { JoinedMutations } from "./joined-mutations.js";
+
+/** Puts a column unless it stands. */
+function put(row: string, column: string, value = "v"): RowMutation {
+  const bytes = Buffer.from(column);
+  return {
+    table: "t",
+    row: Buffer.from(row),
+    guards: [{ type: "absent", column: bytes, part: "lock", from: 0, to: Number.POSITIVE_INFINITY }],
+    mutations: [{ type: "put", column: bytes, part: "lock", timestamp: 1, value: Buffer.from(value) }],
+  };
+}
+
+interface Sent {
+  readonly columns: string;
+  answer(answer: MutationAnswer | Error): void;
+}
+
+/** A store whose answers the test gives. */
+function openStore(mutationCells = 100, more: Partial<StoreCapabilities> = {}) {
+  const sent: Sent[] = [];
+  const mutate = (mutation: RowMutation) =>
+    new Promise<MutationAnswer>((resolve, reject) => {
+      sent.push({
+        columns: mutation.mutations.map(({ column }) => Buffer.from(column)).join(" "),
+        answer: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)),
+      });
+    });
+  const capabilities = {
+    atomicBatches: false,
+    reverseScans: true,
+    mutationCells,
+    inlineBytes: 64,
+    durable: false,
+    shared: false,
+    ...more,
+  };
+  return { sent, joined: new JoinedMutations({ capabilities, mutate }) };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Asks for the puts of some columns of one row, after another one's has been sent. */
+async function behindAnother(store: ReturnType<typeof openStore>, puts: readonly RowMutation[]) {
+  const first = store.joined.mutate(put("x", "first"));
+  await turn();
+  const answers = puts.map((each) => store.joined.mutate(each));
+  await turn();
+  expect(store.sent.map(({ columns }) => columns)).toEqual(["first"]);
+  store.sent[0]!.answer("applied");
+  expect(await first).toBe("applied");
+  await turn();
+  store.sent.splice(0, 1);
+  return Promise.all(answers);
+}
+
+describe("guarded mutations of one row", () => {
+  test("go together when they are of one tick", async () => {
+    const { sent, joined } = openStore();
+    const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a b"]);
+    sent[0]!.answer("applied");
+    expect(await Promise.all(answers)).toEqual(["applied", "applied"]);
+  });
+
+  test("go together when they come while one is under way", async () => {
+    const store = openStore();
+    const answers = behindAnother(store, [put("x", "b"), put("x", "c")]);
+    await until(() => store.sent[0]?.columns === "b c");
+    store.sent[0]!.answer("applied");
+    expect(await answers).toEqual(["applied", "applied"]);
+  });
+
+  test("are sent by themselves where a guard of any did not hold, or the joined one could not be sent", async () => {
+    for (const refusal of ["rejected", new StoreError("too large")] as const) {
+      const { sent, joined } = openStore();
+      const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
+      await turn();
+      sent[0]!.answer(refusal);
+      await turn();
+      expect(sent.map(({ columns }) => columns)).toEqual(["a b", "a", "b"]);
+      sent[1]!.answer("rejected");
+      sent[2]!.answer("applied");
+      expect(await Promise.all(answers)).toEqual(["rejected", "applied"]);
+    }
+  });
+
+  test("are all unknown where there was no answer", async () => {
+    const { sent, joined } = openStore();
+    const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
+    await turn();
+    sent[0]!.answer("unknown");
+    expect(await Promise.all(answers)).toEqual(["unknown", "unknown"]);
+    expect(sent.length).toBe(1);
+  });
+
+  test("that fail do so by themselves, and hold up no others", async () => {
+    const { sent, joined } = openStore();
+    const first = joined.mutate(put("x", "a"));
+    await turn();
+    const second = joined.mutate(put("x", "b"));
+    sent[0]!.answer(new StoreError("closed"));
+    await expect(first).rejects.toThrow("closed");
+    await turn();
+    sent[1]!.answer("applied");
+    expect(await second).toBe("applied");
+  });
+
+  test("do not wait for one of the same column: it may change what their guards say", async () => {
+    const { sent, joined } = openStore();
+    const answers = ["a", "a", "b", "b"].map((column) => joined.mutate(put("x", column)));
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a", "b", "a b"]);
+    for (const each of sent) each.answer("applied");
+    expect(await Promise.all(answers)).toEqual(["applied", "applied", "applied", "applied"]);
+  });
+
+  test("are bounded in cells, and a wide one waits for nobody", async () => {
+    const { sent, joined } = openStore(4);
+    const answers = ["a", "b", "c"].map((column) => joined.mutate(put("x", column)));
+    await turn();
+    sent[0]!.answer("applied");
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a b", "c"]);
+    sent[1]!.answer("applied");
+    await Promise.all(answers);
+
+    const narrow = openStore(3);
+    const all = ["a", "b"].map((column) => narrow.joined.mutate(put("x", column)));
+    expect(narrow.sent.length).toBe(2);
+    for (const each of narrow.sent) each.answer("applied");
+    await Promise.all(all);
+  });
+
+  test("are bounded in the bytes of their guards", async () => {
+    const { sent, joined } = openStore(100, { guardBytes: 2 * 65 });
+    const answers = ["a", "b", "c"].map((column) => joined.mutate(put("x", column)));
+    await turn();
+    sent[0]!.answer("applied");
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a b", "c"]);
+    sent[1]!.answer("applied");
+    await Promise.all(answers);
+  });
+
+  test("are of one kind where the store takes no others together", async () => {
+    const { sent, joined } = openStore(100, { mixedGuards: false });
+    const present: RowMutation = {
+      ...put("x", "b"),
+      guards: [{ type: "present", column: Buffer.from("b"), part: "lock", at: 1 }],
+    };
+    const answers = [put("x", "a"), put("x", "c"), present].map((each) => joined.mutate(each));
+    await turn();
+    sent[0]!.answer("applied");
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a c", "b"]);
+    sent[1]!.answer("applied");
+    await Promise.all(answers);
+  });
+
+  test("are bounded in bytes", async () => {
+    const { sent, joined } = openStore();
+    const large = "v".repeat(700_000);
+    const answers = ["a", "b"].map((column) => joined.mutate(put("x", column, large)));
+    await turn();
+    expect(sent.map(({ columns }) => columns)).toEqual(["a"]);
+    sent[0]!.answer("applied");
+    await turn();
+    sent[1]!.answer("applied");
+    await Promise.all(answers);
+  });
+});
+
+test("mutations of other rows, and such without guards, wait for nobody", async () => {
+  const { sent, joined } = openStore();
+  const first = joined.mutate(put("x", "a"));
+  await turn();
+  const answers = [joined.mutate(put("y", "b")), joined.mutate({ ...put("x", "c"), guards: [] })];
+  await turn();
+  expect(sent.map(({ columns }) => columns).sort()).toEqual(["a", "b", "c"]);
+  for (const each of sent) each.answer("applied");
+  await Promise.all([first, ...answers]);
+});
+
+test("a row with nothing under way is forgotten", async () => {
+  const { sent, joined } = openStore();
+  for (const column of ["a", "b", "a"]) {
+    const answer = joined.mutate(put("x", column));
+    await turn();
+    sent.at(-1)!.answer("applied");
+    expect(await answer).toBe("applied");
+    await turn();
+  }
+  expect(sent.map(({ columns }) => columns)).toEqual(["a", "b", "a"]);
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}
