@@ -9,6 +9,7 @@ import {
   BackgroundWork,
   countRequests,
   countTimestamps,
+  joinMutations,
   type Liveness,
   LockResolver,
   noHooks,
@@ -32,7 +33,7 @@ export function buildContext(
   settings: Settings,
 ): TransactionContext {
   const events = new Emitter();
-  const store = countRequests(given, events);
+  const store = joinMutations(countRequests(given, events), events);
   const onePhase = store.atomic !== undefined && options.commit !== "two-phase";
   return {
     store,

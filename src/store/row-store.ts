@@ -9,6 +9,11 @@ export type MaybePromise<T> = T | Promise<T>;
 export interface StoreCapabilities {
   /** Several rows in one atomic batch, and a counter beside them: {@link RowStore.atomic} is there. */
   readonly atomicBatches: boolean;
+  /**
+   * Each request is a trip over a network: the library then reads ahead, joins what it sends, and keeps for a moment what others
+   * rarely change. Default: true for a store without atomic batches.
+   */
+  readonly remote?: boolean | undefined;
   /** {@link RangeRead.reverse} works. */
   readonly reverseScans: boolean;
   /** The most guards and mutations together that one {@link RowMutation} may have. */
@@ -188,4 +193,9 @@ export interface RowStore {
   clearDead?(): MaybePromise<void>;
   /** Waits for what is under way, then frees everything. Harmless to repeat. */
   close(): Promise<void>;
+}
+
+/** Whether each request to the store is a trip over a network. */
+export function isRemote({ capabilities }: Pick<RowStore, "capabilities">): boolean {
+  return capabilities.remote ?? !capabilities.atomicBatches;
 }

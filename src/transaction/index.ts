@@ -71,5 +71,6 @@ export {
   transact,
 } from "./transact.js";
 export { Transaction } from "./transaction.js";
+export { joinMutations } from "./wire/joined-mutations.js";
 export { countRequests, countTimestamps } from "./wire/request-counter.js";
 export { Yielding } from "./yielding.js";

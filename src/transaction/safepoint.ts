@@ -1,6 +1,12 @@
 import type { Environment } from "../environment/index.js";
 import { StaleSnapshotError } from "../errors/index.js";
-import type { MaybePromise, RowMutation, RowPage, RowStore } from "../store/index.js";
+import {
+  isRemote,
+  type MaybePromise,
+  type RowMutation,
+  type RowPage,
+  type RowStore,
+} from "../store/index.js";
 import { encodeWrite } from "./cell/records.js";
 import { safepointCell } from "./cell/system.js";
 
@@ -31,7 +37,7 @@ export class Safepoint {
   constructor(store: RowStore, environment: Environment, cacheMs: number) {
     this.#store = store;
     this.#environment = environment;
-    this.cacheMs = store.capabilities.atomicBatches ? 0 : cacheMs;
+    this.cacheMs = isRemote(store) ? cacheMs : 0;
   }
 
   /** Throws a {@link StaleSnapshotError} unless versions at `timestamp` are still whole. To be called after the read. */

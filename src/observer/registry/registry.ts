@@ -7,7 +7,7 @@ import {
   sleepUnlessAborted,
 } from "../../errors/index.js";
 import { type AnyTable, definition, isTable, type TableDefinition } from "../../schema/index.js";
-import type { MaybePromise, RowPage, RowStore } from "../../store/index.js";
+import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../store/index.js";
 import {
   type CellAddress,
   CoreTransaction,
@@ -91,7 +91,7 @@ export class Registry implements Schemas, Notifications {
     this.#environment = options.environment;
     this.#readOnly = options.readOnly ?? false;
     if (options.view !== undefined) this.#keep(options.view);
-    this.cacheMs = options.store.capabilities.atomicBatches ? 0 : (options.cacheMs ?? 1_000);
+    this.cacheMs = isRemote(options.store) ? (options.cacheMs ?? 1_000) : 0;
   }
 
   /** Transactions and their registry need each other: this is the second half of making them. */
@@ -133,7 +133,7 @@ export class Registry implements Schemas, Notifications {
 
   fresh(): MaybePromise<RegistryView> {
     if (this.#view === undefined) return this.#load();
-    if (!this.#store.capabilities.atomicBatches) {
+    if (isRemote(this.#store)) {
       const age = this.#environment.monotonic() - this.#readAt;
       return age < this.cacheMs ? this.#view : this.#recent();
     }

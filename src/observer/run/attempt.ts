@@ -1,5 +1,5 @@
 import { ObserverError } from "../../errors/index.js";
-import type { MutationAnswer } from "../../store/index.js";
+import { isRemote, type MutationAnswer } from "../../store/index.js";
 import {
   type CellAddress,
   CoreTransaction,
@@ -272,8 +272,7 @@ class Attempt {
   async #removeHint(upTo: number): Promise<MutationAnswer> {
     const { context } = this.#tx;
     const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, upTo));
-    const isDistant = !context.store.capabilities.atomicBatches;
-    const removing = isDistant ? context.background.send(remove) : remove();
+    const removing = isRemote(context.store) ? context.background.send(remove) : remove();
     context.background.track(removing.then(ignore, ignore));
     try {
       return await removing;

@@ -1,3 +1,4 @@
+import { isRemote } from "../../store/index.js";
 import {
   byteString,
   type CellAddress,
@@ -183,7 +184,7 @@ export function readPredictorOf(
   observer: string,
   cell: CellAddress,
 ): RunReadPredictor | undefined {
-  if (context.store.capabilities.atomicBatches) return undefined;
+  if (!isRemote(context.store)) return undefined;
   let observers = known.get(context);
   if (observers === undefined) {
     observers = new Map();

@@ -1,6 +1,7 @@
 import type { Environment } from "../../environment/index.js";
 import { ClosedError, InvalidArgumentError, ObserverError, throwIfAborted } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
+import { isRemote } from "../../store/index.js";
 import type { Hint } from "../../transaction/index.js";
 import { bucketOf } from "../hint/hint.js";
 import { isObserver, type Observer } from "../observer.js";
@@ -130,7 +131,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
 
   #limit(concurrency: number | undefined): ConcurrencyLimit {
     if (concurrency !== undefined) return fixedConcurrency(concurrency);
-    return new AdaptiveConcurrency(this.registry.context.store.capabilities.atomicBatches);
+    return new AdaptiveConcurrency(!isRemote(this.registry.context.store));
   }
 
   #stopInBackground(worker: Worker): void {

@@ -1,16 +1,17 @@
 import { StoreDamagedError } from "../../errors/index.js";
-import type {
-  CellView,
-  Columns,
-  MaybePromise,
-  Position,
-  RangePage,
-  RangeRead,
-  RowPage,
-  RowRead,
-  RowView,
-  StoreRequestOptions,
-  Version,
+import {
+  type CellView,
+  type Columns,
+  isRemote,
+  type MaybePromise,
+  type Position,
+  type RangePage,
+  type RangeRead,
+  type RowPage,
+  type RowRead,
+  type RowView,
+  type StoreRequestOptions,
+  type Version,
 } from "../../store/index.js";
 import { type CellAddress, showCell } from "../cell/address.js";
 import { isWhole, ownData } from "../cell/cell-views.js";
@@ -188,7 +189,7 @@ export class SnapshotReader {
   /** Asks for a page that is likely to be wanted, and resolves nothing yet. Undefined where the store is in this process. */
   rangeAhead(read: Omit<RangeRead, "at">): Promise<RangePage> | undefined {
     const { store } = this.#context;
-    if (store.capabilities.atomicBatches) return undefined;
+    if (!isRemote(store)) return undefined;
     const page = Promise.resolve(store.readRange({ ...read, at: this.timestamp }, this.#request));
     // Where nobody comes for it nobody need know that it failed.
     page.catch(() => {});

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../errors/index.js";
-import type { MutationAnswer, RowMutation, StoreCapabilities } from "../../store/index.js";
-import { JoinedMutations } from "./joined-mutations.js";
+import type {
+  MutationAnswer,
+  RowMutation,
+  StoreCapabilities,
+  StoreRequestOptions,
+} from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { JoiningStore } from "./joined-mutations.js";
 
 /** Puts a column unless it stands. */
 function put(row: string, column: string, value = "v"): RowMutation {
@@ -15,6 +21,7 @@ function put(row: string, column: string, value = "v"): RowMutation {
 }
 
 interface Sent {
+  readonly signal: AbortSignal | undefined;
   readonly columns: string;
   answer(answer: MutationAnswer | Error): void;
 }
@@ -22,9 +29,10 @@ interface Sent {
 /** A store whose answers the test gives. */
 function openStore(mutationCells = 100, more: Partial<StoreCapabilities> = {}) {
   const sent: Sent[] = [];
-  const mutate = (mutation: RowMutation) =>
+  const mutate = (mutation: RowMutation, options?: StoreRequestOptions) =>
     new Promise<MutationAnswer>((resolve, reject) => {
       sent.push({
+        signal: options?.signal,
         columns: mutation.mutations.map(({ column }) => Buffer.from(column)).join(" "),
         answer: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)),
       });
@@ -38,7 +46,7 @@ function openStore(mutationCells = 100, more: Partial<StoreCapabilities> = {}) {
     shared: false,
     ...more,
   };
-  return { sent, joined: new JoinedMutations({ capabilities, mutate }) };
+  return { sent, joined: new JoiningStore(Object.assign(memoryStore(), { capabilities, mutate })) };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -58,6 +66,19 @@ async function behindAnother(store: ReturnType<typeof openStore>, puts: readonly
 }
 
 describe("guarded mutations of one row", () => {
+  test("one that may be given up goes by itself, with its signal", async () => {
+    const store = openStore();
+    const { signal } = new AbortController();
+    const answers = [store.joined.mutate(put("x", "a")), store.joined.mutate(put("x", "b"), { signal })];
+    await turn();
+    expect(store.sent.map((each) => [each.columns, each.signal])).toEqual([
+      ["b", signal],
+      ["a", undefined],
+    ]);
+    for (const { answer } of store.sent) answer("applied");
+    expect(await Promise.all(answers)).toEqual(["applied", "applied"]);
+  });
+
   test("go together when they are of one tick", async () => {
     const { sent, joined } = openStore();
     const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));

@@ -1,5 +1,13 @@
-import type { MutationAnswer, RowMutation, RowStore } from "../../store/index.js";
+import type { Emitter } from "../../events/index.js";
+import {
+  isRemote,
+  type MutationAnswer,
+  type RowMutation,
+  type RowStore,
+  type StoreRequestOptions,
+} from "../../store/index.js";
 import { byteString, rowKey } from "../cell/address.js";
+import { PassingStore } from "./passing-store.js";
 
 /** Bytes of values of one joined mutation. */
 const mostBytes = 1024 * 1024;
@@ -18,35 +26,41 @@ interface Lane {
   waiting: Waiting[];
 }
 
+/** The store, with guarded mutations of one row joined if it is remote; one in this process is given back as it is. */
+export function joinMutations(store: RowStore, events: Emitter): RowStore {
+  if (!isRemote(store)) return store;
+  return new JoiningStore(store, (mutations) => {
+    if (events.heard("joined")) events.emit("joined", { mutations });
+  });
+}
+
 /**
  * Sends guarded mutations of one row that meet in this process as one (PROTOCOL section 2): those of one tick, and those that come
  * while one is under way on their row, when that has been answered. Only such as are of different columns, so that none of them can change what
  * another one's guards say: applied as one they are what they would be one after the other. Where a guard of any does not hold
- * nothing was applied, and each is sent by itself.
+ * nothing was applied, and each is sent by itself. So is one that may be given up: nobody else's is given up with it.
  */
-export class JoinedMutations {
-  readonly #store: Pick<RowStore, "capabilities" | "mutate">;
+export class JoiningStore extends PassingStore {
   readonly #onJoined: (mutations: number) => void;
   readonly #lanes = new Map<string, Lane>();
 
   /** `onJoined`: told how many were sent as one, where that was not in vain. */
-  constructor(
-    store: Pick<RowStore, "capabilities" | "mutate">,
-    onJoined: (mutations: number) => void = () => {},
-  ) {
-    this.#store = store;
+  constructor(store: RowStore, onJoined: (mutations: number) => void = () => {}) {
+    super(store);
     this.#onJoined = onJoined;
   }
 
-  mutate(mutation: RowMutation): Promise<MutationAnswer> {
-    if (mutation.guards.length === 0 || this.#isLarge(mutation)) return this.#store.mutate(mutation);
+  override mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer> {
+    if (mutation.guards.length === 0 || options?.signal !== undefined || this.#isLarge(mutation)) {
+      return this.store.mutate(mutation, options);
+    }
     const key = rowKey(mutation.table, mutation.row);
     const columns = columnsOf(mutation);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
       lane = this.#openLane(key);
     } else if (columns.some((column) => lane!.columns.has(column))) {
-      return this.#store.mutate(mutation);
+      return this.store.mutate(mutation);
     }
     for (const column of columns) lane.columns.add(column);
     return new Promise((resolve, reject) => lane.waiting.push({ mutation, columns, resolve, reject }));
@@ -54,7 +68,7 @@ export class JoinedMutations {
 
   /** Half of what fits finds little to be joined with, and is one of many of its row: those go all at once. */
   #isLarge(mutation: RowMutation): boolean {
-    const { mutationCells, guardBytes = Number.POSITIVE_INFINITY } = this.#store.capabilities;
+    const { mutationCells, guardBytes = Number.POSITIVE_INFINITY } = this.capabilities;
     return sizeOf(mutation) > mutationCells / 2 || guardBytesOf(mutation) > guardBytes / 2;
   }
 
@@ -83,11 +97,7 @@ export class JoinedMutations {
   /** As many of those that wait longest as fit into one mutation. */
   #takeGroup(lane: Lane): readonly Waiting[] {
     if (lane.waiting.length <= 1) return lane.waiting.splice(0);
-    const {
-      mutationCells,
-      guardBytes = Number.POSITIVE_INFINITY,
-      mixedGuards = true,
-    } = this.#store.capabilities;
+    const { mutationCells, guardBytes = Number.POSITIVE_INFINITY, mixedGuards = true } = this.capabilities;
     let [cells, bytes, guarded, count] = [0, 0, 0, 0];
     const kind = lane.waiting[0]?.mutation.guards[0]?.type;
     for (const { mutation } of lane.waiting) {
@@ -117,7 +127,7 @@ export class JoinedMutations {
   async #sendJoined(group: readonly Waiting[]): Promise<MutationAnswer> {
     const { table, row } = group[0]!.mutation;
     try {
-      return await this.#store.mutate({
+      return await this.store.mutate({
         table,
         row,
         guards: group.flatMap(({ mutation }) => mutation.guards),
@@ -131,7 +141,7 @@ export class JoinedMutations {
 
   async #sendAlone({ mutation, resolve, reject }: Waiting): Promise<void> {
     try {
-      resolve(await this.#store.mutate(mutation));
+      resolve(await this.store.mutate(mutation));
     } catch (error) {
       reject(error);
     }

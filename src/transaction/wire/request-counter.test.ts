@@ -4,6 +4,7 @@ import { int, table } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { DistantTestStore, distantContext } from "../test-distant-store.js";
 import { transact } from "../transact.js";
+import { joinMutations } from "./joined-mutations.js";
 import { countRequests, countTimestamps } from "./request-counter.js";
 
 const accounts = table("accounts", { balance: int() });
@@ -11,7 +12,7 @@ const accounts = table("accounts", { balance: int() });
 test("each request to a distant store and its oracle is counted by its kind", async () => {
   const bare = distantContext(new DistantTestStore());
   const metrics = new Metrics(bare.events);
-  const store = countRequests(bare.store, bare.events);
+  const store = joinMutations(countRequests(bare.store, bare.events), bare.events);
   const context = { ...bare, store, oracle: countTimestamps(bare.oracle, bare.events) };
   for (let round = 0; round < 2; round++) {
     await transact(context, async (tx) => {
@@ -29,7 +30,58 @@ test("each request to a distant store and its oracle is counted by its kind", as
   expect(requests.perTransaction).toBe(requests.total / 2);
 });
 
-test("a store in this process stays as it is", () => {
+test("a store in this process stays as it is, and one that says that it is remote does not", () => {
+  const { events } = distantContext(new DistantTestStore());
   const store = memoryStore();
-  expect(countRequests(store, distantContext(new DistantTestStore()).events)).toBe(store);
+  const remote = Object.assign(memoryStore(), { capabilities: { ...store.capabilities, remote: true } });
+  expect(joinMutations(countRequests(store, events), events)).toBe(store);
+  for (const [between, under] of [
+    [countRequests(remote, events), remote],
+    [joinMutations(remote, events), remote],
+  ] as const) {
+    expect(between).not.toBe(under);
+    expect(between.atomic).toBe(under.atomic);
+  }
+});
+
+test("what is counted is asked for as it was: with the same arguments, signals among them", async () => {
+  const { signal } = new AbortController();
+  const asked: unknown[] = [];
+  const note =
+    (name: string) =>
+    (...args: readonly unknown[]) => {
+      asked.push([name, ...args]);
+      return Promise.resolve([]);
+    };
+  const names = [
+    "prepare",
+    "readRow",
+    "readRange",
+    "readRaw",
+    "mutate",
+    "splitPoints",
+    "statistics",
+  ] as const;
+  const rest = ["verify", "clearDead", "close"] as const;
+  const bare = memoryStore({ atomicBatches: false });
+  const store = Object.assign(
+    bare,
+    Object.fromEntries([...names, ...rest].map((name) => [name, note(name)])),
+  );
+  const { events } = distantContext(new DistantTestStore());
+  const counted = joinMutations(countRequests(store, events), events);
+  const request = { table: "t", row: Buffer.from("r"), columns: [], guards: [], mutations: [], at: 1 };
+  for (const name of [...names, ...rest]) {
+    await (counted as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[name]!(request, {
+      signal,
+    });
+  }
+  const withOptions = new Set(["readRow", "readRange", "readRaw", "mutate", "verify", "clearDead"]);
+  expect(asked).toEqual(
+    [...names, ...rest].map((name) => {
+      if (withOptions.has(name)) return [name, request, { signal }];
+      if (name === "prepare") return [name, request];
+      return name === "splitPoints" ? [name, request, { signal }] : [name];
+    }),
+  );
 });
