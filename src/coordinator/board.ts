@@ -1,4 +1,5 @@
 import { InvalidArgumentError, LimitExceededError } from "../errors/index.js";
+import { byteString } from "../store/index.js";
 import { coordinatorLimits as limits } from "./limits.js";
 import type { ActivityReply, Join } from "./messages.js";
 
@@ -132,14 +133,14 @@ export class Seat {
   /** Whether the claim is this session's; also where there is no room to keep it. */
   claim(key: Uint8Array): boolean {
     this.#checkSeated();
-    const name = nameOf(key);
+    const name = byteString(key);
     const isGranted = this.#board.take(name, this);
     if (isGranted && this.#board.holds(name, this)) this.#claims.add(name);
     return isGranted;
   }
 
   release(key: Uint8Array): void {
-    const name = nameOf(key);
+    const name = byteString(key);
     this.#claims.delete(name);
     this.#board.give(name, this);
   }
@@ -173,9 +174,4 @@ export class Seat {
   #checkSeated(): void {
     if (this.#isOver) throw new InvalidArgumentError(`The session ${this.session} is over.`);
   }
-}
-
-/** Buffers are no keys of a map; this is a string of as many characters as there are bytes. */
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
 }

@@ -1,7 +1,7 @@
 import type { Environment, Timer } from "../environment/index.js";
 import { InvalidArgumentError, throwIfAborted } from "../errors/index.js";
 import type { ClaimKey, Cluster, ClusterActivity } from "../observer/index.js";
-import type { MaybePromise } from "../store/index.js";
+import { byteString, type MaybePromise } from "../store/index.js";
 import { AliveQuestions } from "./alive-questions.js";
 import { coordinatorLimits as limits } from "./limits.js";
 import type { Link } from "./link.js";
@@ -88,7 +88,7 @@ export class RemoteCluster implements Cluster {
   }
 
   claim(key: ClaimKey): MaybePromise<boolean> {
-    const name = nameOf(key);
+    const name = byteString(key);
     if (this.#held.size < limits.claimsOfSession) this.#held.set(name, key);
     if (this.#stream === undefined || this.#steps.length >= mostSteps) return true;
     const claimed = new Promise<boolean>((resolve) => {
@@ -101,7 +101,7 @@ export class RemoteCluster implements Cluster {
   }
 
   release(key: ClaimKey): void {
-    this.#held.delete(nameOf(key));
+    this.#held.delete(byteString(key));
     if (this.#stream !== undefined) this.#tell({ step: { type: "release", key } });
   }
 
@@ -212,8 +212,4 @@ export class RemoteCluster implements Cluster {
     };
     stream.send(waiting.map(({ step }) => step)).then(heard, () => answered([]));
   }
-}
-
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
 }

@@ -16,6 +16,13 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
+/** Bytes as a string with a character a byte: a key for maps, ordered as the bytes are. */
+export function byteString(bytes: Uint8Array): string {
+  const buffer =
+    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString("latin1");
+}
+
 /** The first byte string after `bytes`: itself and one NUL byte. */
 export function successor(bytes: Uint8Array): Uint8Array {
   const result = new Uint8Array(bytes.length + 1);

@@ -1,3 +1,4 @@
+export { byteString, equalBytes } from "./bytes.js";
 export * from "./cell.js";
 export { storeLimits } from "./check.js";
 export * from "./lending.js";

@@ -3,7 +3,6 @@ export { BackgroundWork } from "./background.js";
 export type { BufferedWrite } from "./buffer.js";
 export {
   addressKey,
-  byteString,
   type CellAddress,
   isSameCell,
   rowKey,

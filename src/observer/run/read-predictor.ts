@@ -1,6 +1,5 @@
-import { isRemote } from "../../store/index.js";
+import { byteString, isRemote } from "../../store/index.js";
 import {
-  byteString,
   type CellAddress,
   type ReadHow,
   type ReadPredictor,

@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import type { Position, RowStore } from "../../store/index.js";
+import { byteString, type Position, type RowStore } from "../../store/index.js";
 import { type HintRange, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 import type { TaskBoard } from "../queue/task-board.js";
@@ -191,22 +191,18 @@ export class ClaimingScanner implements HintScanner {
   }
 
   #wasRefused({ address }: StandingHint): boolean {
-    const until = this.#refused.get(nameOf(address.row));
+    const until = this.#refused.get(byteString(address.row));
     return until !== undefined && until > this.#options.environment.monotonic();
   }
 
   #remember({ address }: StandingHint): void {
     if (this.#refused.size >= mostRefused) return;
     const until = this.#options.environment.monotonic() + refusedMs;
-    this.#refused.set(nameOf(address.row), until);
+    this.#refused.set(byteString(address.row), until);
   }
 
   #forgetRefused(): void {
     const now = this.#options.environment.monotonic();
     for (const [name, until] of this.#refused) if (until <= now) this.#refused.delete(name);
   }
-}
-
-function nameOf(row: Uint8Array): string {
-  return Buffer.from(row).toString("latin1");
 }

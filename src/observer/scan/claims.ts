@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../store/index.js";
+import { byteString, type MaybePromise } from "../../store/index.js";
 import type { CellAddress } from "../../transaction/index.js";
 import type { Cluster } from "../cluster.js";
 
@@ -28,7 +28,7 @@ export class Claims {
 
   /** Claims a hint's row. False where another process has it; each true is to be given back. */
   take(hint: CellAddress): MaybePromise<boolean> {
-    const name = nameOf(hint);
+    const name = byteString(hint.row);
     const held = this.#held.get(name);
     if (held !== undefined) {
       held.users++;
@@ -52,14 +52,10 @@ export class Claims {
 
   /** A task is over, or was let go: the claim goes back with the last. */
   give(hint: CellAddress): void {
-    const name = nameOf(hint);
+    const name = byteString(hint.row);
     const held = this.#held.get(name);
     if (held === undefined || --held.users > 0) return;
     this.#held.delete(name);
     this.#cluster.release(hint.row);
   }
-}
-
-function nameOf({ row }: CellAddress): string {
-  return Buffer.from(row.buffer, row.byteOffset, row.byteLength).toString("latin1");
 }

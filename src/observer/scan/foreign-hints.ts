@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import type { RowStore } from "../../store/index.js";
+import { byteString, type RowStore } from "../../store/index.js";
 import {
   bucketPrefix,
   buckets,
@@ -103,7 +103,7 @@ export class ForeignHints {
 
   /** Since when it has been standing as it is. */
   #see({ address, timestamp }: StandingHint, now: number): number {
-    const key = `${latin1(address.row)}\0${latin1(address.column)}`;
+    const key = `${byteString(address.row)}\0${byteString(address.column)}`;
     const seen = this.#seen.get(key);
     if (seen !== undefined && seen.timestamp === timestamp) {
       seen.pass = this.#pass;
@@ -147,8 +147,4 @@ export class ForeignHints {
   forget(): void {
     this.#moveTo(undefined);
   }
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }

@@ -1,14 +1,12 @@
 import sortedBtree from "sorted-btree";
+import { byteString } from "../bytes.js";
 import { copyCell, type MemoryCell } from "./cell.js";
 
 // The package is CommonJS with a default export: Node hands over the module, a bundler the class.
 const Tree = ((sortedBtree as { default?: unknown }).default ?? sortedBtree) as typeof sortedBtree.default;
 
-const latin1 = (bytes: Uint8Array) =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-
 function escaped(bytes: Uint8Array): string {
-  const text = latin1(bytes);
+  const text = byteString(bytes);
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 

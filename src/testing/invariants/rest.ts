@@ -1,6 +1,6 @@
 import { InternalError } from "../../errors/index.js";
 import type { RowStore } from "../../store/index.js";
-import { byteString } from "../../transaction/index.js";
+import { byteString } from "../../store/index.js";
 import type { CellModel, CellVersion } from "./cell-model.js";
 import type { Cells } from "./cells.js";
 import type { Collections } from "./collection.js";

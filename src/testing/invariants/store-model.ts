@@ -1,8 +1,13 @@
 import { parkedTable, parseHintRow, parseRecordColumn, registryRows } from "../../observer/index.js";
-import { commitTimestamp, type Mutation, type Part, type RowMutation } from "../../store/index.js";
+import {
+  byteString,
+  commitTimestamp,
+  type Mutation,
+  type Part,
+  type RowMutation,
+} from "../../store/index.js";
 import {
   asBuffer,
-  byteString,
   decodeLock,
   decodeStatus,
   decodeWrite,

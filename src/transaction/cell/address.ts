@@ -1,4 +1,5 @@
 import { parsePath } from "../../schema/index.js";
+import { byteString, equalBytes } from "../../store/index.js";
 
 /** The place of a cell. The bytes are the encoded row key and the column's path. */
 export interface CellAddress {
@@ -7,24 +8,9 @@ export interface CellAddress {
   readonly column: Uint8Array;
 }
 
-/** Bytes as a string with a character a byte: a key for maps, ordered as the bytes are. */
-export function byteString(bytes: Uint8Array): string {
-  const buffer =
-    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString("latin1");
-}
-
 /** Whether two addresses are of one cell. */
 export function isSameCell(a: CellAddress, b: CellAddress): boolean {
-  return a.table === b.table && isSameBytes(a.row, b.row) && isSameBytes(a.column, b.column);
-}
-
-/** Compared from the end: keys of one table mostly begin alike. */
-export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let index = a.length - 1; index >= 0; index--) if (a[index] !== b[index]) return false;
-  return true;
+  return a.table === b.table && equalBytes(a.row, b.row) && equalBytes(a.column, b.column);
 }
 
 /** A key for maps of cells; ordered by table, row, column. */

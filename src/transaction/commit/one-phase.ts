@@ -4,12 +4,13 @@ import {
   type AtomicStore,
   type BatchAnswer,
   commitTimestamp,
+  equalBytes,
   type Guard,
   type Mutation,
   type RangeGuard,
   type RowMutation,
 } from "../../store/index.js";
-import { type CellAddress, isSameBytes } from "../cell/address.js";
+import type { CellAddress } from "../cell/address.js";
 import { onePhaseGuards } from "../cell/guards.js";
 import { encodeWrite } from "../cell/records.js";
 import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
@@ -268,7 +269,7 @@ class RowBuilder {
 
   add({ table, row }: CellAddress, guards: Guard[], mutations: Mutation[]): void {
     const last = this.built.at(-1);
-    if (this.#open !== undefined && last?.table === table && isSameBytes(last.row, row)) {
+    if (this.#open !== undefined && last?.table === table && equalBytes(last.row, row)) {
       const size = last.guards.length + last.mutations.length + guards.length + mutations.length;
       if (size <= this.#most) {
         this.#open.guards.push(...guards);

@@ -1,5 +1,5 @@
-import type { CellView, ColumnRange, Columns } from "../../store/index.js";
-import { byteString, type CellAddress } from "../cell/address.js";
+import { byteString, type CellView, type ColumnRange, type Columns } from "../../store/index.js";
+import type { CellAddress } from "../cell/address.js";
 import type { TransactionContext } from "../context.js";
 import type { ReadRange } from "../read/read-recorder.js";
 import type { CommitRequest } from "../request.js";

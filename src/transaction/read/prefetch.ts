@@ -1,5 +1,12 @@
-import type { CellView, Columns, MaybePromise, RowPage, RowRead } from "../../store/index.js";
-import { byteString, rowKey } from "../cell/address.js";
+import {
+  byteString,
+  type CellView,
+  type Columns,
+  type MaybePromise,
+  type RowPage,
+  type RowRead,
+} from "../../store/index.js";
+import { rowKey } from "../cell/address.js";
 import type { ReadHow, ReadPredictor } from "./read-predictor.js";
 
 /** Rows of which one transaction keeps what came ahead; of more it reads only what it is asked for. */

@@ -1,12 +1,13 @@
 import type { Emitter } from "../../events/index.js";
 import {
+  byteString,
   isRemote,
   type MutationAnswer,
   type RowMutation,
   type RowStore,
   type StoreRequestOptions,
 } from "../../store/index.js";
-import { byteString, rowKey } from "../cell/address.js";
+import { rowKey } from "../cell/address.js";
 import { PassingStore } from "./passing-store.js";
 
 /** Bytes of values of one joined mutation. */

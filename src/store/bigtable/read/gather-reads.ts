@@ -1,5 +1,6 @@
 import { type Environment, onAbort } from "../../../environment/index.js";
 import { abortError } from "../../../errors/index.js";
+import { byteString } from "../../bytes.js";
 import type { CellView, Columns } from "../../cell.js";
 import { encodeRow } from "../table/names.js";
 import type { KnownTable } from "../table/tables.js";
@@ -8,7 +9,7 @@ import { type EncodedFilter, encodeFilter } from "../wire/rpc.js";
 import type { ReadCell } from "./chunks.js";
 import { viewFilter } from "./filter.js";
 import type { Rows } from "./rows.js";
-import { columnKey, viewCells } from "./views.js";
+import { viewCells } from "./views.js";
 
 /** Rows of one request at the most, and bytes of answers after which the rest is asked for anew. */
 const mostRows = 100;
@@ -91,7 +92,7 @@ export class GatheredReads {
       this.#groups.set(name, group);
     }
     const key = encodeRow(read.row);
-    const text = columnKey(key);
+    const text = byteString(key);
     const { waiting } = group;
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject };
@@ -137,7 +138,7 @@ export class GatheredReads {
       const end = await this.#rows.read(
         { table: read.table, rows: { rowKeys }, filter, cookies },
         ({ key, cells }) => {
-          const text = columnKey(key);
+          const text = byteString(key);
           if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
           for (const cell of cells) bytes += cell.value.length;
           return bytes < mostBytes;
@@ -154,7 +155,7 @@ export class GatheredReads {
 function filterKey({ columns, at }: GatheredRead): string {
   let key = `${at}`;
   for (const range of columns) {
-    const column = columnKey("exact" in range ? range.exact : range.start);
+    const column = byteString("exact" in range ? range.exact : range.start);
     key += `\n${column.length}:${column}`;
   }
   return key;

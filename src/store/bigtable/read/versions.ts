@@ -1,9 +1,9 @@
-import { compareBytes } from "../../bytes.js";
+import { byteString, compareBytes } from "../../bytes.js";
 import { type Columns, type Part, type PartVersion, parts, type RawCell, type Version } from "../../cell.js";
 import { wantedRange } from "../../columns.js";
 import type { ReadCell } from "./chunks.js";
 import type { BranchLimit } from "./filter.js";
-import { columnKey, type Shown } from "./views.js";
+import type { Shown } from "./views.js";
 
 /** What may be left out: see `RawRead.skip`. */
 export type Skip = ((write: Version) => boolean) | undefined;
@@ -37,7 +37,7 @@ export function showVersions(
 function sortedColumns(cells: readonly ReadCell[]): Building[] {
   const columns = new Map<string, Building>();
   for (const { part, column, timestamp, value } of cells) {
-    const key = columnKey(column);
+    const key = byteString(column);
     let building = columns.get(key);
     if (building === undefined) {
       building = { column, versions: { lock: [], write: [], data: [], txn: [] } };

@@ -1,4 +1,4 @@
-import { compareBytes, equalBytes, successor } from "../../bytes.js";
+import { byteString, compareBytes, equalBytes, successor } from "../../bytes.js";
 import type { CellView, Columns, Version } from "../../cell.js";
 import { wantedRange } from "../../columns.js";
 import type { ReadCell } from "./chunks.js";
@@ -48,7 +48,7 @@ export function viewCells(cells: readonly ReadCell[], at: number): readonly Cell
 function viewMany(cells: readonly ReadCell[], at: number): readonly CellView[] {
   const columns = new Map<string, Building>();
   for (const cell of cells) {
-    const key = columnKey(cell.column);
+    const key = byteString(cell.column);
     let building = columns.get(key);
     if (building === undefined) {
       building = begin(cell.column);
@@ -61,11 +61,6 @@ function viewMany(cells: readonly ReadCell[], at: number): readonly CellView[] {
 
 function isShown({ lock, write }: Building): boolean {
   return lock !== undefined || write !== undefined;
-}
-
-/** A column as a string, a character for each byte. */
-export function columnKey(column: Uint8Array): string {
-  return Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString("latin1");
 }
 
 /** What a page shows of a row that was read by a view's filter with at most `limit` cells of each branch. */

@@ -1,6 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { type Environment, onAbort } from "../../../environment/index.js";
 import { abortError } from "../../../errors/index.js";
+import { byteString } from "../../bytes.js";
 import type { MutationAnswer } from "../../mutation.js";
 import type { Mutation } from "../protos/codec.js";
 import { fromInt64 } from "../protos/int64.js";
@@ -98,7 +99,7 @@ export class GatheredWrites {
         [batch, mutations, bytes] = [new Map(), 0, 0];
         batches.push(batch);
       }
-      const row = Buffer.from(each.row).toString("latin1");
+      const row = byteString(each.row);
       const entry = batch.get(row);
       if (entry === undefined) batch.set(row, [each]);
       else entry.push(each);

@@ -1,4 +1,4 @@
-import { compareBytes, equalBytes } from "../../bytes.js";
+import { byteString, compareBytes, equalBytes } from "../../bytes.js";
 import {
   type AtomicBatch,
   type BatchAnswer,
@@ -129,11 +129,7 @@ export class Plan {
 
 /** The lengths make it unique. */
 function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): string {
-  return `${prefix.length} ${row.length} ${latin1(prefix)}${latin1(row)}${latin1(column)}`;
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  return `${prefix.length} ${row.length} ${byteString(prefix)}${byteString(row)}${byteString(column)}`;
 }
 
 /** Checks one request, plans what it writes, and notes its answer; gives the counter after it. `nowMs` by the system's clock. */
