@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { TestEnvironment } from "../../test/support/observer/environment.js";
 import type { Worker, WorkerReadiness } from "../observer/index.js";
-import { TestEnvironment } from "../observer/test-environment.js";
 import type { Cli } from "./cli.js";
 import { ReadinessWatch } from "./readiness-watch.js";
 

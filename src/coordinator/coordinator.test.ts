@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Coordinators, unhurried } from "../../test/support/coordinator/coordinators.js";
 import { systemEnvironment } from "../environment/index.js";
 import { OracleLeader } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";
 import type { CoordinatorClient } from "./client.js";
-import { Coordinators, unhurried } from "./test-coordinators.js";
 
 let all: Coordinators;
 

@@ -1,5 +1,6 @@
 import { Client, type ClientReadableStream } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { systemEnvironment as environment } from "../environment/index.js";
 import { readLease } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
@@ -9,7 +10,6 @@ import type { Received } from "./codec.js";
 import { leaderServiceName } from "./health.js";
 import type { HealthResponse } from "./messages.js";
 import { healthService, serviceName } from "./service.js";
-import { Coordinators } from "./test-coordinators.js";
 
 let all: Coordinators;
 

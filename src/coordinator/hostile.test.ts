@@ -13,13 +13,13 @@ import {
 } from "@grpc/grpc-js";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { PercolatorError } from "../errors/index.js";
 import { parseAddress } from "./address.js";
 import { introduction } from "./admission.js";
 import { credentialsOf } from "./client-options.js";
 import { sessionRequest, timestampRequest } from "./messages.js";
 import { coordinatorService, healthService } from "./service.js";
-import { Coordinators } from "./test-coordinators.js";
 
 let all: Coordinators;
 

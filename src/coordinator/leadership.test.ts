@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TestMachine, TestWorld } from "../oracle/test-world.js";
+import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { Leadership } from "./leadership.js";
 
 function stand(world: TestWorld, name: string) {

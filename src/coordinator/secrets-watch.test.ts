@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TestEnvironment } from "../observer/test-environment.js";
+import { TestEnvironment } from "../../test/support/observer/environment.js";
 import type { Coordinator } from "./coordinator.js";
 import { type Secrets, SecretsWatch } from "./secrets-watch.js";
 

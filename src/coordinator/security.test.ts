@@ -1,6 +1,13 @@
 import { generateKeyPairSync } from "node:crypto";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  authority,
+  certificate,
+  key,
+  otherCertificate,
+} from "../../test/support/coordinator/certificates.js";
+import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { systemEnvironment as environment } from "../environment/index.js";
 import { Channel } from "./channel.js";
 import { type CoordinatorClient, connectCoordinator } from "./client.js";
@@ -8,8 +15,6 @@ import type { ConnectOptions } from "./client-options.js";
 import { nothing } from "./messages.js";
 import type { CoordinatorOptions } from "./options.js";
 import { coordinatorService, healthService } from "./service.js";
-import { authority, certificate, key, otherCertificate } from "./test-certificates.js";
-import { Coordinators } from "./test-coordinators.js";
 
 let all: Coordinators;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Coordinators } from "../coordinator/test-coordinators.js";
+import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { type Database, open } from "../database/index.js";
 import { systemEnvironment } from "../environment/index.js";
 import { table, text } from "../schema/index.js";

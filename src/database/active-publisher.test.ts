@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { openTest } from "../../test/support/observer/context.js";
+import { documents, length } from "../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../test/support/observer/environment.js";
 import { SessionRecords } from "../observer/session/session-records.js";
-import { openTest } from "../observer/test-context.js";
-import { documents, length } from "../observer/test-documents.js";
-import { TestEnvironment } from "../observer/test-environment.js";
 import { memoryStore } from "../store/memory/index.js";
 import { putHint, systemCell } from "../transaction/index.js";
 import { ActivePublisher, oldestPublished } from "./active-publisher.js";

@@ -1,7 +1,12 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
+import {
+  authority,
+  certificate,
+  key,
+  otherCertificate,
+} from "../../test/support/coordinator/certificates.js";
 import { type Coordinator, connectCoordinator, startCoordinator } from "../coordinator/index.js";
-import { authority, certificate, key, otherCertificate } from "../coordinator/test-certificates.js";
 import { systemEnvironment } from "../environment/index.js";
 import { type LeaderFailure, readLease } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";

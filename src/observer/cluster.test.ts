@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
+import { TestCluster, type TestMember } from "../../test/support/observer/cluster.js";
+import { countHints, openTest, type TestDatabase } from "../../test/support/observer/context.js";
+import { documents, length } from "../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../test/support/observer/environment.js";
 import { memoryStore } from "../store/memory/index.js";
 import { hintTable } from "../transaction/index.js";
 import { bucketOf, hintPrefix } from "./hint/hint.js";
 import { type Observer, observer } from "./index.js";
-import { TestCluster, type TestMember } from "./test-cluster.js";
-import { countHints, openTest, type TestDatabase } from "./test-context.js";
-import { documents, length } from "./test-documents.js";
-import { TestEnvironment } from "./test-environment.js";
 
 interface Member {
   readonly db: TestDatabase;

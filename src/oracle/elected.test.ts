@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { InternalError, NotLeaderError } from "../errors/index.js";
 import { electedOracle } from "./elected.js";
 import type { TimestampRange } from "./range.js";
-import { TestMachine, TestWorld } from "./test-world.js";
 
 type Behaviour = "leads" | "silent" | "fails" | "broken" | { readonly pointsTo: string | undefined };
 

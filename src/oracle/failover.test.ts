@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { type Fate, TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { electedOracle } from "./elected.js";
 import type { GatheredOracle } from "./gathered.js";
 import { OracleLeader } from "./leader.js";
-import { type Fate, TestMachine, TestWorld } from "./test-world.js";
 
 const seeds = Number(process.env.ORACLE_SEEDS ?? 10);
 const fates: readonly Fate[] = [

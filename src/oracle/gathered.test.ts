@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { InternalError, InvalidArgumentError, OracleUnavailableError } from "../errors/index.js";
 import { type GatheredOracleOptions, gatheredOracle } from "./gathered.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
-import { TestMachine, TestWorld } from "./test-world.js";
 
 interface Sent {
   readonly count: number;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { type Fate, TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { NotLeaderError } from "../errors/index.js";
 import { OracleLeader } from "./leader.js";
 import type { LeaderFailure, OracleLeaderOptions } from "./leader-options.js";
 import { decodeLease, encodeLease, type LeaseRecord } from "./lease-record.js";
 import { oracleTable } from "./lease-row.js";
-import { type Fate, TestMachine, TestWorld } from "./test-world.js";
 
 const cell = { row: Buffer.from("leader"), column: Buffer.from("lease") };
 

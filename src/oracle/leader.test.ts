@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { LimitExceededError, NotLeaderError } from "../errors/index.js";
 import { OracleLeader } from "./leader.js";
 import type { OracleLeaderOptions } from "./leader-options.js";
 import { lastTimestamp } from "./range.js";
-import { TestMachine, TestWorld } from "./test-world.js";
 
 function candidate(machine: TestMachine, options: Partial<OracleLeaderOptions> = {}): OracleLeader {
   return new OracleLeader({ store: machine.store, environment: machine, name: "a", ...options });

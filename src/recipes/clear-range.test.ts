@@ -2,8 +2,8 @@ import { AbortedError, family, int, LimitExceededError, open, table, text, tuple
 import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { clearRange } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const visits = table("visits", { seconds: int(), notes: family(text()) }, { key: tuple(text(), int()) });
 

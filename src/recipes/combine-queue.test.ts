@@ -13,8 +13,8 @@ import {
 } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { combineQueue, combiningCounter } from "./index.js";
-import { gather } from "./test-gather.js";
 
 describe.each(variants)("on $store, $commit", (variant) => {
   test("every update counts once, whoever adds and however many workers combine", async () => {

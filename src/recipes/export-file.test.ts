@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { exportToFile, readExportFile } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const { signal } = new AbortController();
 

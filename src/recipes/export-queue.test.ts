@@ -16,6 +16,7 @@ import {
 } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder, variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import {
   type ExportEntry,
   ExportQueueFullError,
@@ -23,7 +24,6 @@ import {
   exportToFile,
   readExportFile,
 } from "./index.js";
-import { gather } from "./test-gather.js";
 
 /** An outside system that keeps what is new to it, and what it was sent. */
 class Receiver {

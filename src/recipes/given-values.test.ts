@@ -1,8 +1,8 @@
 import { json, observer, open, table, text, tuple } from "percolatordb";
 import { TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
+import { gather } from "../../test/support/gather.js";
 import { combineQueue, eventualIndex, exactIndex, exportQueue, schedule, uniqueConstraint } from "./index.js";
-import { gather } from "./test-gather.js";
 
 /**
  * Every function of a program that a recipe, or an observer, gives decoded values and keys: it may change them as it likes, and nothing

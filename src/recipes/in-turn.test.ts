@@ -1,6 +1,7 @@
 import { open, table, text } from "percolatordb";
 import { TestClock } from "percolatordb/testing";
 import { expect, test } from "vitest";
+import { gather } from "../../test/support/gather.js";
 import {
   type ExportEntry,
   exactIndex,
@@ -10,7 +11,6 @@ import {
   UniqueConstraintError,
   uniqueConstraint,
 } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const users = table("users", { email: text() });
 

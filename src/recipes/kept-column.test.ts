@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { open, table, text, tuple } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { columnWriter, exactIndex, UniqueConstraintError, uniqueConstraint } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const users = table("users", { email: text(), name: text() }, { key: tuple(text(), text()) });
 const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });

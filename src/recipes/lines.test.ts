@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { gather } from "../../test/support/gather.js";
 import { linesOf } from "./lines.js";
-import { gather } from "./test-gather.js";
 
 async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);

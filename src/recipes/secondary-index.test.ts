@@ -4,8 +4,8 @@ import { memoryStore } from "percolatordb/memory";
 import { diesAfter, ProcessStore, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { eventualIndex, exactIndex } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const articles = table("articles", { tags: json<readonly string[]>() });
 const byTag = () => eventualIndex("by_tag", articles.tags, { by: text(), of: (tags) => tags });

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { float, int, observer, open, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
+import { gather } from "../../test/support/gather.js";
 import { spreadTable } from "./index.js";
-import { gather } from "./test-gather.js";
 
 const events = spreadTable("events", { what: text() }, { key: [int(), text()], spreads: 4 });
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, open, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
+import { gather } from "../../test/support/gather.js";
 import {
   clearRange,
   combineQueue,
@@ -12,7 +13,6 @@ import {
   spreadTable,
   uniqueConstraint,
 } from "./index.js";
-import { gather } from "./test-gather.js";
 
 // What cannot be meant is refused where it is said: not ignored, and not met by the first transaction that needs it.
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { DistantTestStore, distantContext } from "../../test/support/distant-store.js";
 import { int, table } from "../schema/index.js";
 import { StepHooks } from "../testing/index.js";
 import { BackgroundWork } from "./background.js";
 import type { TransactionContext } from "./context.js";
 import { listLocks } from "./maintenance/inspect.js";
-import { DistantTestStore, distantContext } from "./test-distant-store.js";
 import { transact } from "./transact.js";
 
 /** Requests whose ends the test decides. */

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
+import { countingOracle, DistantTestStore } from "../../test/support/distant-store.js";
+import { TestEnvironment } from "../../test/support/observer/environment.js";
 import { systemEnvironment } from "../environment/index.js";
-import { TestEnvironment } from "../observer/test-environment.js";
 import { int, table } from "../schema/index.js";
 import { Snapshot } from "./read/snapshot.js";
 import { RowTurns } from "./row-turns.js";
-import { countingOracle, DistantTestStore } from "./test-distant-store.js";
 import { type TransactOptions, transact } from "./transact.js";
 
 const counters = table("counters", { value: int() });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { DistantTestStore } from "../../test/support/distant-store.js";
 import { systemEnvironment } from "../environment/index.js";
 import { Safepoint } from "./safepoint.js";
-import { DistantTestStore } from "./test-distant-store.js";
 
 test("those who look at the safepoint while it is being read wait for the one answer", async () => {
   let now = 0;

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Coordinators } from "../../src/coordinator/test-coordinators.js";
+import { Coordinators } from "../support/coordinator/coordinators.js";
 import { MadeCertificate } from "./certificates.js";
 import { commandLines, flagValue } from "./commands.js";
 import { deployed, objectOf, type Part, root } from "./files.js";

@@ -45,7 +45,7 @@ const files: readonly SourceFile[] = readdirSync(source, { recursive: true, enco
   .map((path) => ({
     path,
     text: readFileSync(join(source, path), "utf8"),
-    isTest: /\.test\.ts$|(^|\/)test-[^/]*\.ts$/.test(path),
+    isTest: path.endsWith(".test.ts"),
   }));
 
 function roomOf(path: string): string | undefined {
@@ -67,6 +67,19 @@ describe("rooms", () => {
   test("every file stands in a room, or is the public surface", () => {
     const outside = files.filter((file) => roomOf(file.path) === undefined && file.path !== "index.ts");
     expect(outside.map((file) => file.path)).toEqual([]);
+  });
+
+  test("what tests alone need stands among the tests", () => {
+    const shipped = files.filter(({ isTest }) => !isTest);
+    const wrong = shipped.filter((file) => {
+      const targets = imports(file).filter((each) => each.startsWith("."));
+      const paths = targets.map((each) => relative(source, resolve(source, dirname(file.path), each)));
+      return (
+        /(^|\/)test-/.test(file.path) ||
+        paths.some((path) => path.startsWith("..") && !path.endsWith(".json"))
+      );
+    });
+    expect(wrong.map((file) => file.path)).toEqual([]);
   });
 
   test("a room imports only from itself and from rooms before it", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { length, words } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { columnPath } from "../../schema/index.js";
 import { freshState, hintAddress, hintPrefix } from "../hint/hint.js";
-import { length, words } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 import { TaskBoard } from "./task-board.js";
 
 function offerOf(row: string, timestamp = 10, waitMs = 0, environment?: TestEnvironment) {

@@ -1,4 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  countHints,
+  openTest,
+  type TestDatabase,
+  type TestOptions,
+} from "../../../test/support/observer/context.js";
+import { documents, length, words } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { AbortedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import { memoryStore } from "../../store/memory/index.js";
@@ -12,9 +20,6 @@ import {
   observer,
   unregister,
 } from "../index.js";
-import { countHints, openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents, length, words } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const open: TestDatabase[] = [];
 

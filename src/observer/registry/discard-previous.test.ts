@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
 import { definition } from "../../schema/index.js";
 import { collect } from "../../transaction/index.js";
 import { discardParked, listParked, observer } from "../index.js";
-import { openTest } from "../test-context.js";
-import { documents } from "../test-documents.js";
 
 test.each(["one-phase", "two-phase"] as const)(
   "what was discarded after collection is the `previous` of the next run (%s)",

@@ -1,12 +1,17 @@
 import { afterEach, describe, expect, test } from "vitest";
+import {
+  countHints,
+  openTest,
+  type TestDatabase,
+  type TestOptions,
+} from "../../../test/support/observer/context.js";
+import { documents, length, words } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { AbortedError, ConflictError, ObserverError, SchemaError } from "../../errors/index.js";
 import { definition, family, int, signal, table, text } from "../../schema/index.js";
 import type { RangeRead } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { type Observer, observer } from "../index.js";
-import { countHints, openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents, length, words } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const open: TestDatabase[] = [];
 

@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { taskFor } from "../../../test/support/observer/task.js";
 import { columnPath, definition } from "../../schema/index.js";
 import { type CellAddress, check, collect } from "../../transaction/index.js";
 import { GiveUp } from "../change.js";
 import { readHints } from "../hint/hint.js";
 import { backfill, type Observer, observer, parkedTable } from "../index.js";
 import type { Task } from "../queue/task.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { taskFor } from "../test-task.js";
 import { attempt } from "./attempt.js";
 import { park } from "./park.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { listParked, observer, retryParked, type Worker } from "../index.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const attempts = 3;
 const maximumMs = 20_000;

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { openTest, type TestDatabase, type TestOptions } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { StoreFullError } from "../../errors/index.js";
 import { codec, table, text } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { listParked, listPending, observer, retryParked } from "../index.js";
-import { openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const open: TestDatabase[] = [];
 

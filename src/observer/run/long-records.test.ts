@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
 import { definition } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { check, collect } from "../../transaction/index.js";
 import { observer } from "../index.js";
-import { openTest } from "../test-context.js";
-import { documents } from "../test-documents.js";
 
 test("where acknowledgments are too long for write records, collection and check find them all the same", async () => {
   const seen: (string | undefined)[] = [];

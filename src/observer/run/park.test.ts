@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { taskFor } from "../../../test/support/observer/task.js";
 import { definition } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
 import { GiveUp } from "../change.js";
 import { readHints } from "../hint/hint.js";
 import { backfill, listParked, observer, parkedTable } from "../index.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
-import { taskFor } from "../test-task.js";
 import { attempt } from "./attempt.js";
 import { park } from "./park.js";
 

@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
+import {
+  countHints,
+  openTest,
+  type TestDatabase,
+  type TestOptions,
+} from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
 import { discardParked, listParked, observer, type ParkedChange, retryParked } from "../index.js";
-import { countHints, openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents } from "../test-documents.js";
 
 const open: TestDatabase[] = [];
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { Metrics, type MetricsSnapshot } from "../../events/index.js";
 import type { Oracle } from "../../oracle/index.js";
 import { int, table, text } from "../../schema/index.js";
@@ -6,7 +7,6 @@ import type { RowRead, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import type { Transaction } from "../../transaction/index.js";
 import { observer } from "../index.js";
-import { openTest, type TestDatabase } from "../test-context.js";
 
 const pages = table("pages", { contents: text(), title: text(), words: int(), large: text() });
 const sites = table("sites", { name: text(), owner: text(), visits: int() });

@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from "vitest";
+import { openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import {
   ConflictError,
   CoordinatorError,
@@ -11,9 +14,6 @@ import {
 } from "../../errors/index.js";
 import type { Transaction } from "../../transaction/index.js";
 import { type ColumnChange, type Observer, observer } from "../index.js";
-import { openTest, type TestDatabase } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const open: TestDatabase[] = [];
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { length } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { columnPath } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { putHint } from "../../transaction/index.js";
 import { bucketOf, deleteHint, hintAddress, hintPrefix, writeHintState } from "../hint/hint.js";
 import { TaskBoard } from "../queue/task-board.js";
-import { length } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 import { BucketScanner } from "./bucket-scanner.js";
 
 /** A process that shares the work with another one, to which every hint belongs. */

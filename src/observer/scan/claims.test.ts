@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { TestCluster, type TestMember } from "../../../test/support/observer/cluster.js";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { observer } from "../index.js";
 import type { Observer } from "../observer.js";
-import { TestCluster, type TestMember } from "../test-cluster.js";
-import { openTest } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 /** A database of a cluster's member. */
 function openMember(environment: TestEnvironment, cluster: TestMember, hosted: Observer) {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { TestEnvironment } from "../test-environment.js";
 import { CommitWatcher, watchCommits } from "./commit-watcher.js";
 
 let environment: TestEnvironment;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { length } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { sleep } from "../../environment/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { hintTable } from "../../transaction/index.js";
-import { openTest } from "../test-context.js";
-import { length } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 import { ScanLoop } from "./scan-loop.js";
 
 /** A store that other processes may write to, which takes so long for a look at the hints. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents, length } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { buckets } from "../hint/hint.js";
 import { listParked, listPending, observer } from "../index.js";
 import { BucketAssignment } from "../scan/bucket-assignment.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
-import { documents, length } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 import { SessionRecords } from "./session-records.js";
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {

@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
+import {
+  countHints,
+  openTest,
+  type TestDatabase,
+  type TestOptions,
+} from "../../../test/support/observer/context.js";
+import { documents, length, words } from "../../../test/support/observer/documents.js";
 import { ObserverError } from "../../errors/index.js";
 import { type Observer, observer } from "../index.js";
-import { countHints, openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents, length, words } from "../test-documents.js";
 
 const open: TestDatabase[] = [];
 

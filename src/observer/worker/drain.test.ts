@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { type Observer, observer } from "../index.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
-import { documents } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 /** An observer that runs one change at a time, each until it is let on. */
 function gated(name: string) {

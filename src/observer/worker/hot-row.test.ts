@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
+import { countingOracle, DistantTestStore } from "../../../test/support/distant-store.js";
+import { openTest, type TestDatabase } from "../../../test/support/observer/context.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { int, table } from "../../schema/index.js";
-import { countingOracle, DistantTestStore } from "../../transaction/test-distant-store.js";
 import { type Observer, observer } from "../index.js";
-import { openTest, type TestDatabase } from "../test-context.js";
-import { TestEnvironment } from "../test-environment.js";
 
 const runs = 200;
 const events = table("events", { amount: int() });

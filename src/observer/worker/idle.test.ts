@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents, length } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { sleep } from "../../environment/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { openTest } from "../test-context.js";
-import { documents, length } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 /** The oracle of a store that cannot count: the counter of another. */
 function separateOracle() {

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { TestCluster } from "../../../test/support/observer/cluster.js";
+import { openTest, type TestDatabase, type TestOptions } from "../../../test/support/observer/context.js";
+import { documents, length, words } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { StoreFullError } from "../../errors/index.js";
 import { columnPath } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { hintAddress, hintPrefix, readHints, type StandingHint, writeHintState } from "../hint/hint.js";
 import { listParked, type Observer, observer } from "../index.js";
-import { TestCluster } from "../test-cluster.js";
-import { openTest, type TestDatabase, type TestOptions } from "../test-context.js";
-import { documents, length, words } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 interface TimedOptions extends TestOptions {
   readonly environment: TestEnvironment;

@@ -1,12 +1,12 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents, length } from "../../../test/support/observer/documents.js";
+import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { StoreFullError } from "../../errors/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { observer } from "../index.js";
 import { SessionRecords } from "../session/session-records.js";
-import { openTest } from "../test-context.js";
-import { documents, length } from "../test-documents.js";
-import { TestEnvironment } from "../test-environment.js";
 
 /** What observers wait for. */
 class Gate {

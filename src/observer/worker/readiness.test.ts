@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { openTest } from "../../../test/support/observer/context.js";
+import { documents } from "../../../test/support/observer/documents.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { type Observer, observer, unregister } from "../index.js";
-import { openTest } from "../test-context.js";
-import { documents } from "../test-documents.js";
 
 const make = (name: string, version = 1): Observer =>
   observer(name, documents.contents, () => {}, { version });

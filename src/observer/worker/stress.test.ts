@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { StoreError } from "../../errors/index.js";
 import { definition, int, signal, table, text } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { type CommitHooks, check, collect } from "../../transaction/index.js";
 import { observer, parkedTable, type Worker } from "../index.js";
-import { countHints, openTest, type TestDatabase } from "../test-context.js";
 
 const source = table("source", { value: int(), poke: signal() });
 const derived = table("derived", { copy: int(), twice: int(), pokes: int(), note: text() });

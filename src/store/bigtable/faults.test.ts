@@ -1,12 +1,18 @@
 import { getEventListeners } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
+import { column, endAll, openOn, read, text } from "../../../test/support/bigtable/faults.js";
+import {
+  answers,
+  Failure,
+  type Handler,
+  never,
+  TestService,
+} from "../../../test/support/bigtable/service.js";
 import { NetworkProxy } from "../../../test/support/proxy/index.js";
 import { packageManifest } from "../../environment/index.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
 import { openBigtableStore } from "./open.js";
-import { column, endAll, openOn, read, text } from "./test-faults.js";
-import { answers, Failure, type Handler, never, TestService } from "./test-service.js";
 
 afterEach(endAll);
 

@@ -1,10 +1,18 @@
 import { describe, expect, test } from "vitest";
+import { anomalous } from "../../../test/support/histories/anomalous.js";
+import {
+  type Case,
+  cell,
+  makeHistory,
+  read,
+  scan,
+  setup,
+  write,
+} from "../../../test/support/histories/history.js";
+import { sound } from "../../../test/support/histories/sound.js";
 import type { AnomalyKind } from "./anomaly.js";
 import { checkHistory } from "./check.js";
 import type { History } from "./history.js";
-import { anomalous } from "./test-anomalous.js";
-import { type Case, cell, makeHistory, read, scan, setup, write } from "./test-history.js";
-import { sound } from "./test-sound.js";
 
 function kindsOf(history: History): readonly AnomalyKind[] {
   return [...new Set(checkHistory(history).anomalies.map(({ kind }) => kind))].sort();

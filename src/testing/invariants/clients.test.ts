@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { at, Scene } from "../../../test/support/scene.js";
 import { AbortedError, CommitOutcomeUnknownError, StoreError } from "../../errors/index.js";
 import { Emitter } from "../../events/index.js";
 import type { CellAddress } from "../../transaction/index.js";
 import { watchOutcomes } from "./index.js";
-import { at, Scene } from "./test-scene.js";
 
 const [a, b] = [at("a"), at("b")];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { at, hintOf, recordCell, removeHint, removeUpTo, Scene, write } from "../../../test/support/scene.js";
 import { putHint } from "../../transaction/index.js";
-import { at, hintOf, recordCell, removeHint, removeUpTo, Scene, write } from "./test-scene.js";
 
 const [a, b] = [at("a"), at("b")];
 

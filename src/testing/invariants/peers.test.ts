@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { StoreError } from "../../errors/index.js";
 import { observer, parkedTable } from "../../observer/index.js";
-import { openTest, type TestDatabase } from "../../observer/test-context.js";
 import type { Oracle } from "../../oracle/index.js";
 import { definition, int, signal, table, text } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";

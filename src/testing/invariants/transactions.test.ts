@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { at, remove, Scene, status, write, writeExternal } from "./test-scene.js";
+import { at, remove, Scene, status, write, writeExternal } from "../../../test/support/scene.js";
 
 const [a, b] = [at("a"), at("b")];
 

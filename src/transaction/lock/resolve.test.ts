@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
 import { int, table } from "../../schema/index.js";
 import { StepHooks, stopsAfter } from "../../testing/index.js";
 import { CoreTransaction } from "../core.js";
-import { DistantTestStore, distantContext } from "../test-distant-store.js";
 import { Transaction } from "../transaction.js";
 
 const accounts = table("accounts", { balance: int() });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
 import { ConflictError } from "../../errors/index.js";
 import { int, table, text } from "../../schema/index.js";
 import { StepHooks } from "../../testing/index.js";
 import type { TransactionContext } from "../context.js";
 import { CoreTransaction, type Isolation } from "../core.js";
-import { DistantTestStore, distantContext } from "../test-distant-store.js";
 import { transact } from "../transact.js";
 import { Transaction } from "../transaction.js";
 import type { ReadHow, ReadPredictor } from "./read-predictor.js";

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
+import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
 import { int, table } from "../../schema/index.js";
 import { StepHooks } from "../../testing/index.js";
 import type { TransactionContext } from "../context.js";
 import { CoreTransaction } from "../core.js";
-import { DistantTestStore, distantContext } from "../test-distant-store.js";
 import { transact } from "../transact.js";
 import { Transaction } from "../transaction.js";
 

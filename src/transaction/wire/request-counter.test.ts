@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
 import { Metrics } from "../../events/index.js";
 import { int, table } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { DistantTestStore, distantContext } from "../test-distant-store.js";
 import { transact } from "../transact.js";
 import { joinMutations } from "./joined-mutations.js";
 import { countRequests, countTimestamps } from "./request-counter.js";

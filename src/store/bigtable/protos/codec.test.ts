@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { protos } from "../../../../test/support/bigtable/service.js";
 import { decodeTimestamp, encodeTimestamp, timestampRange } from "../read/timestamps.js";
-import { protos } from "../test-service.js";
 import * as codec from "./codec.js";
 import { fromInt64, int64 } from "./int64.js";
 

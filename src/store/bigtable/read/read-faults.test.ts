@@ -1,7 +1,15 @@
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
-import { column, endAll, openOn, read, text } from "../test-faults.js";
-import { answers, Failure, type Handler, never, type Plain, rowChunk, usableTable } from "../test-service.js";
+import { column, endAll, openOn, read, text } from "../../../../test/support/bigtable/faults.js";
+import {
+  answers,
+  Failure,
+  type Handler,
+  never,
+  type Plain,
+  rowChunk,
+  usableTable,
+} from "../../../../test/support/bigtable/service.js";
 
 afterEach(endAll);
 

@@ -1,9 +1,15 @@
 import { credentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
+import {
+  Failure,
+  type Handler,
+  type Plain,
+  TestService,
+  usableTable,
+} from "../../../../test/support/bigtable/service.js";
 import { systemEnvironment } from "../../../environment/index.js";
 import { openBigtableStore } from "../index.js";
 import { parseLocation } from "../location.js";
-import { Failure, type Handler, type Plain, TestService, usableTable } from "../test-service.js";
 import { Transport } from "../wire/transport.js";
 import { Tables } from "./tables.js";
 

@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
-import { endAll, openOn, read } from "../test-faults.js";
-import { answers, type Handler, rowChunk } from "../test-service.js";
+import { endAll, openOn, read } from "../../../../test/support/bigtable/faults.js";
+import { answers, type Handler, rowChunk } from "../../../../test/support/bigtable/service.js";
 import { InFlight } from "./in-flight.js";
 
 afterEach(endAll);

@@ -1,8 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Environment, systemEnvironment } from "../../../environment/index.js";
-import type { RowMutation } from "../../mutation.js";
-import { column, endAll, openOn, read, text } from "../test-faults.js";
+import { column, endAll, openOn, read, text } from "../../../../test/support/bigtable/faults.js";
 import {
   answers,
   Failure,
@@ -13,7 +11,9 @@ import {
   type TestService,
   type Trailers,
   usableTable,
-} from "../test-service.js";
+} from "../../../../test/support/bigtable/service.js";
+import { type Environment, systemEnvironment } from "../../../environment/index.js";
+import type { RowMutation } from "../../mutation.js";
 
 afterEach(endAll);
 

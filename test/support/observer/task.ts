@@ -1,7 +1,7 @@
-import { columnPath } from "../schema/index.js";
-import { hintAddress, hintPrefix } from "./hint/hint.js";
-import type { Observer } from "./index.js";
-import type { Task } from "./queue/task.js";
+import { hintAddress, hintPrefix } from "../../../src/observer/hint/hint.js";
+import type { Observer } from "../../../src/observer/index.js";
+import type { Task } from "../../../src/observer/queue/task.js";
+import { columnPath } from "../../../src/schema/index.js";
 
 /** The task of an observer of `documents.contents` on a row, as a worker has it that found a hint of that timestamp. */
 export function taskFor(of: Observer, row: string, timestamp: number): Task {

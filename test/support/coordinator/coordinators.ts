@@ -1,10 +1,10 @@
-import { type Environment, systemEnvironment } from "../environment/index.js";
-import type { RowStore } from "../store/index.js";
-import { memoryStore } from "../store/memory/index.js";
-import { type CoordinatorClient, connectCoordinator } from "./client.js";
-import type { ConnectOptions } from "./client-options.js";
-import { type Coordinator, startCoordinator } from "./coordinator.js";
-import type { CoordinatorOptions } from "./options.js";
+import { type CoordinatorClient, connectCoordinator } from "../../../src/coordinator/client.js";
+import type { ConnectOptions } from "../../../src/coordinator/client-options.js";
+import { type Coordinator, startCoordinator } from "../../../src/coordinator/coordinator.js";
+import type { CoordinatorOptions } from "../../../src/coordinator/options.js";
+import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
+import type { RowStore } from "../../../src/store/index.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
 
 const slower = 20;
 

@@ -1,4 +1,4 @@
-import { type Case, makeAudit, makeHistory, read, scan, setup, write } from "./test-history.js";
+import { type Case, makeAudit, makeHistory, read, scan, setup, write } from "./history.js";
 
 /** Histories with a known anomaly of each kind. */
 export const anomalous: readonly Case[] = [

@@ -1,6 +1,6 @@
-import type { RowStore } from "../row-store.js";
-import { type BigtableStoreOptions, openBigtableStore } from "./open.js";
-import { type Handler, TestService } from "./test-service.js";
+import { type BigtableStoreOptions, openBigtableStore } from "../../../src/store/bigtable/open.js";
+import type { RowStore } from "../../../src/store/row-store.js";
+import { type Handler, TestService } from "./service.js";
 
 const ended: (() => Promise<void>)[] = [];
 

@@ -1,4 +1,4 @@
-import type { Environment, Timer } from "../environment/index.js";
+import type { Environment, Timer } from "../../../src/environment/index.js";
 
 interface StandingTimer {
   readonly at: number;

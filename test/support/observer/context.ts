@@ -1,9 +1,10 @@
-import { type Environment, systemEnvironment } from "../environment/index.js";
-import { Emitter, type EventMap } from "../events/index.js";
-import { counterOracle, type Oracle } from "../oracle/index.js";
-import type { AnyTable } from "../schema/index.js";
-import type { RowStore } from "../store/index.js";
-import { memoryStore } from "../store/memory/index.js";
+import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
+import { Emitter, type EventMap } from "../../../src/events/index.js";
+import { type Cluster, type Observer, Registry, Sessions, WorkerPool } from "../../../src/observer/index.js";
+import { counterOracle, type Oracle } from "../../../src/oracle/index.js";
+import type { AnyTable } from "../../../src/schema/index.js";
+import type { RowStore } from "../../../src/store/index.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
 import {
   ActiveTransactions,
   BackgroundWork,
@@ -16,8 +17,7 @@ import {
   type TransactionContext,
   transact,
   Yielding,
-} from "../transaction/index.js";
-import { type Cluster, type Observer, Registry, Sessions, WorkerPool } from "./index.js";
+} from "../../../src/transaction/index.js";
 
 export interface TestOptions {
   readonly store?: RowStore;
@@ -100,7 +100,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
 
 /** A fetch of how many hints stand in a store, by observer. */
 export async function countHints(store: RowStore): Promise<Record<string, number>> {
-  const { readHints } = await import("./hint/hint.js");
+  const { readHints } = await import("../../../src/observer/hint/hint.js");
   const counts: Record<string, number> = {};
   const page = await readHints(store, { start: undefined, end: undefined }, 1_000);
   for (const { observer } of page.hints) counts[observer] = (counts[observer] ?? 0) + 1;

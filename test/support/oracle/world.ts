@@ -1,6 +1,6 @@
-import type { Environment, Timer } from "../environment/index.js";
-import type { MutationAnswer, RowMutation, RowStore, StoreRequestOptions } from "../store/index.js";
-import { memoryStore } from "../store/memory/index.js";
+import type { Environment, Timer } from "../../../src/environment/index.js";
+import type { MutationAnswer, RowMutation, RowStore, StoreRequestOptions } from "../../../src/store/index.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
 
 interface StandingTimer {
   readonly owner: TestMachine;

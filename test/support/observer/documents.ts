@@ -1,5 +1,5 @@
-import { family, int, signal, table, text } from "../schema/index.js";
-import { observer } from "./index.js";
+import { observer } from "../../../src/observer/index.js";
+import { family, int, signal, table, text } from "../../../src/schema/index.js";
 
 /** The table that the tests of this room use. */
 export const documents = table("documents", {

@@ -1,6 +1,8 @@
-import type { Mutation, Part, RowStore } from "../../store/index.js";
-import { memoryStore } from "../../store/memory/index.js";
-import { encodeLock, encodeStatus } from "../../transaction/cell/records.js";
+import type { Mutation, Part, RowStore } from "../../src/store/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { ProtocolWatcher, type Violation } from "../../src/testing/invariants/index.js";
+import { WatchedStore } from "../../src/testing/world/index.js";
+import { encodeLock, encodeStatus } from "../../src/transaction/cell/records.js";
 import {
   type CellAddress,
   encodeTimestamp,
@@ -9,9 +11,7 @@ import {
   putHint,
   safepointCell,
   systemCell,
-} from "../../transaction/index.js";
-import { WatchedStore } from "../world/index.js";
-import { ProtocolWatcher, type Violation } from "./index.js";
+} from "../../src/transaction/index.js";
 
 const afterAll = Number.POSITIVE_INFINITY;
 

@@ -1,5 +1,4 @@
-import { bareContext } from "../../test/support/context.js";
-import type { Oracle } from "../oracle/index.js";
+import type { Oracle } from "../../src/oracle/index.js";
 import type {
   MutationAnswer,
   RangePage,
@@ -10,10 +9,11 @@ import type {
   RowPage,
   RowRead,
   RowStore,
-} from "../store/index.js";
-import { type MemoryStoreOptions, memoryStore } from "../store/memory/index.js";
-import type { TransactionContext } from "./context.js";
-import type { CommitHooks } from "./steps.js";
+} from "../../src/store/index.js";
+import { type MemoryStoreOptions, memoryStore } from "../../src/store/memory/index.js";
+import type { TransactionContext } from "../../src/transaction/context.js";
+import type { CommitHooks } from "../../src/transaction/steps.js";
+import { bareContext } from "./context.js";
 
 /** A store of one-row mutations that answers a turn of the event loop later, and remembers what it was asked. */
 export class DistantTestStore implements RowStore {

@@ -1,4 +1,4 @@
-import type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
+import type { ClaimKey, Cluster, ClusterActivity } from "../../../src/observer/cluster.js";
 
 /** A cluster's service in this process, whose members answer after a turn, or not at all. */
 export class TestCluster {

@@ -1,4 +1,4 @@
-import type { AnomalyKind } from "./anomaly.js";
+import type { AnomalyKind } from "../../../src/testing/history/anomaly.js";
 import type {
   CellName,
   History,
@@ -6,7 +6,7 @@ import type {
   RecordedOperation,
   RecordedOutcome,
   RecordedTransaction,
-} from "./history.js";
+} from "../../../src/testing/history/history.js";
 
 type Value = number | undefined;
 

@@ -1,4 +1,4 @@
-import { type Case, makeAudit, makeHistory, read, scan, setup, write } from "./test-history.js";
+import { type Case, makeAudit, makeHistory, read, scan, setup, write } from "./history.js";
 
 /** Histories that are as they should be. */
 export const sound: readonly Case[] = [
