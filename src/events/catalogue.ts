@@ -1,6 +1,6 @@
 import type { Distribution } from "./distribution.js";
 import type { EventName } from "./events.js";
-import type { MetricsSnapshot, ObserverMetrics } from "./metrics.js";
+import type { MetricsSnapshot, ObserverMetrics } from "./metrics-snapshot.js";
 
 /** One figure, with what it is of. */
 export interface MetricSample {

@@ -1,5 +1,5 @@
 import type { CommitIdGenerator } from "./commit-ids.js";
-import type { SpanContext, Tracer } from "./trace.js";
+import type { SpanContext, Tracer } from "./tracer.js";
 
 const internal = 0;
 const sampled = 1;

@@ -16,13 +16,11 @@ export type {
   RequestKind,
   TransactionSpan,
 } from "./events.js";
-export { Metrics, type MetricsSnapshot, type ObserverMetrics, type RequestMetrics } from "./metrics.js";
+export { Metrics } from "./metrics.js";
+export type { MetricsSnapshot, ObserverMetrics, RequestMetrics } from "./metrics-snapshot.js";
 export { type ExposedMetric, exposedText, metricPrefix, prometheusText } from "./prometheus.js";
 export {
-  type Span,
-  type SpanContext,
-  type SpanOptions,
   type TraceOptions,
-  type Tracer,
   traceDatabase,
 } from "./trace.js";
+export type { Span, SpanContext, SpanOptions, Tracer } from "./tracer.js";

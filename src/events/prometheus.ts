@@ -1,6 +1,6 @@
 import { type MetricDescription, type MetricSample, metricCatalogue } from "./catalogue.js";
 import { type Distribution, distributionBounds } from "./distribution.js";
-import type { MetricsSnapshot } from "./metrics.js";
+import type { MetricsSnapshot } from "./metrics-snapshot.js";
 
 /** What stands before each name. */
 export const metricPrefix = "percolator_";

@@ -1,5 +1,4 @@
 import type { Codec } from "./codec.js";
-import type { Column } from "./column.js";
 import type { KeyCodec } from "./key.js";
 
 /** Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name. */
@@ -38,5 +37,9 @@ export interface TableDefinition {
 
 /** What writes a column together with a table whose rows follow from the column's values. */
 export interface TableWriter {
-  readonly column: Pick<Column<unknown, unknown>, "table" | "name" | "qualifier">;
+  readonly column: {
+    readonly table: TableDefinition;
+    readonly name: string;
+    readonly qualifier: string | undefined;
+  };
 }

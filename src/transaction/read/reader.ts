@@ -21,20 +21,10 @@ import { type MetLock, metLock, newResolution, type Resolution } from "../cell/m
 import { readCells } from "../cell/raw.js";
 import { asBuffer, decodeWrite, writeForm, writeHeaderBytes } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
-import type { TransactionTrace } from "../trace.js";
 import { Prefetch } from "./prefetch.js";
 import type { ReadPredictor } from "./read-predictor.js";
-import type { ReadRecorder } from "./read-recorder.js";
+import type { ReaderOptions } from "./reader-options.js";
 import { ZeroCopyReader } from "./zero-copy-reader.js";
-
-export interface ReaderOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly recorder?: ReadRecorder | undefined;
-  /** Reads below the safepoint what collection keeps on purpose: `previous` of an observer. */
-  readonly exempt?: boolean | undefined;
-  /** Takes down what is read and waited for, where somebody listens. */
-  readonly trace?: TransactionTrace | undefined;
-}
 
 const noOptions: ReaderOptions = Object.freeze({});
 

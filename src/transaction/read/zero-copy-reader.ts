@@ -8,7 +8,7 @@ import type {
 } from "../../store/index.js";
 import { writeForm, writeHeaderBytes } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
-import type { ReaderOptions } from "./reader.js";
+import type { ReaderOptions } from "./reader-options.js";
 
 /** Makes a value of lent bytes, without keeping any. */
 export type DecodeLent<V> = (bytes: Buffer, start: number, end: number) => V;
