@@ -4,9 +4,9 @@ import { dirname } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
 import type { RowMutation } from "../../mutation.js";
 import { DataFile, type FreePages, type Meta } from "../file/pages.js";
+import { spareBytes } from "../record/state.js";
 import { GuardCache } from "./guard-cache.js";
 import type { Task } from "./request.js";
-import { spareBytes } from "./state.js";
 
 /** With so much free nothing is counted: one transaction does not write as much. */
 const plentyBytes = 1024 ** 3;
