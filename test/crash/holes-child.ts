@@ -6,9 +6,9 @@ import { execFileSync } from "node:child_process";
 import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RowMutation } from "../../src/store/index.js";
+import { DataFile } from "../../src/store/lmdb/file/pages.js";
 import { openLmdbStore } from "../../src/store/lmdb/index.js";
-import { DataFile } from "../../src/store/lmdb/pages.js";
-import { Room } from "../../src/store/lmdb/room.js";
+import { Room } from "../../src/store/lmdb/write/room.js";
 
 const [root] = process.argv.slice(2) as [string];
 const data = join(root, "data", "data.mdb");

@@ -6,8 +6,8 @@
 import { readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openLmdbStore } from "../../src/store/lmdb/index.js";
-import type { Task } from "../../src/store/lmdb/request.js";
-import { Room } from "../../src/store/lmdb/room.js";
+import type { Task } from "../../src/store/lmdb/write/request.js";
+import { Room } from "../../src/store/lmdb/write/room.js";
 import { systemTable } from "../../src/transaction/index.js";
 
 const [root, longBytes, ...freeBytes] = process.argv.slice(2) as [string, string, ...string[]];

@@ -10,7 +10,8 @@ import {
 } from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 
-const here = (name: string) => fileURLToPath(new URL(`../../../src/store/bigtable/protos/${name}`, import.meta.url));
+const here = (name: string) =>
+  fileURLToPath(new URL(`../../../src/store/bigtable/protos/${name}`, import.meta.url));
 
 /** The official messages, by the library that reads .proto files itself: another codec than the store's. */
 export const protos = new protobuf.Root();
