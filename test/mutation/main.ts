@@ -18,7 +18,7 @@ const help = `Makes small mistakes in the source, one at a time and in a copy, a
   --seed TEXT    decides which mutants are drawn; default 1
   --count N      how many; default 30
   --skip N       passes over the first N of the seed; default 0
-  --only TEXT    only mutants of places that contain TEXT, such as src/oracle or src/transaction/lock.ts:12
+  --only TEXT    only mutants of places that contain TEXT, such as src/oracle or src/transaction/core.ts:12
   --quick        without the wide suites: kills of processes, simulation, exploration, other rooms
   --list         shows them and runs nothing
   --root FOLDER  the project; default this one
