@@ -90,4 +90,5 @@ export type BatchAnswer =
   | { readonly answer: "applied"; readonly timestamp: number }
   | { readonly answer: "rejected"; readonly row: number; readonly guard: number }
   | { readonly answer: "rejected"; readonly range: number }
-  | { readonly answer: "unknown" };
+  /** `cause`: why it is unknown, for messages, if the store knows. */
+  | { readonly answer: "unknown"; readonly cause?: unknown };

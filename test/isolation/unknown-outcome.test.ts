@@ -17,6 +17,19 @@ test("a commit of unknown outcome is not said to have been given up, though its 
   await expect(committing).rejects.toThrow(CommitOutcomeUnknownError);
 });
 
+test("a commit of unknown outcome says why, if the store knows", async () => {
+  const hooks = new StepHooks();
+  await using db = await open("memory:", { tables: [numbers], hooks });
+  const cause = new StoreError("The disk is on fire.");
+  hooks.once("one-phase-commit", async () => ({ answer: "unknown", cause }));
+  const committing = db.transact((tx) => tx.set(numbers.value, "1", 1));
+  await expect(committing).rejects.toMatchObject({
+    code: "COMMIT_OUTCOME_UNKNOWN",
+    message: expect.stringContaining("The disk is on fire"),
+    cause,
+  });
+});
+
 test("a commit that is delayed, and cannot be decided meanwhile, is of unknown outcome", async () => {
   const hooks = new StepHooks();
   await using db = await open("memory:", { tables: [numbers], hooks, commit: "two-phase" });

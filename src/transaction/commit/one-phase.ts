@@ -63,7 +63,7 @@ async function offer(
   const built = buildBatch(context, request, view);
   const answer = await send(context, atomic, request, built.batch);
   if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
-  if (answer.answer === "unknown") throw outcomeUnknown(request);
+  if (answer.answer === "unknown") throw outcomeUnknown(request, answer.cause);
   if (!isRow(answer) || answer.row !== built.registryRow) {
     const refused = await refusal(context, request, built, answer);
     if (refused instanceof Error) throw refused;
@@ -144,10 +144,12 @@ async function refusal(
   return (await explainConflict(context, request, cell)) ?? cell;
 }
 
-function outcomeUnknown(request: CommitRequest): CommitOutcomeUnknownError {
+function outcomeUnknown(request: CommitRequest, cause: unknown): CommitOutcomeUnknownError {
+  const reason = cause instanceof Error ? `: ${cause.message.replace(/\.$/, "")}` : "";
   return new CommitOutcomeUnknownError(
-    `The store did not say whether the transaction that started at ${request.start} committed. Read what it would ` +
+    `The store did not say whether the transaction that started at ${request.start} committed${reason}. Read what it would ` +
       "have written before doing it again.",
+    { cause },
   );
 }
 

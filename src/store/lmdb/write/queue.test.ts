@@ -259,7 +259,10 @@ describe("the write queue", () => {
       ask(queue, put("a")),
       ask(queue, new Request({ type: "commit", batch }, false, undefined)),
     ];
-    expect(await Promise.all(asked)).toEqual(["unknown", { answer: "unknown" }]);
+    expect(await Promise.all(asked)).toEqual([
+      "unknown",
+      { answer: "unknown", cause: expect.any(StoreError) },
+    ]);
     const next = ask(queue, put("c"));
     await expect(next).rejects.toThrow(StoreError);
     await expect(next).rejects.toThrow(/could not flush.*open the database again/);

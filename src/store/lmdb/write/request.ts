@@ -88,7 +88,7 @@ export class Request {
   settleUnknown(error: PercolatorError): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.task.type === "next") this.reject(error);
-    else this.resolve(this.task.type === "mutate" ? "unknown" : { answer: "unknown" });
+    else this.resolve(this.task.type === "mutate" ? "unknown" : { answer: "unknown", cause: error });
   }
 
   resolve(answer: Answer): void {
