@@ -24,7 +24,7 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/transaction/commit/one-phase.ts",
-        find: 'if (answer.answer === "unknown") throw outcomeUnknown(request);',
+        find: 'if (answer.answer === "unknown") throw outcomeUnknown(request, answer.cause);',
         replace: 'if (answer.answer === "unknown") throw registryNeverStill(request);',
       },
     ],
