@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, mkdirSync, openSync, readSync, rmSync, writeSy
 import { join } from "node:path";
 import { PercolatorError } from "../../src/errors/index.js";
 import { type Database, open } from "../../src/index.js";
-import { contents, flipAt, read, things } from "./flips-table.js";
+import { contents, flipAt, flipMark, read, things } from "./flips-table.js";
 
 /**
  * Flips one bit after the other in copies of a database, and prints for each of them what came of it, as one line of JSON. Arguments:
@@ -34,6 +34,8 @@ for (let number = Number(first); number < Number(first) + Number(count); number+
   writeSync(handle, byte, 0, 1, flip.offset);
   closeSync(handle);
   sayLine({ number, step: "open", ...flip });
+  // So that a line of LMDB's, of which some have no end, is known to be of this flip.
+  writeSync(2, `\n${flipMark}${number}\n`);
   const db = await named(() => open(path, { tables: [things], durability: "none" }));
   if (typeof db === "string") {
     sayLine({ number, step: "done", check: db, reads: db });

@@ -34,6 +34,9 @@ export async function fill(path: string): Promise<void> {
 const digest = (value: string | undefined) =>
   value === undefined ? "nothing" : createHash("sha1").update(value).digest("base64").slice(0, 8);
 
+/** Begins the lines of standard error that say which flip comes next. */
+export const flipMark = "flip ";
+
 /** What {@link read} must find. */
 export function contents(): readonly string[] {
   const all = Array.from({ length: rows }, (_, i) => i);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { fill } from "./flips-table.js";
+import { fill, flipMark } from "./flips-table.js";
 
 const child = fileURLToPath(new URL("flips-child.ts", import.meta.url));
 const flips = 300;
@@ -39,6 +39,14 @@ async function run(whole: string, folder: string, seed: number, first: number) {
   return { outcomes, ended: await ended, errors };
 }
 
+/** What a flip printed to the standard error stream. */
+function linesOf(errors: string, flip: number): readonly string[] {
+  const lines = errors.split("\n");
+  const first = lines.indexOf(`${flipMark}${flip}`) + 1;
+  const count = lines.slice(first).findIndex((line) => line.startsWith(flipMark));
+  return lines.slice(first, count < 0 ? undefined : first + count).filter((line) => line !== "");
+}
+
 test("a changed bit in the file is harmless, an error by name, or found by check, never another answer, and no line of LMDB", async () => {
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-flips-"));
   try {
@@ -46,15 +54,15 @@ test("a changed bit in the file is harmless, an error by name, or found by check
     const whole = join(folder, "whole", "data.mdb");
     const silent: unknown[] = [];
     const faults: unknown[] = [];
-    let printed = "";
+    const printed: string[] = [];
     let found = 0;
     let first = 0;
     while (first < flips) {
       const { outcomes, ended, errors } = await run(whole, folder, 1, first);
-      printed += errors;
       for (const outcome of outcomes.values()) {
         const isFound = typeof outcome.check === "string" || (outcome.check?.length ?? 0) > 0;
         if (isFound) found++;
+        else printed.push(...linesOf(errors, outcome.number));
         if (outcome.step === "open") faults.push({ ...outcome, ended, errors });
         else if (outcome.step === "reads" && !isFound) faults.push({ ...outcome, ended, errors });
         else if (outcome.reads === "wrong" && !isFound) silent.push(outcome);
@@ -66,8 +74,8 @@ test("a changed bit in the file is harmless, an error by name, or found by check
     }
     expect(silent).toEqual([]);
     expect(faults).toEqual([]);
-    // LMDB has lines of its own for the standard error stream.
-    expect(printed).toBe("");
+    // LMDB has lines of its own for the standard error stream. Whoever writes to what `check` found damaged may see one.
+    expect(printed).toEqual([]);
     // The flips that hit what is used are many.
     expect(found).toBeGreaterThan(flips / 10);
   } finally {
