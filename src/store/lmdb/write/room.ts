@@ -63,7 +63,7 @@ export class Room {
       return state;
     });
     const { branchPages, leafPages, overflowPages } = this.#state.free;
-    // Parts of the list of free pages are written anew.
+    // A transaction rewrites parts of the list of free pages.
     const single = pagesOfTransaction + branchPages + leafPages + overflowPages;
     this.#taken = { single, inRow: 0, rows: 0, longest: 0 };
   }
