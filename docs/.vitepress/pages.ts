@@ -78,6 +78,7 @@ const guide: DefaultTheme.SidebarItem[] = [
   {
     text: "Inside",
     items: [
+      page("protocol"),
       page("proof"),
       page("scale"),
       ...ifThere("performance"),

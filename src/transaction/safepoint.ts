@@ -19,7 +19,7 @@ const readSafepoint = {
 };
 
 /**
- * The timestamp below which collection may have dropped versions (PROTOCOL section 7). It only moves forward.
+ * The timestamp below which collection may have dropped versions (protocol §7.1). It only moves forward.
  * On a store with atomic batches it is read afresh each time; elsewhere it is cached for `cacheMs`, which
  * collection waits out before it drops anything.
  */

@@ -36,8 +36,8 @@ export interface TaskBoardOptions {
 }
 
 /**
- * Everything that this process has taken on: the queues of its observers, and the claims (PROTOCOL section 5, "finding
- * work"), which are kept in memory only. Bounded: what does not fit is found by the scan.
+ * Everything that this process has taken on: the queues of its observers, and the claims (protocol §5.9), which are
+ * kept in memory only. Bounded: what does not fit is found by the scan.
  */
 export class TaskBoard {
   readonly #environment: Environment;

@@ -62,7 +62,7 @@ export interface AttemptOptions {
 }
 
 /**
- * One attempt at one hint (PROTOCOL section 5), in a transaction of its own: reads whether the observer is due, runs it, and
+ * One attempt at one hint (protocol §5.2), in a transaction of its own: reads whether the observer is due, runs it, and
  * commits what it wrote with the acknowledgment. The hint goes with the commit, or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {

@@ -5,7 +5,7 @@ import { outdatedText } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import type { RegistryView } from "../registry/view.js";
 
-/** Finds the hints of one observer for one worker (PROTOCOL section 5, "finding work"). */
+/** Finds the hints of one observer for one worker (protocol §5.9). */
 export interface HintScanner {
   readonly observer: Observer;
   /** Whether there was more to find than the queue could take. */

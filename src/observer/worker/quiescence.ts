@@ -17,7 +17,7 @@ export interface Activity {
 export type Held = () => Promise<boolean>;
 
 /**
- * Whether nothing went on while the hints were looked at, so that many reads were as good as one (PROTOCOL section 5, "idle").
+ * Whether nothing went on while the hints were looked at, so that many reads were as good as one (protocol §5.11).
  * The service of a cluster knows it exactly. Without one, on a store that has no snapshot of its own, this process can only say that
  * nothing ran here and that it saw no timestamp taken.
  */

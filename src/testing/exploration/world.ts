@@ -197,7 +197,7 @@ export class ExploredWorld {
     this.note(client, () => `${request.describe()} -> ${request.show(answer)}${more}`);
   }
 
-  /** Without atomic batches, what nobody waits for any more when the safepoint moves never arrives (PROTOCOL section 7). */
+  /** Without atomic batches, what nobody waits for any more when the safepoint moves never arrives (protocol §7.4). */
   #expire(rows: readonly { readonly table: string; readonly row: Uint8Array }[]): void {
     const { table, row } = safepointCell;
     if (rows.some((each) => each.table === table && Buffer.compare(each.row, row) === 0)) this.late.clear();

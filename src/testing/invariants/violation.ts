@@ -1,6 +1,6 @@
 /** Something that must never be, seen while or after the protocol was at work. */
 export interface Violation {
-  /** Its number in PROTOCOL section 8. */
+  /** Its number in protocol §8.1. */
   readonly invariant: number;
   /** The invariant in a few words. */
   readonly name: string;

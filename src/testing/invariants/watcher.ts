@@ -32,7 +32,7 @@ export interface ProtocolWatcherOptions {
 }
 
 /**
- * Checks the invariants of PROTOCOL section 8 after each change of a store. It follows the changes in a model of its own: of what
+ * Checks the invariants of protocol §8.1 after each change of a store. It follows the changes in a model of its own: of what
  * stands, and of what is true, which is what has passed its commit point. Only the cells that a change touched
  * are looked at. Start it on an empty store, or call {@link adopt} first.
  */

@@ -6,7 +6,7 @@ const share = 20;
 
 /**
  * For how much longer than the retention collection keeps what is superseded, in milliseconds, on a store of which
- * secondaries are committed in bulk, and so without a guard (PROTOCOL section 3, step 5, without LOCKED). Such a mutation arrives at most
+ * secondaries are committed in bulk, and so without a guard (protocol §7.4). Such a mutation arrives at most
  * the retention after it was sent, and is sent within half of the grace after its commit timestamp was asked for. So whatever of
  * its cell came after it, and would hide it, still stands; what it writes then is what a guard would have let it write, or what stands
  * there already. The other half is for clocks that differ.

@@ -36,7 +36,7 @@ interface Built {
 
 /**
  * Commits in one atomic batch of the store: guards, write records and hints together, at a commit timestamp that the
- * store takes from its counter in the same step (PROTOCOL section 3, "one-phase commit"). No lock is ever written.
+ * store takes from its counter in the same step (protocol §3.7). No lock is ever written.
  */
 export function commitOnePhase(
   context: TransactionContext,

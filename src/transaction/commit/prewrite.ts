@@ -18,7 +18,7 @@ const mostRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
 /**
- * Locks the cells of a chunk (PROTOCOL section 3, step 1): `applied`, why not, or `unknown`. A lock that was left behind is dealt
+ * Locks the cells of a chunk (protocol §3.3, step 1): `applied`, why not, or `unknown`. A lock that was left behind is dealt
  * with; where that leaves nobody in the way, the prewrite is sent once more, under the same guards: what they let through
  * is as good as if it had been sent only then.
  */

@@ -5,7 +5,7 @@ import type { TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
 import type { CommitRequest } from "../request.js";
 
-/** Keeps a primary's lock young while its commit lasts, until it is stopped; keeps what readers have pushed (PROTOCOL section 4). */
+/** Keeps a primary's lock young while its commit lasts, until it is stopped; keeps what readers have pushed (protocol §4.4). */
 export function keepLockYoung(
   context: TransactionContext,
   primary: CellAddress,

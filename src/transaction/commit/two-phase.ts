@@ -23,7 +23,7 @@ import { validateReads } from "./validate.js";
 /** How often a transaction that readers push takes a new commit timestamp. */
 const mostPushes = 1_000;
 
-/** Commits by the full protocol of the paper (figure 6) with the additions of PROTOCOL section 3, step by step. */
+/** Commits by the full protocol of the paper (figure 6) with the additions of protocol §3.3, step by step. */
 export async function commitTwoPhase(
   context: TransactionContext,
   request: CommitRequest,

@@ -40,7 +40,7 @@ export async function readPrimary(
 
 /**
  * Decides a transaction against its will: rolls its primary back, or finds that it is decided already. The answer
- * is final. A tombstone stays in `c:txn`, so that a late prewrite or commit finds it (PROTOCOL section 4).
+ * is final. A tombstone stays in `c:txn`, so that a late prewrite or commit finds it (protocol §4.2).
  */
 export async function rollbackPrimary(
   context: TransactionContext,

@@ -12,7 +12,7 @@ const waiting: Backoff = { initialMs: 2, maximumMs: 250 };
 const mostDecided = 10_000;
 
 /**
- * Deals with locks that others left or hold (PROTOCOL section 4; the paper, section 2.2). Looks at the primary first,
+ * Deals with locks that others left or hold (protocol §4.1; the paper, section 2.2). Looks at the primary first,
  * always: only what stands there decides.
  */
 export class LockResolver implements LockResolution {

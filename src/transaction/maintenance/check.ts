@@ -45,7 +45,7 @@ export interface CheckOptions {
 const mostRemembered = 1_000_000;
 
 /**
- * Checks the invariants of PROTOCOL section 8 that a store shows at rest, on a store that may be in use: what looks
+ * Checks the invariants of protocol §8.3 that a store shows at rest, on a store that may be in use: what looks
  * wrong is read again before it is reported. Empty when sound.
  */
 export async function check(

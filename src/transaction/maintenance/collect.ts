@@ -43,7 +43,7 @@ const resolving = { initialMs: 5, maximumMs: 1_000 };
 const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
 
 /**
- * Garbage collection (PROTOCOL section 7), in its order: publish the safepoint, wait until nobody reads or commits below
+ * Garbage collection (protocol §7.1), in its order: publish the safepoint, wait until nobody reads or commits below
  * it, resolve every lock below it, and only then drop what no snapshot at or above it can see.
  *
  * `tables` are all tables with transactional cells; `oldestActive` the oldest start timestamp that other processes have

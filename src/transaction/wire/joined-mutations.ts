@@ -36,7 +36,7 @@ export function joinMutations(store: RowStore, events: Emitter): RowStore {
 }
 
 /**
- * Sends guarded mutations of one row that meet in this process as one (PROTOCOL section 2): those of one tick, and those that come
+ * Sends guarded mutations of one row that meet in this process as one (protocol §2.3): those of one tick, and those that come
  * while one is under way on their row, when that has been answered. Only such as are of different columns, so that none of them can change what
  * another one's guards say: applied as one they are what they would be one after the other. Where a guard of any does not hold
  * nothing was applied, and each is sent by itself. So is one that may be given up: nobody else's is given up with it.

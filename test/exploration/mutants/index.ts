@@ -7,7 +7,7 @@ import { wireMutants } from "./wire.js";
 
 export type { Mutant } from "./mutant.js";
 
-/** Every mutant of PROTOCOL section 9, and some more. */
+/** Every mutant of protocol §9, and some more. */
 export const mutants: readonly Mutant[] = [
   ...commitMutants,
   ...collectionMutants,

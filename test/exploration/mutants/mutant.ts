@@ -18,7 +18,7 @@ export interface Patch {
 
 /** A guard of the protocol taken away, in a build that only tests make. */
 export interface Mutant {
-  /** As PROTOCOL section 9 names it. */
+  /** As protocol §9 names it. */
   readonly name: string;
   readonly patches: readonly Patch[];
   /** The exploration that must find it. */
