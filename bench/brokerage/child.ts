@@ -8,7 +8,7 @@ interface ChildOptions {
   readonly processes: number;
   readonly clients: number;
   readonly concurrency: number;
-  readonly mostAhead: number;
+  readonly maxAhead: number;
   /** Flags of node's, such as for profiles. */
   readonly node: readonly string[];
 }
@@ -23,9 +23,9 @@ export class Child {
   progress: Progress = { orders: 0, settled: 0 };
 
   constructor(options: ChildOptions) {
-    const { location, number, processes, clients, concurrency, mostAhead } = options;
+    const { location, number, processes, clients, concurrency, maxAhead } = options;
     const script = fileURLToPath(new URL("process.ts", import.meta.url));
-    const args = [location, number, processes, clients, concurrency, mostAhead].map(String);
+    const args = [location, number, processes, clients, concurrency, maxAhead].map(String);
     this.#process = fork(script, args, { execArgv: [...options.node, "--import", "tsx"] });
     this.#process.on("message", (answer: Answer) => this.#hear(answer));
     this.#ended = new Promise((_, reject) => {

@@ -75,11 +75,11 @@ async function measure(options: BrokerageOptions, processes: number, round: numb
   try {
     await using db = await open(location, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
     await seed(db);
-    const { clients, concurrency, ahead: mostAhead, transactions, node } = options;
+    const { clients, concurrency, ahead: maxAhead, transactions, node } = options;
     const share = Math.ceil(clients / processes);
     const children = Array.from(
       { length: processes },
-      (_, number) => new Child({ location, number, processes, clients: share, concurrency, mostAhead, node }),
+      (_, number) => new Child({ location, number, processes, clients: share, concurrency, maxAhead, node }),
     );
     try {
       await Promise.all(children.map(({ ready }) => ready));

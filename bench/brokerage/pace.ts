@@ -2,13 +2,13 @@ import type { Progress } from "./messages.js";
 
 /** Keeps orders from running ahead of what settles them, by more than so many over all processes. */
 export class Pace {
-  readonly #mostAhead: number;
+  readonly #maxAhead: number;
   #own: Progress = { orders: 0, settled: 0 };
   #others: Progress = { orders: 0, settled: 0 };
   #waiting: (() => void)[] = [];
 
-  constructor(mostAhead: number) {
-    this.#mostAhead = mostAhead;
+  constructor(maxAhead: number) {
+    this.#maxAhead = maxAhead;
   }
 
   get progress(): Progress {
@@ -17,7 +17,7 @@ export class Pace {
 
   /** Resolves when an order may be placed, which then counts. */
   async place(): Promise<void> {
-    while (this.#ahead >= this.#mostAhead) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#ahead >= this.#maxAhead) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#own = { ...this.#own, orders: this.#own.orders + 1 };
   }
 
@@ -37,7 +37,7 @@ export class Pace {
   }
 
   #wake(): void {
-    if (this.#ahead >= this.#mostAhead) return;
+    if (this.#ahead >= this.#maxAhead) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

@@ -12,7 +12,7 @@ endWithParent();
 const tellMs = 10;
 
 const [location, ...numbers] = process.argv.slice(2);
-const [number, processes, clients, concurrency, mostAhead] = numbers.map(Number) as [
+const [number, processes, clients, concurrency, maxAhead] = numbers.map(Number) as [
   number,
   number,
   number,
@@ -21,7 +21,7 @@ const [number, processes, clients, concurrency, mostAhead] = numbers.map(Number)
 ];
 const db = await open(location!, { tables, observers, collectEveryMs: 0 });
 const worker = db.work({ concurrency });
-const pace = new Pace(mostAhead);
+const pace = new Pace(maxAhead);
 const market = new Market(db, pace);
 db.on("run", ({ observer, outcome }) => {
   if (observer === settle.name && outcome === "committed") pace.settled();

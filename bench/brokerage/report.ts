@@ -52,7 +52,7 @@ export interface Timed {
 }
 
 const kinds = ["read", "scan", "conditionalMutation", "plainMutation", "timestamp"] as const;
-const mostWrong = 10;
+const maxWrong = 10;
 /** Others that take more make a factor meaningless. */
 const muchOfOthers = 0.1;
 
@@ -72,7 +72,7 @@ export function roundOf({ seconds, done, othersShare }: Timed, wrong: readonly s
     ),
     each: done.map(({ runs, use }) => ({ runs, use })),
     othersShare,
-    wrong: wrong.slice(0, mostWrong),
+    wrong: wrong.slice(0, maxWrong),
   };
 }
 

@@ -8,7 +8,7 @@ import { RawBigtable } from "./bigtable-raw.js";
 import { documents, fill, type Measured, readSpec, transactionSpec, width } from "./bigtable-specs.js";
 import { sharedOracle } from "./shared-oracle.js";
 
-const mostCells = 5_000;
+const maxCells = 5_000;
 
 /**
  * On the emulator of Cloud Bigtable, in this process: transactions that write one cell beside conditional mutations, and reads
@@ -43,7 +43,7 @@ async function measure(bench: Bench, { host }: Emulator, gathered: boolean): Pro
   const own = await RawBigtable.open(host, place);
   const same = await RawBigtable.open(host, place, "documents");
   const { cells, quick } = bench.options;
-  const rows = Array.from({ length: Math.min(cells, mostCells) }, (_, cell) => rowOf(cell));
+  const rows = Array.from({ length: Math.min(cells, maxCells) }, (_, cell) => rowOf(cell));
   const writing: Measured = { db, raw: own, rows, operations: quick ? 1_000 : 3_000, gathered };
   const reading: Measured = { db, raw: same, rows, operations: quick ? 2_000 : 5_000, gathered };
   try {

@@ -8,7 +8,7 @@ import { summarize } from "../statistics.js";
 const valueBytes = 100;
 /** Milliseconds between two samples: the database is idle again. */
 const pauseMs = 5;
-const mostMs = 2;
+const maxMs = 2;
 
 const inputs = table("inputs", { contents: text() });
 const outputs = table("outputs", { contents: text() });
@@ -68,7 +68,7 @@ function figures(ours: readonly number[], flushes: readonly number[]) {
       unit: "ms",
       value: beyond.median,
       spread: beyond,
-      ceiling: mostMs,
+      ceiling: maxMs,
     },
   ];
 }

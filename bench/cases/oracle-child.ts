@@ -27,8 +27,8 @@ async function run({ address, callers, batch, warmUpMs, ms }: OracleTask): Promi
   const client = connectCoordinator({
     environment: systemEnvironment,
     addresses: [address],
-    mostAtOnce: batch,
-    mostWaiting: callers,
+    maxAtOnce: batch,
+    maxWaiting: callers,
   });
   const { oracle } = client;
   const ranges: number[] = [];

@@ -30,7 +30,7 @@ export interface WireOptions {
 }
 
 /** Rows of one gathered request, as the Bigtable store bounds them. */
-const mostRows = { read: 100, plain: 1_000 };
+const maxRows = { read: 100, plain: 1_000 };
 
 /**
  * A store of one-row mutations and its oracle as a program on another machine has them: whatever is asked is a request and takes
@@ -129,7 +129,7 @@ export class WireStore implements RowStore {
       const key = `${kind} ${joins}`;
       const rows = this.#tick.get(key) ?? 0;
       this.#tick.set(key, rows + 1);
-      if (rows % (kind === "read" ? mostRows.read : mostRows.plain) !== 0) return;
+      if (rows % (kind === "read" ? maxRows.read : maxRows.plain) !== 0) return;
     }
     this.gathered[kind]++;
   }

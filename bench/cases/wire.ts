@@ -16,7 +16,7 @@ const shapes = {
 /** Of so many pages one is as before in the second crawl, and one is not in the third. */
 const oneIn = 10;
 /** The most that is wanted of the requests that there would be without all this, where many documents are worked on. */
-const mostShare = 0.5;
+const maxShare = 0.5;
 const shown: Readonly<Record<WireKind, string>> = {
   read: "reads",
   scan: "scans",
@@ -59,14 +59,14 @@ export const wire: BenchCase = {
         const documents = added + changed + deleted;
         figures.push(...figuresOf(name, documents, difference(countAll(store, db), start), ceiling));
       };
-      if (source !== undefined) await crawl("the archive", await openSource(source), mostShare);
+      if (source !== undefined) await crawl("the archive", await openSource(source), maxShare);
       else {
-        await crawl("first crawl", siteCrawl(shape), mostShare);
+        await crawl("first crawl", siteCrawl(shape), maxShare);
         const isOld = (page: number) => page % oneIn === 0;
         await crawl(
           "nearly all changed",
           siteCrawl(shape, (page) => !isOld(page)),
-          mostShare,
+          maxShare,
         );
         await crawl(
           "few changed",

@@ -14,7 +14,7 @@ export interface Crawled {
 
 const tickMs = 2;
 /** Transactions of the loader at a time; beyond it the crawl is behind, and its documents wait, which counts. */
-const mostAtOnce = 2_000;
+const maxAtOnce = 2_000;
 
 /** Loads documents at a rate, whether the database keeps up or not, and measures how long each takes to be clustered. */
 export class Crawl {
@@ -95,7 +95,7 @@ export class Crawl {
     const failures: unknown[] = [];
     for (let loaded = 0; loaded < total; ) {
       const due = Math.min(total, Math.floor(((now() - began) / 1_000) * perSecond) + 1);
-      while (loaded < due && underWay.size < mostAtOnce) {
+      while (loaded < due && underWay.size < maxAtOnce) {
         const loading: Promise<void> = this.#load(began + (loaded / perSecond) * 1_000)
           .catch((error: unknown) => void failures.push(error))
           .finally(() => underWay.delete(loading));

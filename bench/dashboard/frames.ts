@@ -9,7 +9,7 @@ export interface Frames {
   readonly maxMs: number;
   /** Stretches of more than 50 ms in which the page could not answer. */
   readonly longTasks: number;
-  readonly longestTaskMs: number;
+  readonly maxTaskMs: number;
   readonly heapMb: number;
 }
 
@@ -46,7 +46,7 @@ export async function framesOf(page: Page, seconds: number): Promise<Frames> {
     p99Ms: quantile(sorted, 0.99),
     maxMs: sorted.at(-1) ?? 0,
     longTasks: tasks.length,
-    longestTaskMs: Math.max(0, ...tasks),
+    maxTaskMs: Math.max(0, ...tasks),
     heapMb: heap / 1e6,
   };
 }

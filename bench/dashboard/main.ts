@@ -95,14 +95,14 @@ async function commitsPerSecond(url: string): Promise<number> {
 }
 
 function report(name: string, frames: Frames, commits: number | undefined): void {
-  const { count, p50Ms, p99Ms, maxMs, longTasks, longestTaskMs, heapMb } = frames;
+  const { count, p50Ms, p99Ms, maxMs, longTasks, maxTaskMs, heapMb } = frames;
   const figures = [
     String(count).padStart(6),
     p50Ms.toFixed(1).padStart(7),
     p99Ms.toFixed(1).padStart(7),
     maxMs.toFixed(1).padStart(7),
     String(longTasks).padStart(11),
-    longestTaskMs.toFixed(0).padStart(11),
+    maxTaskMs.toFixed(0).padStart(11),
     heapMb.toFixed(1).padStart(8),
     (commits === undefined ? "–" : commits.toFixed(0)).padStart(10),
   ];

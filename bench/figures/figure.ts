@@ -14,7 +14,7 @@ export interface Measurement {
   /** How many web archives it takes, where some are named; undefined: none. */
   readonly archives?: "one" | "all" | undefined;
   /** Not made with fewer web archives; 0 by default. What was found with some stays until it is made again. */
-  readonly fewestArchives?: number | undefined;
+  readonly minArchives?: number | undefined;
   /** Options that name files which are of no use here, each with a file's name: they are written beside the JSON, and forgotten. */
   readonly unused?: Readonly<Record<string, string>> | undefined;
 }

@@ -34,7 +34,7 @@ export function madeWith(
   measurements: readonly Measurement[],
   archives: readonly string[],
 ): readonly Measurement[] {
-  return measurements.filter(({ fewestArchives = 0 }) => archives.length >= fewestArchives);
+  return measurements.filter(({ minArchives = 0 }) => archives.length >= minArchives);
 }
 
 /** The command line that makes a measurement, as one would type it; archives without their folders. */

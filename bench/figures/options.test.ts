@@ -57,7 +57,7 @@ test("what needs web archives is made where there are enough", () => {
     args: { small: [], full: [] },
     minutes: { small: 1, full: 2 },
   };
-  const ofArchives = { ...measurement, name: "archives", archives: "all" as const, fewestArchives: 2 };
+  const ofArchives = { ...measurement, name: "archives", archives: "all" as const, minArchives: 2 };
   const made = (...archives: string[]) =>
     madeWith([measurement, ofArchives], archives).map(({ name }) => name);
   expect(made()).toEqual(["made"]);

@@ -20,7 +20,7 @@ export interface LoadOptions {
 
 const tickMs = 10;
 /** Where the database does not keep up, updates are left out rather than kept waiting: the load is to be constant. */
-const mostUnderWay = 500;
+const maxUnderWay = 500;
 
 /** Updates one row after the other, at a rate. */
 export class Load {
@@ -56,14 +56,14 @@ export class Load {
     while (!this.#isOver) {
       await new Promise((resolve) => setTimeout(resolve, tickMs));
       const now = performance.now();
-      due = Math.min(due + (perTick * (now - last)) / tickMs, mostUnderWay);
+      due = Math.min(due + (perTick * (now - last)) / tickMs, maxUnderWay);
       last = now;
       for (; due >= 1 && this.#mayUpdate(); due--) this.#update();
     }
   }
 
   #mayUpdate(): boolean {
-    return this.#underWay.size < mostUnderWay && !this.#underWay.has(this.#next % this.#options.rows);
+    return this.#underWay.size < maxUnderWay && !this.#underWay.has(this.#next % this.#options.rows);
   }
 
   #update(): void {

@@ -3,7 +3,7 @@ import { later } from "../../examples/webindex/work.js";
 import { batchOf, hasRounds, type TaskName, tasks } from "./tasks/names.js";
 
 /** A transaction that met another one is begun again at once, so often. */
-const mostAttempts = 50;
+const maxAttempts = 50;
 
 /** One transaction: statements prepared by name, and what it makes due, in its commit. */
 export class Session {
@@ -86,7 +86,7 @@ export async function transact(
       return session;
     } catch (error) {
       await client.query("rollback");
-      if (!isConflict(error) || attempt >= mostAttempts) throw error;
+      if (!isConflict(error) || attempt >= maxAttempts) throw error;
     }
   }
 }

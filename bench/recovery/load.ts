@@ -4,7 +4,7 @@ import { contentsOf, type Document, rowOf, wrongDocuments } from "./verdict.js";
 
 const writers = 16;
 /** So many changes are kept waiting: enough that no worker is ever idle. */
-const mostWaiting = 400;
+const maxWaiting = 400;
 
 /** Writes new documents as long as it is let, somewhat ahead of the workers; each is one change to be handled. */
 export class Load {
@@ -33,7 +33,7 @@ export class Load {
 
   async #write(): Promise<void> {
     while (!this.#isOver) {
-      if (this.changes - this.#handled() >= mostWaiting) {
+      if (this.changes - this.#handled() >= maxWaiting) {
         await new Promise((resolve) => setTimeout(resolve, 10));
         continue;
       }

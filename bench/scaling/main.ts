@@ -20,7 +20,7 @@ import {
 import { firstPages, sourceAt } from "./source.js";
 import { WorkerProcess } from "./worker-process.js";
 
-const mostWrong = 10;
+const maxWrong = 10;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -89,7 +89,7 @@ async function measure(options: ScalingOptions, work: Work, location: string, co
     await untilQuiet(options.wait);
     const timed = await time(workers);
     await Promise.all(workers.map((worker) => worker.end()));
-    return { ...timed, wrong: (await wrongIn(work, location)).slice(0, mostWrong) };
+    return { ...timed, wrong: (await wrongIn(work, location)).slice(0, maxWrong) };
   } finally {
     for (const worker of workers) worker.kill();
   }

@@ -10,7 +10,7 @@ import { decodeVector, embedByFeatureHashing, encodeVector, similarity } from ".
 import { loadFolder, setDocument } from "./folder.js";
 import { observersOf } from "./observers.js";
 import { nearest } from "./search.js";
-import { mostWords, reach, split } from "./split.js";
+import { maxWords, reach, split } from "./split.js";
 import { chunks, documents, tables, vectors } from "./tables.js";
 
 const quick = { tables, durability: "none", collectEveryMs: 0 } as const;
@@ -37,7 +37,7 @@ describe("chunks", () => {
         expect(found.map((chunk) => chunk.text).join("")).toBe(text);
         for (const chunk of found) {
           expect(chunk.text).not.toBe("");
-          expect(chunk.text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(mostWords);
+          expect(chunk.text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(maxWords);
         }
       }),
     );

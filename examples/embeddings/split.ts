@@ -13,7 +13,7 @@ const hashedWords = 3;
 /** A chunk ends at a place whose hash is the least of so many places to either side. So it has so many words at least, twice as many on average. */
 export const reach = 25;
 /** Longer stretches without such a place, as of one word again and again, are cut. */
-export const mostWords = 200;
+export const maxWords = 200;
 
 /**
  * Cuts a text into chunks by its content: whether a chunk ends at a place depends on the words around it, and not on where in the text
@@ -30,7 +30,7 @@ export function split(text: string): readonly Chunk[] {
   let begin = 0;
   for (let end = 1; end <= words.length; end++) {
     const isLast = end === words.length;
-    if (!isLast && !isEnd(hashes, end - 1) && end - begin < mostWords) continue;
+    if (!isLast && !isEnd(hashes, end - 1) && end - begin < maxWords) continue;
     chunks.push(chunkOf(words.slice(begin, end).join("")));
     begin = end;
   }

@@ -13,7 +13,7 @@ export interface Rendered {
 }
 
 /** Of one page: templates that include others twice, which include others twice, would never come to an end. */
-const mostIncluded = 1_000;
+const maxIncluded = 1_000;
 
 /**
  * Renders a page. `{{name}}` is a value of the page, `{{data name}}` one that pages share, and `{{> name}}` another template with the
@@ -24,7 +24,7 @@ export async function render({ template, values }: Source, resources: Resources)
   let included = 0;
   const include = async (name: string, within: readonly string[]): Promise<string> => {
     if (within.includes(name)) return `[template ${escapeHtml(name)} includes itself]`;
-    if (++included > mostIncluded) return "[too many templates]";
+    if (++included > maxIncluded) return "[too many templates]";
     uses.add(resource("template", name));
     const text = await resources.template(name);
     if (text === undefined) return `[no template ${escapeHtml(name)}]`;

@@ -1,7 +1,7 @@
 import { type Database, open } from "percolatordb";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { observers } from "./observers/index.js";
-import { countWaiting, mostCounted, noPressure, pressureOf } from "./pressure.js";
+import { countWaiting, maxCounted, noPressure, pressureOf } from "./pressure.js";
 import { documents, shards, tables } from "./tables.js";
 
 let db: Database;
@@ -33,7 +33,7 @@ async function addPages(round: number): Promise<void> {
 
 it("lasts ever longer while ever more waits, and then less", () => {
   expect(lasting([100, 200, 300, 400, 500, 400, 400, 0])).toEqual([1, 2, 4, 8, 8, 4, 2, 1]);
-  expect(lasting([mostCounted, mostCounted, mostCounted])).toEqual([2, 4, 8]);
+  expect(lasting([maxCounted, maxCounted, maxCounted])).toEqual([2, 4, 8]);
   expect(lasting([0, 100, 0, 100])).toEqual([1, 1, 1, 1]);
 });
 

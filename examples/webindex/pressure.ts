@@ -10,15 +10,15 @@ export interface Pressure {
 }
 
 /** Where what waits grows, which is counted up to a limit, a round may last so many times as long. */
-const mostLonger = 8;
-export const mostCounted = 20_000;
+const maxLonger = 8;
+export const maxCounted = 20_000;
 
 export const noPressure: Pressure = { waiting: 0, longer: 1 };
 
 /** How many times as long an observer is worked on: longer as long as ever more waits, so that there is an end to it. */
 export function pressureOf(waiting: number, before: Pressure): Pressure {
-  const grows = (waiting > before.waiting && before.waiting > 0) || waiting === mostCounted;
-  const longer = grows ? Math.min(mostLonger, before.longer * 2) : Math.max(1, before.longer / 2);
+  const grows = (waiting > before.waiting && before.waiting > 0) || waiting === maxCounted;
+  const longer = grows ? Math.min(maxLonger, before.longer * 2) : Math.max(1, before.longer / 2);
   return { waiting, longer };
 }
 
@@ -28,7 +28,7 @@ export function pressureOf(waiting: number, before: Pressure): Pressure {
  */
 export async function countWaiting(db: Database, observer: string, signal?: AbortSignal): Promise<number> {
   let due = 0;
-  for await (const _ of db.pending({ observer, signal })) if (++due === mostCounted) break;
+  for await (const _ of db.pending({ observer, signal })) if (++due === maxCounted) break;
   if (observer !== merge.name || due === 0) return due;
   return Math.max(due, await countPages(db, signal));
 }
@@ -38,7 +38,7 @@ async function countPages(db: Database, signal: AbortSignal | undefined): Promis
   let pages = 0;
   for await (const { value } of view.scan(shards.pending)) {
     pages += value.size;
-    if (pages >= mostCounted) return mostCounted;
+    if (pages >= maxCounted) return maxCounted;
   }
   return pages;
 }

@@ -3,7 +3,7 @@ import type { MetricsSnapshot } from "percolatordb";
 import type { Truncation } from "./derive.js";
 import type { Kind, LoadReport } from "./load/report.js";
 import type { ProblemKind } from "./sources/index.js";
-import { limits, mostTerms } from "./text/index.js";
+import { limits, maxTerms } from "./text/index.js";
 import type { Verification } from "./twin/verify.js";
 
 export function printLoad(report: LoadReport, seconds: number, live: number): string {
@@ -31,7 +31,7 @@ export function printLoad(report: LoadReport, seconds: number, live: number): st
 const truncationWords: Record<Truncation, string> = {
   links: `pages with more than ${number(limits.links)} links; further ones are not followed`,
   text: `pages with more than ${number(limits.text)} characters of text; what follows cannot be found`,
-  terms: `pages with more than ${number(mostTerms)} different terms; further ones cannot be found`,
+  terms: `pages with more than ${number(maxTerms)} different terms; further ones cannot be found`,
 };
 
 /** Pages that are not indexed whole, of all that there are. */

@@ -28,8 +28,8 @@ export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
 }
 
 /** The most pages that are loaded and not yet read by an observer. */
-const mostUnread = 4_000;
-const mostTruncatedExamples = 3;
+const maxUnread = 4_000;
+const maxTruncatedExamples = 3;
 const pauseMs = 20;
 /** After so long without a run in this process it is looked whether another one has worked meanwhile. */
 const stalledMs = 1_000;
@@ -72,7 +72,7 @@ export class WebIndex {
       }
       const written = added + changed + deleted;
       const unread = () => written - (this.#reads.count - readBefore);
-      if (unread() < mostUnread) return;
+      if (unread() < maxUnread) return;
       const left = await this.#catchUp(unread, signal);
       readBefore = this.#reads.count - (written - left);
     };
@@ -95,15 +95,15 @@ export class WebIndex {
   async #catchUp(unread: () => number, signal: AbortSignal | undefined): Promise<number> {
     let last = unread();
     let stalled = 0;
-    while (unread() >= mostUnread) {
+    while (unread() >= maxUnread) {
       signal?.throwIfAborted();
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       stalled = unread() === last ? stalled + pauseMs : 0;
       last = unread();
       if (stalled < stalledMs) continue;
       // A page that changed twice is read once, and other processes read too.
-      const waiting = await this.waiting(mostUnread, { observer: extract.name, signal });
-      if (waiting < mostUnread) return waiting;
+      const waiting = await this.waiting(maxUnread, { observer: extract.name, signal });
+      if (waiting < maxUnread) return waiting;
       stalled = 0;
     }
     return unread();
@@ -122,7 +122,7 @@ export class WebIndex {
     await using view = await this.db.snapshot();
     const kinds: Kind<Truncation>[] = [];
     for await (const { row, value } of view.scan(documents.truncated)) {
-      for (const kind of value.split(" ")) countKind(kinds, kind as Truncation, row, mostTruncatedExamples);
+      for (const kind of value.split(" ")) countKind(kinds, kind as Truncation, row, maxTruncatedExamples);
     }
     return kinds;
   }

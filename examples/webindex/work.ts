@@ -15,7 +15,7 @@ const looksOfRest = 9;
 const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
 /** While more pages come than are worked on there is no round, but for one after so many rests. */
-const mostSkipped = 10;
+const maxSkipped = 10;
 
 export interface IndexWorkOptions {
   /** Observers that run at the same time. */
@@ -81,7 +81,7 @@ export class IndexWork {
     for (let skipped = 0; !signal.aborted; ) {
       const wasBehind = await this.#rest(signal);
       if (signal.aborted || this.#unresting !== undefined) continue;
-      if (wasBehind && ++skipped <= mostSkipped) continue;
+      if (wasBehind && ++skipped <= maxSkipped) continue;
       skipped = 0;
       await this.#goRound(round++, signal);
     }

@@ -180,7 +180,7 @@ async function deadWriter(): Promise<Scene> {
   const balances = await clock.until(
     db.transact((tx) => tx.getMany(accounts.balance, ["Bob", "Joe"])),
     {
-      mostMs: 60_000,
+      maxMs: 60_000,
     },
   );
   await clock.settle();

@@ -2,21 +2,21 @@ import { type Backlog, countBacklog, type Overdue, overdueSchedules } from "../d
 import type { Database } from "../database/index.js";
 
 /** Changes that are counted one by one, at most so many of each observer or schedule. */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 
 /** Counts what waits for an observer. */
 export function countPending(db: Database, observer: string, signal: AbortSignal): Promise<Backlog> {
-  return countBacklog(db.pending({ observer, signal }), ({ since }) => since, mostCounted);
+  return countBacklog(db.pending({ observer, signal }), ({ since }) => since, maxCounted);
 }
 
 /** Counts what was given up on of an observer. */
 export function countParked(db: Database, observer: string, signal: AbortSignal): Promise<Backlog> {
-  return countBacklog(db.parked({ observer, signal }), ({ parkedAt }) => parkedAt, mostCounted);
+  return countBacklog(db.parked({ observer, signal }), ({ parkedAt }) => parkedAt, maxCounted);
 }
 
 /** What is overdue in each schedule. */
 export function countOverdue(db: Database, nowMs: number, signal: AbortSignal): Promise<readonly Overdue[]> {
-  return overdueSchedules(db, nowMs, signal, mostCounted);
+  return overdueSchedules(db, nowMs, signal, maxCounted);
 }
 
 /** A count for people, with a sign that there are more. */

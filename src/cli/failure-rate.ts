@@ -5,7 +5,7 @@ const sameMs = 10_000;
 /** A failure that says something else is told after this, in milliseconds. */
 const otherMs = 1_000;
 /** What is remembered: the things that can fail have few names. */
-const mostNames = 100;
+const maxNames = 100;
 
 interface Told {
   readonly text: string;
@@ -31,7 +31,7 @@ export class FailureRate {
       return undefined;
     }
     this.#told.delete(doing);
-    if (this.#told.size >= mostNames) this.#told.delete(this.#told.keys().next().value!);
+    if (this.#told.size >= maxNames) this.#told.delete(this.#told.keys().next().value!);
     this.#told.set(doing, { text, at, untold: 0 });
     return told?.untold ?? 0;
   }

@@ -24,7 +24,7 @@ const restarting = { initialMs: 100, maximumMs: 10_000 };
 /** A life that is shorter, in milliseconds, is a quick death. */
 const quickMs = 10_000;
 /** Quick deaths in a row after which a process is not started again. An observer that ends its process is parked before. */
-const mostQuickDeaths = 12;
+const maxQuickDeaths = 12;
 const progressMs = 250;
 /** How long what a process that has ended printed last is waited for, in milliseconds. */
 const printedMs = 1_000;
@@ -171,7 +171,7 @@ export class Supervisor {
     if (end.code === exitCodes.usage) {
       throw new UsageError(`The worker cannot be meant so: see above what process ${number} says.`);
     }
-    if (quickDeaths < mostQuickDeaths) return;
+    if (quickDeaths < maxQuickDeaths) return;
     throw new ObserverError(
       `Process ${number} of the worker died ${quickDeaths} times within ${quickMs / 1_000} seconds of its start, at last with ` +
         `${describeEnd(end)}. See above what it says; where it says nothing, what an observer does ends it.`,

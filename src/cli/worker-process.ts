@@ -41,7 +41,7 @@ export interface WorkerProcessOptions {
 }
 
 /** Characters of a line that are kept until its end comes; a longer one is divided. */
-const mostOfLine = 2 ** 20;
+const maxOfLine = 2 ** 20;
 
 /**
  * Starts a process of a worker. It stands in a group of its own, so that a signal from the terminal reaches it through its
@@ -137,7 +137,7 @@ export async function* linesOf(stream: Readable): AsyncGenerator<string> {
     const parts = (rest + text).split("\n");
     rest = parts.pop()!;
     for (const line of parts) yield line;
-    for (; rest.length > mostOfLine; rest = rest.slice(mostOfLine)) yield rest.slice(0, mostOfLine);
+    for (; rest.length > maxOfLine; rest = rest.slice(maxOfLine)) yield rest.slice(0, maxOfLine);
   }
   if (rest !== "") yield rest;
 }

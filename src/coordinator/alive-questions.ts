@@ -7,7 +7,7 @@ import { coordinatorService } from "./service.js";
 /** How long an answer is waited for, in milliseconds. */
 const askMs = 1_000;
 /** Sessions that may be asked about at a time; beyond, nothing is known. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 
 type Resolve = (alive: boolean | undefined) => void;
 
@@ -28,7 +28,7 @@ export class AliveQuestions {
     const before = this.#waiting.get(session);
     if (before !== undefined) return before;
     const isPossible = session.length > 0 && session.length <= limits.sessionName;
-    if (!isPossible || this.#link.isAway || this.#waiting.size >= mostWaiting) return undefined;
+    if (!isPossible || this.#link.isAway || this.#waiting.size >= maxWaiting) return undefined;
     const asked = new Promise<boolean | undefined>((resolve) => {
       if (this.#unsent.size === 0) this.#environment.defer(() => this.#send());
       this.#unsent.set(session, (alive) => {

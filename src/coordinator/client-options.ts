@@ -27,7 +27,7 @@ export interface Security {
 
 /** How to find a cluster's coordinator and speak to it. One of `store` and `addresses` must be given. */
 export interface ConnectOptions
-  extends Pick<GatheringOptions, "mostAtOnce" | "mostWaiting" | "retryForMs" | "environment"> {
+  extends Pick<GatheringOptions, "maxAtOnce" | "maxWaiting" | "retryForMs" | "environment"> {
   readonly environment: Environment;
   /** The store of the cluster: the row of the lease names the leader's address. */
   readonly store?: RowStore | undefined;
@@ -43,7 +43,7 @@ export interface ConnectOptions
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
-const mostAddresses = 100;
+const maxAddresses = 100;
 
 /** Refuses options that cannot be meant. */
 export function checkConnect(options: ConnectOptions): void {
@@ -53,9 +53,9 @@ export function checkConnect(options: ConnectOptions): void {
       "A client of coordinators must be given either `store`, whose lease names the leader, or `addresses`.",
     );
   }
-  if (addresses !== undefined && (addresses.length < 1 || addresses.length > mostAddresses)) {
+  if (addresses !== undefined && (addresses.length < 1 || addresses.length > maxAddresses)) {
     throw new InvalidArgumentError(
-      `\`addresses\` must name 1 to ${mostAddresses} coordinators, not ${addresses.length}.`,
+      `\`addresses\` must name 1 to ${maxAddresses} coordinators, not ${addresses.length}.`,
     );
   }
   for (const address of addresses ?? []) parseAddress(address, "One of `addresses`");

@@ -23,10 +23,10 @@ import { coordinatorService, healthService } from "./service.js";
 const shutdownMs = 1_000;
 
 /** How often a standby looks whether the leader has gone, in milliseconds, at most. */
-const mostLookMs = 500;
+const maxLookMs = 500;
 
 /** How long the store may take to answer one request, in milliseconds, at most. */
-const mostStoreMs = 5_000;
+const maxStoreMs = 5_000;
 
 const serverOptions: ServerOptions = {
   "grpc.keepalive_time_ms": keepalive.everyMs,
@@ -155,7 +155,7 @@ class CoordinatorServer implements Coordinator {
       options.onChange?.(status);
     };
     // So that a lease that is given back is taken at once.
-    const lookEveryMs = Math.min(mostLookMs, (leaseMs ?? 10_000) / 4);
+    const lookEveryMs = Math.min(maxLookMs, (leaseMs ?? 10_000) / 4);
     const asked = {
       store,
       environment,
@@ -163,8 +163,8 @@ class CoordinatorServer implements Coordinator {
       leaseMs,
       windowMs,
       lookEveryMs,
-      requestTimeoutMs: leaseMs === undefined ? undefined : Math.min(leaseMs / 4, mostStoreMs),
-      mostAtOnce: windowMs === undefined ? limits.timestamps : undefined,
+      requestTimeoutMs: leaseMs === undefined ? undefined : Math.min(leaseMs / 4, maxStoreMs),
+      maxAtOnce: windowMs === undefined ? limits.timestamps : undefined,
       onFailure,
       onChange,
     };

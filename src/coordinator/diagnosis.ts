@@ -4,7 +4,7 @@ import { CoordinatorError } from "../errors/index.js";
 import { parseAddress } from "./address.js";
 import { pemsOf, type Security } from "./client-options.js";
 
-const mostMs = 1_000;
+const maxMs = 1_000;
 
 /**
  * Finds out by a handshake of its own whether TLS is why a connection failed, which gRPC does not tell reliably; undefined where it
@@ -63,7 +63,7 @@ function shakeHands(address: string, tls: Security["tls"], environment: Environm
       socket.destroy();
       resolve(outcome);
     };
-    const timer = environment.setTimer(() => end("unknown"), mostMs);
+    const timer = environment.setTimer(() => end("unknown"), maxMs);
     socket.once("secureConnect", () => end("secure"));
     socket.on("error", (error: NodeJS.ErrnoException) => end(error));
     socket.once("close", () => end("unknown"));

@@ -3,7 +3,7 @@ import type { Environment, Timer } from "../environment/index.js";
 import { NotLeaderError, OracleUnavailableError, type PercolatorError } from "../errors/index.js";
 import { type LeaderStatus, OracleLeader, type OracleLeaderOptions } from "../oracle/index.js";
 import { Board } from "./board.js";
-import { longestStallMs } from "./limits.js";
+import { maxStallMs } from "./limits.js";
 
 /** What a leader keeps for as long as it leads without a break, and what ends with it. */
 export interface Reign {
@@ -94,7 +94,7 @@ export class Leadership {
     const now = this.#environment.monotonic();
     const stoodMs = now - this.#seenAt;
     this.#seenAt = now;
-    if (stoodMs < longestStallMs || this.#reign === undefined) return;
+    if (stoodMs < maxStallMs || this.#reign === undefined) return;
     const { epoch } = this.#reign;
     this.#end(
       new OracleUnavailableError(
@@ -107,7 +107,7 @@ export class Leadership {
   #watch(): void {
     this.#look();
     this.#onLook();
-    const everyMs = longestStallMs / 8;
+    const everyMs = maxStallMs / 8;
     this.#timer = this.#environment.setTimer(() => this.#watch(), everyMs, { background: true });
   }
 }

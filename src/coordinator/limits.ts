@@ -38,4 +38,4 @@ export const keepalive = Object.freeze({ everyMs: 2_000, withinMs: 2_500 });
  * A coordinator that stood still for so long, in milliseconds, has forgotten everything: clients have given up
  * waiting for what they told it last.
  */
-export const longestStallMs = 2_000;
+export const maxStallMs = 2_000;

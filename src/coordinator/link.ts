@@ -25,7 +25,7 @@ export interface LinkOptions {
 }
 
 /** How often one question follows a coordinator that points to another. */
-const mostHops = 3;
+const maxHops = 3;
 /** For how long nobody is expected to answer after nobody did, in milliseconds. */
 const awayMs = 500;
 /** How long a diagnosis holds, in milliseconds. */
@@ -77,7 +77,7 @@ export class Link {
       } catch (failure) {
         throwIfAborted(signal, doing);
         const error = await this.failed(channel, failure);
-        if (!(error instanceof NotLeaderError) || this.#pointedTo === undefined || hop >= mostHops)
+        if (!(error instanceof NotLeaderError) || this.#pointedTo === undefined || hop >= maxHops)
           throw error;
       }
     }

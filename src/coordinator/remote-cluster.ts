@@ -22,9 +22,9 @@ const claimMs = 500;
 /** How long until it counts as known that this process is busy. Longer than a coordinator may stand still and remember. */
 const busyMs = 3_000;
 /** Requests that may be unanswered; what happens meanwhile is gathered. */
-const mostUnanswered = 8;
+const maxUnanswered = 8;
 /** Steps that may wait to be told; beyond, the session joins anew, with what it then holds. */
-const mostSteps = 4 * limits.claimsOfSession;
+const maxSteps = 4 * limits.claimsOfSession;
 
 interface WaitingStep {
   readonly step: Step;
@@ -90,7 +90,7 @@ export class RemoteCluster implements Cluster {
   claim(key: ClaimKey): MaybePromise<boolean> {
     const name = byteString(key);
     if (this.#held.size < limits.claimsOfSession) this.#held.set(name, key);
-    if (this.#stream === undefined || this.#steps.length >= mostSteps) return true;
+    if (this.#stream === undefined || this.#steps.length >= maxSteps) return true;
     const claimed = new Promise<boolean>((resolve) => {
       this.#tell({ step: { type: "claim", key }, resolve });
     });
@@ -167,7 +167,7 @@ export class RemoteCluster implements Cluster {
   }
 
   #tell(step: WaitingStep): void {
-    if (this.#steps.length >= 2 * mostSteps) {
+    if (this.#steps.length >= 2 * maxSteps) {
       this.#stream?.cancel();
       return;
     }
@@ -187,7 +187,7 @@ export class RemoteCluster implements Cluster {
 
   #flush(): void {
     const stream = this.#stream;
-    while (stream !== undefined && this.#steps.length > 0 && stream.unanswered < mostUnanswered) {
+    while (stream !== undefined && this.#steps.length > 0 && stream.unanswered < maxUnanswered) {
       this.#send(stream, this.#steps.splice(0, limits.steps));
     }
   }

@@ -12,7 +12,7 @@ import { coordinatorService } from "./service.js";
 
 /** The oracle of whoever leads: one stream, one request under way. */
 export function remoteOracle(link: Link, attemptMs: number, options: ConnectOptions): GatheredOracle {
-  const { environment, mostAtOnce, mostWaiting, retryForMs } = options;
+  const { environment, maxAtOnce, maxWaiting, retryForMs } = options;
   let stream: TimestampStream | undefined;
   const streamOver = (channel: Channel): TimestampStream => {
     if (stream?.channel !== channel || stream.isOver) {
@@ -24,8 +24,8 @@ export function remoteOracle(link: Link, attemptMs: number, options: ConnectOpti
   const doing = "Asking the coordinator for timestamps";
   const oracle = gatheredOracle({
     environment,
-    mostAtOnce: Math.min(mostAtOnce ?? 10_000, limits.timestamps),
-    mostWaiting,
+    maxAtOnce: Math.min(maxAtOnce ?? 10_000, limits.timestamps),
+    maxWaiting,
     retryForMs,
     // A request ends by itself before this: by its attempts, and by looking for the leader.
     requestTimeoutMs: Math.min(86_400_000, 10 * attemptMs),

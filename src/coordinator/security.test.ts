@@ -143,7 +143,7 @@ describe("options that cannot be meant", () => {
     [/1 to 100/, { addresses: [] }],
     [/HOST:PORT/, { addresses: ["4100"] }],
     [/token/, { addresses: ["localhost:1"], token: "two words" }],
-    [/mostAtOnce/, { addresses: ["localhost:1"], mostAtOnce: 0 }],
+    [/maxAtOnce/, { addresses: ["localhost:1"], maxAtOnce: 0 }],
     [/attemptMs/, { addresses: ["localhost:1"], attemptMs: 0 }],
     [/PEM/, { addresses: ["localhost:1"], tls: { ca: "no certificate" } }],
   ])("a client's: %s", (message, options) => {

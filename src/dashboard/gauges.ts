@@ -3,7 +3,7 @@ import type { ExposedMetric, MetricDescription, MetricSample } from "../events/i
 import { type Backlog, countBacklog } from "./backlog.js";
 
 /** Changes of an observer that are counted one by one, at most so many: it is done every few seconds. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 /** What stands in the store and its cluster at a moment, whoever looks. */
 export interface Standing {
@@ -140,8 +140,8 @@ export async function readStanding(db: Database, now: number, signal?: AbortSign
   const parked = new Map<string, Backlog>();
   for (const observer of (await db.observers()).keys()) {
     const options = { observer, signal };
-    pending.set(observer, await countBacklog(db.pending(options), ({ since }) => since, mostCounted));
-    parked.set(observer, await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, mostCounted));
+    pending.set(observer, await countBacklog(db.pending(options), ({ since }) => since, maxCounted));
+    parked.set(observer, await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, maxCounted));
   }
   return { status, pending, parked, now };
 }

@@ -85,7 +85,7 @@ test("check tells of records of processes that last for years, and of those that
     "expires session years",
     "readable session broken",
   ]);
-  expect(await db.check({ mostProblems: 1 })).toHaveLength(1);
+  expect(await db.check({ maxProblems: 1 })).toHaveLength(1);
 });
 
 test("collection goes on with records of processes and sessions that cannot be read", async () => {

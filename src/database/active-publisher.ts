@@ -21,10 +21,10 @@ interface Published {
 }
 
 /** The longest pause between two records of a process, in milliseconds, and how many of them a record outlives. */
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 const pausesOutlived = 4;
 
-const longestMs = pausesOutlived * longestPauseMs;
+const maxMs = pausesOutlived * maxPauseMs;
 
 const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
@@ -44,7 +44,7 @@ export class ActivePublisher {
   constructor(context: TransactionContext, process: string) {
     this.#context = context;
     this.#cell = systemCell(`${rowPrefix}${process}`, column.toString());
-    this.#everyMs = Math.min(longestPauseMs, Math.max(250, context.settings.retentionMs / 8));
+    this.#everyMs = Math.min(maxPauseMs, Math.max(250, context.settings.retentionMs / 8));
     this.#schedule();
   }
 
@@ -115,9 +115,9 @@ export async function oldestPublished(context: TransactionContext): Promise<numb
     if (published === undefined) {
       events.emit("backgroundFailure", { doing: `reading the oldest snapshot of process ${process}`, error });
     }
-    const expires = published?.expires ?? write.timestamp / 1_000 + longestMs;
+    const expires = published?.expires ?? write.timestamp / 1_000 + maxMs;
     const now = environment.now();
-    if (expires < now || isBeyondBelief(expires, longestMs, now)) await removeEntry(store, row);
+    if (expires < now || isBeyondBelief(expires, maxMs, now)) await removeEntry(store, row);
     else if (published !== undefined) oldest = Math.min(oldest, published.oldest);
   }
   return oldest;
@@ -130,8 +130,7 @@ export async function* strayPublished(
 ): AsyncGenerator<{ readonly process: string; readonly expires?: number; readonly error?: unknown }> {
   for await (const { process, published, error } of allPublished(store)) {
     if (published === undefined) yield { process, error };
-    else if (isBeyondBelief(published.expires, longestMs, nowMs))
-      yield { process, expires: published.expires };
+    else if (isBeyondBelief(published.expires, maxMs, nowMs)) yield { process, expires: published.expires };
   }
 }
 

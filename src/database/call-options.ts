@@ -73,7 +73,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.backfill": { range: true, signal: true, onProgress: true },
   "db.unregister": { signal: true, onProgress: true },
   "db.collect": { signal: true, retentionMs: true, onProgress: true },
-  "db.check": { signal: true, onProgress: true, mostProblems: true },
+  "db.check": { signal: true, onProgress: true, maxProblems: true },
 };
 
 /** What the values of some options must be, in whichever call they stand: those that would otherwise be taken for something else. */
@@ -92,7 +92,7 @@ const checks: Readonly<
     wanted: "a number of milliseconds, 0 or more",
     fits: (value) => Number.isFinite(value) && (value as number) >= 0,
   },
-  mostProblems: {
+  maxProblems: {
     wanted: "a whole number of 1 or more",
     fits: (value) => Number.isInteger(value) && (value as number) >= 1,
   },

@@ -31,7 +31,7 @@ export interface CoordinationOptions {
 }
 
 /** How long a lease is waited for that nobody keeps, at least: a standby may be about to take it. */
-const leastPatienceMs = 15_000;
+const minPatienceMs = 15_000;
 const asking = { initialMs: 50, maximumMs: 1_000 };
 const readMs = 5_000;
 
@@ -104,7 +104,7 @@ export class Coordination {
       const patienceMs =
         lease === undefined && choice.addresses === undefined && !choice.start
           ? 0
-          : Math.max(leastPatienceMs, 2 * (lease?.leaseMs ?? 0));
+          : Math.max(minPatienceMs, 2 * (lease?.leaseMs ?? 0));
       if (environment.monotonic() - startedAt >= patienceMs) throw this.#nobody(error);
       await sleep(environment, backoffDelay(environment, asking, attempt));
     }

@@ -73,7 +73,7 @@ import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
 import { type StrayRecord, strayRecords } from "./stray-records.js";
 
 /** Problems that {@link Database.check} lists, unless it is told another number. */
-const mostListed = 1_000;
+const maxListed = 1_000;
 
 /** What a database is made of. */
 export interface DatabaseParts {
@@ -344,11 +344,11 @@ export class Database {
   /** Checks every invariant of the protocol that a store shows. Empty when it is sound. */
   async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
     const context = this.#open();
-    const { mostProblems = mostListed } = known("db.check", options);
-    const found = await check(context, await this.#tables(), { ...options, mostProblems });
+    const { maxProblems = maxListed } = known("db.check", options);
+    const found = await check(context, await this.#tables(), { ...options, maxProblems });
     // What is damaged answers nothing.
     if (found.some(({ invariant }) => invariant === "stored")) return found;
-    return [...found, ...(await strayRecords(context))].slice(0, mostProblems);
+    return [...found, ...(await strayRecords(context))].slice(0, maxProblems);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Environment, Timer } from "./environment.js";
 import { machineName, thisMachine } from "./machine.js";
 
 // A longer delay makes Node fire at once.
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 const machine = `${machineName(thisMachine())}/`;
 
@@ -46,7 +46,7 @@ export const systemEnvironment: Environment = Object.freeze({
   processName: `${machine}${process.pid}`,
   isRunning,
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer {
-    const handle = setTimeout(callback, Math.min(Math.max(0, delayMs), longestTimerMs));
+    const handle = setTimeout(callback, Math.min(Math.max(0, delayMs), maxTimerMs));
     if (options?.background) handle.unref();
     return { cancel: () => clearTimeout(handle) };
   },

@@ -13,7 +13,7 @@ export class Emitter {
   }
 
   /** Whether anybody listens: spares the making of events that nobody hears. */
-  heard(name: EventName): boolean {
+  hasListeners(name: EventName): boolean {
     return this.#listeners.has(name);
   }
 

@@ -20,7 +20,7 @@ export interface TraceOptions {
 const internal = 0;
 const failed = 2;
 /** Commits that may still be the cause of a run in this process, and are linked to. */
-const mostCauses = 10_000;
+const maxCauses = 10_000;
 
 /**
  * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned function is called. A run of an observer
@@ -39,7 +39,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
   const commits = options.ids === undefined ? undefined : new CommitSpans(tracer, options.ids);
   const remember = (commitTimestamp: number, context: SpanContext) => {
     causes.set(commitTimestamp, context);
-    if (causes.size > mostCauses) causes.delete(causes.keys().next().value!);
+    if (causes.size > maxCauses) causes.delete(causes.keys().next().value!);
   };
   const span = (event: Ended, attributes: Record<string, string | number>) => {
     const { cause, label, startTimestamp, durationMs } = event;

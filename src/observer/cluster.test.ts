@@ -182,7 +182,7 @@ describe("claims", () => {
     expect(runs.filter((run) => run.outcome === "conflict")).toHaveLength(0);
     expect(world.service.claims.size).toBe(0);
     // At most the queue and what runs, of each.
-    expect(world.service.mostClaims).toBeLessThanOrEqual(4 * (256 + 16));
+    expect(world.service.maxClaims).toBeLessThanOrEqual(4 * (256 + 16));
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
@@ -301,7 +301,7 @@ describe("claims", () => {
     expect(committedBy(one)).toBe(4_000);
     // The queue, what runs, and hints that are being removed.
     expect(most).toBeLessThanOrEqual(256 + 8 + 1_024);
-    expect(world.service.mostClaims).toBeLessThanOrEqual(256 + 8 + 1_024);
+    expect(world.service.maxClaims).toBeLessThanOrEqual(256 + 8 + 1_024);
     await world.environment.until(worker.stop());
   });
 });

@@ -48,7 +48,7 @@ const optionNames: OptionNames<ObserverOptions> = {
   version: true,
 };
 const infinity = Number.POSITIVE_INFINITY;
-const mostAttempts = 1_000;
+const maxAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
 
 /** Fills in the defaults; throws an {@link ObserverError} for what cannot be meant. */
@@ -76,7 +76,7 @@ export function checkOptions(observer: string, options: ObserverOptions): Checke
   }
   const initialMs = number("backoff.initialMs", backoff.initialMs ?? 100, 0, 86_400_000, false);
   return {
-    attempts: number("attempts", options.attempts ?? 5, 1, mostAttempts, true),
+    attempts: number("attempts", options.attempts ?? 5, 1, maxAttempts, true),
     backoff: Object.freeze({
       initialMs,
       maximumMs: number(

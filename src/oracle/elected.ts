@@ -28,7 +28,7 @@ export interface ElectedOracleOptions extends Omit<GatheringOptions, "requestTim
   readonly candidateTimeoutMs?: number | undefined;
 }
 
-const mostCandidates = 100;
+const maxCandidates = 100;
 
 /**
  * A {@link gatheredOracle} that asks whichever of several candidates leads: the one that answered last, then the one that it
@@ -134,9 +134,9 @@ class Election {
 }
 
 function checkCandidates(candidates: readonly OracleCandidate[]): void {
-  if (candidates.length < 1 || candidates.length > mostCandidates) {
+  if (candidates.length < 1 || candidates.length > maxCandidates) {
     throw new InvalidArgumentError(
-      `An oracle must have 1 to ${mostCandidates} candidates, not ${candidates.length}.`,
+      `An oracle must have 1 to ${maxCandidates} candidates, not ${candidates.length}.`,
     );
   }
   if (new Set(candidates.map((candidate) => candidate.name)).size < candidates.length) {

@@ -82,7 +82,7 @@ describe("gathering", () => {
   });
 
   test("a request asks for no more than it may; the others follow", async () => {
-    const { world, sent, oracle } = byHand({ mostAtOnce: 2 });
+    const { world, sent, oracle } = byHand({ maxAtOnce: 2 });
     const asked = [1, 2, 3, 4, 5, 6].map(() => oracle.next());
     for (let round = 0; round < 4; round++) {
       await world.settle();
@@ -195,7 +195,7 @@ describe("gathering", () => {
   });
 
   test("those who wait are bounded, and told when it is closed", async () => {
-    const { sent, oracle } = byHand({ mostWaiting: 2 });
+    const { sent, oracle } = byHand({ maxWaiting: 2 });
     const waiting = [failureOf(oracle.next()), failureOf(oracle.next())];
     expect(await failureOf(oracle.next())).toMatchObject({ code: "LIMIT_EXCEEDED" });
     oracle.close();

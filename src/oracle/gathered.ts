@@ -16,9 +16,9 @@ import { within } from "./within.js";
 export interface GatheringOptions {
   readonly environment: Environment;
   /** The most callers that one request serves. Default: 10,000. */
-  readonly mostAtOnce?: number | undefined;
+  readonly maxAtOnce?: number | undefined;
   /** The most callers that wait. Default: 100,000. */
-  readonly mostWaiting?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   /** How long to wait for the answer to one request, in milliseconds. Default: 5,000. */
   readonly requestTimeoutMs?: number | undefined;
   /**
@@ -72,8 +72,8 @@ class Gatherer implements GatheredOracle {
   readonly #environment: Environment;
   readonly #request: GatheredOracleOptions["request"];
   readonly #askLatest: GatheredOracleOptions["latest"];
-  readonly #mostAtOnce: number;
-  readonly #mostWaiting: number;
+  readonly #maxAtOnce: number;
+  readonly #maxWaiting: number;
   readonly #timeoutMs: number;
   readonly #retryForMs: number;
   readonly #closing = new AbortController();
@@ -96,10 +96,10 @@ class Gatherer implements GatheredOracle {
     this.#environment = options.environment;
     this.#request = options.request;
     this.#askLatest = options.latest;
-    this.#mostAtOnce = options.mostAtOnce ?? 10_000;
-    checkWhole("mostAtOnce", this.#mostAtOnce, 1_000_000);
-    this.#mostWaiting = options.mostWaiting ?? 100_000;
-    checkWhole("mostWaiting", this.#mostWaiting, 10_000_000);
+    this.#maxAtOnce = options.maxAtOnce ?? 10_000;
+    checkWhole("maxAtOnce", this.#maxAtOnce, 1_000_000);
+    this.#maxWaiting = options.maxWaiting ?? 100_000;
+    checkWhole("maxWaiting", this.#maxWaiting, 10_000_000);
     this.#timeoutMs = options.requestTimeoutMs ?? 5_000;
     checkRange("requestTimeoutMs", this.#timeoutMs, 0.001, 86_400_000);
     this.#retryForMs = options.retryForMs ?? 30_000;
@@ -122,15 +122,15 @@ class Gatherer implements GatheredOracle {
   }
 
   get #isRefusing(): boolean {
-    return this.#waiting >= this.#mostWaiting || this.#isClosed;
+    return this.#waiting >= this.#maxWaiting || this.#isClosed;
   }
 
   #refusal(signal: AbortSignal | undefined): PercolatorError | undefined {
     if (this.#isClosed) return closedError();
     if (signal?.aborted) return abortError(signal, "Taking a timestamp");
-    if (this.#waiting < this.#mostWaiting) return undefined;
+    if (this.#waiting < this.#maxWaiting) return undefined;
     return new LimitExceededError(
-      `${this.#mostWaiting} callers wait for timestamps already. Run fewer transactions at once, or see why the oracle is slow.`,
+      `${this.#maxWaiting} callers wait for timestamps already. Run fewer transactions at once, or see why the oracle is slow.`,
     );
   }
 
@@ -138,7 +138,7 @@ class Gatherer implements GatheredOracle {
   #group(): CallerGroup {
     const now = this.#environment.monotonic();
     const last = this.#queue.at(-1);
-    if (last !== undefined && last.size < this.#mostAtOnce && now - last.askedAt < groupMs) return last;
+    if (last !== undefined && last.size < this.#maxAtOnce && now - last.askedAt < groupMs) return last;
     const group = new CallerGroup(now);
     this.#queue.push(group);
     return group;
@@ -205,7 +205,7 @@ class Gatherer implements GatheredOracle {
     let count = 0;
     for (let group = this.#queue[0]; group !== undefined; group = this.#queue[0]) {
       group.compact();
-      if (count > 0 && count + group.size > this.#mostAtOnce) break;
+      if (count > 0 && count + group.size > this.#maxAtOnce) break;
       this.#queue.shift();
       if (group.size > 0) groups.push(group);
       count += group.size;

@@ -25,9 +25,9 @@ export interface OracleLeaderOptions {
   /** How long to wait for the store's answer to one request, in milliseconds. Default: a quarter of the lease. */
   readonly requestTimeoutMs?: number | undefined;
   /** The most timestamps of one request; no more than a window has. Default: 100,000, or the window. */
-  readonly mostAtOnce?: number | undefined;
+  readonly maxAtOnce?: number | undefined;
   /** The most requests that wait while the mark is raised. Default: 10,000. */
-  readonly mostWaiting?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   /** Told of each change of {@link OracleLeader.status}'s role, epoch or leader. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
   /** Told of each failure in the background; it is tried again by itself. Must not throw. */
@@ -59,11 +59,11 @@ export interface LeaderSettings {
   readonly windowUs: number;
   readonly maximumDrift: number;
   readonly requestTimeoutMs: number;
-  readonly mostAtOnce: number;
-  readonly mostWaiting: number;
+  readonly maxAtOnce: number;
+  readonly maxWaiting: number;
 }
 
-const longestMs = 86_400_000;
+const maxMs = 86_400_000;
 
 export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
   const { name } = options;
@@ -71,22 +71,22 @@ export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
     throw new InvalidArgumentError("An oracle's candidate must have a `name` of 1 to 1,000 characters.");
   }
   const leaseMs = options.leaseMs ?? 10_000;
-  checkRange("leaseMs", leaseMs, 1, longestMs);
+  checkRange("leaseMs", leaseMs, 1, maxMs);
   const renewEveryMs = options.renewEveryMs ?? leaseMs / 4;
   checkRange("renewEveryMs", renewEveryMs, 0.001, leaseMs * 0.9);
   const lookEveryMs = options.lookEveryMs ?? renewEveryMs;
-  checkRange("lookEveryMs", lookEveryMs, 0.001, longestMs);
+  checkRange("lookEveryMs", lookEveryMs, 0.001, maxMs);
   const windowMs = options.windowMs ?? 10_000;
-  checkRange("windowMs", windowMs, 0.001, longestMs);
+  checkRange("windowMs", windowMs, 0.001, maxMs);
   const windowUs = Math.ceil(windowMs * 1_000);
   const maximumDrift = options.maximumDrift ?? 0.05;
   checkRange("maximumDrift", maximumDrift, 0, 1);
   const requestTimeoutMs = options.requestTimeoutMs ?? leaseMs / 4;
-  checkRange("requestTimeoutMs", requestTimeoutMs, 0.001, longestMs);
-  const mostAtOnce = options.mostAtOnce ?? Math.min(100_000, windowUs);
-  checkWhole("mostAtOnce", mostAtOnce, windowUs);
-  const mostWaiting = options.mostWaiting ?? 10_000;
-  checkWhole("mostWaiting", mostWaiting, 10_000_000);
+  checkRange("requestTimeoutMs", requestTimeoutMs, 0.001, maxMs);
+  const maxAtOnce = options.maxAtOnce ?? Math.min(100_000, windowUs);
+  checkWhole("maxAtOnce", maxAtOnce, windowUs);
+  const maxWaiting = options.maxWaiting ?? 10_000;
+  checkWhole("maxWaiting", maxWaiting, 10_000_000);
   return {
     name,
     leaseMs,
@@ -95,8 +95,8 @@ export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
     windowUs,
     maximumDrift,
     requestTimeoutMs,
-    mostAtOnce,
-    mostWaiting,
+    maxAtOnce,
+    maxWaiting,
   };
 }
 

@@ -285,7 +285,7 @@ describe("the window", () => {
   test("those who wait are bounded, may leave, and are refused when the leader ends", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
-    const a = await leading(machine, { windowMs: 1, mostWaiting: 2 });
+    const a = await leading(machine, { windowMs: 1, maxWaiting: 2 });
     machine.fates = Array.from({ length: 100 }, () => "silent");
     await a.next(1_000);
     await a.next(1);
@@ -343,10 +343,10 @@ describe("what cannot be meant", () => {
     { renewEveryMs: 10_000 },
     { lookEveryMs: 0 },
     { windowMs: 0 },
-    { windowMs: 1, mostAtOnce: 1_001 },
+    { windowMs: 1, maxAtOnce: 1_001 },
     { maximumDrift: -1 },
     { requestTimeoutMs: 0 },
-    { mostWaiting: 0.5 },
+    { maxWaiting: 0.5 },
   ])("%o", (options) => {
     const machine = new TestMachine(new TestWorld());
     expect(() => candidate(machine, options)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));

@@ -16,7 +16,7 @@ import { WatchedLease } from "./watched-lease.js";
 import { TimestampWindow } from "./window.js";
 
 const retrying = { initialMs: 20, maximumMs: 1_000 };
-const mostReleases = 3;
+const maxReleases = 3;
 
 /**
  * One candidate for leadership over an oracle (section 2.3 of the paper): a server's half, without the network. Any number
@@ -65,7 +65,7 @@ export class OracleLeader {
     this.#self = options.environment.uniqueId();
     this.#row = new LeaseRow(options.store, options.environment, this.#settings.requestTimeoutMs);
     this.#watched = new WatchedLease(this.#self, this.#settings.maximumDrift);
-    this.#waiting = new RangeQueue(this.#settings.mostWaiting);
+    this.#waiting = new RangeQueue(this.#settings.maxWaiting);
     this.#alarm = new Alarm(options.environment);
   }
 
@@ -114,7 +114,7 @@ export class OracleLeader {
     count = 1,
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<TimestampRange> {
-    checkCount(count, this.#settings.mostAtOnce);
+    checkCount(count, this.#settings.maxAtOnce);
     throwIfAborted(options.signal, "Taking timestamps");
     const term = this.#leading();
     const range = this.#waiting.isEmpty ? this.#take(term, count) : undefined;
@@ -350,7 +350,7 @@ export class OracleLeader {
    * mark that was still on its way to the row is not applied after this.
    */
   async #release(term: Term | undefined): Promise<void> {
-    for (let attempt = 1; attempt <= mostReleases; attempt++) {
+    for (let attempt = 1; attempt <= maxReleases; attempt++) {
       try {
         const found = await this.#row.read();
         if (found?.record.holder !== this.#self) return;
@@ -362,7 +362,7 @@ export class OracleLeader {
       } catch (error) {
         this.#options.onFailure?.({ doing: "giving up the oracle's lease", error });
       }
-      if (attempt < mostReleases) {
+      if (attempt < maxReleases) {
         await sleep(this.#environment, backoffDelay(this.#environment, retrying, attempt));
       }
     }

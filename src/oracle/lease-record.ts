@@ -22,7 +22,7 @@ export interface LeaseRecord {
 }
 
 const format = 1;
-const mostLeaseMs = 86_400_000;
+const maxLeaseMs = 86_400_000;
 
 export function encodeLease(record: LeaseRecord): Buffer {
   const { epoch, revision, holder, name, leaseMs, mark } = record;
@@ -67,5 +67,5 @@ function isCount(value: unknown): value is number {
 }
 
 function isLeaseMs(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && value <= mostLeaseMs;
+  return typeof value === "number" && value >= 0 && value <= maxLeaseMs;
 }

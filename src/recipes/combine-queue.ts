@@ -76,7 +76,7 @@ interface Run {
 }
 
 /** The most of {@link Run.most}. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 /** About what a cell takes beside its key and value. */
 const cellBytes = 150;
 
@@ -107,7 +107,7 @@ export class CombineQueue<V, U, K = string> {
   readonly #batch: number;
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
-  /** By bucket, where runs may take less than {@link mostBytes}, because a transaction did not hold what they wrote. */
+  /** By bucket, where runs may take less than {@link maxBytes}, because a transaction did not hold what they wrote. */
   readonly #most = new Map<number, number>();
   #writer: string | undefined;
   #added = 0;
@@ -163,11 +163,11 @@ export class CombineQueue<V, U, K = string> {
 
   async #combineBucket(tx: Transaction, key: BucketKey): Promise<void> {
     const [bucket] = key;
-    const run: Run = { most: this.#most.get(bucket) ?? mostBytes, updates: 0, bytes: 0 };
+    const run: Run = { most: this.#most.get(bucket) ?? maxBytes, updates: 0, bytes: 0 };
     try {
       await this.#combineSome(tx, key, run);
       // What was too large may be gone.
-      if (run.most * 1.05 < mostBytes) this.#most.set(bucket, run.most * 1.05);
+      if (run.most * 1.05 < maxBytes) this.#most.set(bucket, run.most * 1.05);
       else this.#most.delete(bucket);
     } catch (error) {
       if (!(error instanceof LimitExceededError) || error.retryable || run.updates <= 1) throw error;

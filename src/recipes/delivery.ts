@@ -20,13 +20,13 @@ export type Send<E> = (
  */
 export class Delivery<E> {
   readonly #send: Send<E>;
-  readonly #mostTogether: number;
+  readonly #maxTogether: number;
   #waiting: Parcel<E>[] = [];
   #isSending = false;
 
-  constructor(send: Send<E>, mostTogether: number) {
+  constructor(send: Send<E>, maxTogether: number) {
     this.#send = send;
-    this.#mostTogether = mostTogether;
+    this.#maxTogether = maxTogether;
   }
 
   /** Resolves when the entries, `count` of one key, were delivered. `entries` gives new copies at each call. */
@@ -49,7 +49,7 @@ export class Delivery<E> {
     const together: Parcel<E>[] = [];
     let count = 0;
     for (const parcel of this.#waiting) {
-      if (together.length > 0 && count + parcel.count > this.#mostTogether) break;
+      if (together.length > 0 && count + parcel.count > this.#maxTogether) break;
       together.push(parcel);
       count += parcel.count;
     }

@@ -94,7 +94,7 @@ export class ExportQueue<V, K = string> {
   readonly tables: readonly AnyTable[];
   readonly #keys: KeyText<K>;
   readonly #batch: number;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   readonly #entries: Family<V, K>;
   /** The highest sequence that was given out. */
   readonly #added: Column<number, K>;
@@ -109,7 +109,7 @@ export class ExportQueue<V, K = string> {
     this.name = name;
     this.#keys = keyText(options.key);
     this.#batch = wholeOption("batch", options.batch ?? 100, 1, 10_000);
-    this.#mostWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
+    this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
     const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
     this.#delivery = new Delivery(options.deliver, together);
     const columns = { entries: family(options.value), added: int(), delivered: int() };
@@ -146,7 +146,7 @@ export class ExportQueue<V, K = string> {
       tx.get(this.#added, key),
       tx.get(this.#delivered, key),
     ]);
-    if (added - delivered >= this.#mostWaiting) {
+    if (added - delivered >= this.#maxWaiting) {
       throw new ExportQueueFullError(this.name, keyAsText, added - delivered);
     }
     const sequence = added + 1;

@@ -44,7 +44,7 @@ test("those that wait get through one after the other, in the order in which the
   await using db = await open("memory:", { environment, tables: [limit.table] });
   const through: [number, number][] = [];
   const asking = Array.from({ length: 6 }, async (_, n) => {
-    await limit.acquire(db, "a", { longestWaitMs: 3_000 });
+    await limit.acquire(db, "a", { maxWaitMs: 3_000 });
     through.push([n, Math.round(clock.passedMs)]);
   });
   const refused = expect(asking[5]).rejects.toThrow(RateLimitError);
@@ -71,7 +71,7 @@ test("waiting is given up by a signal", async () => {
   await using db = await open("memory:", { environment, tables: [limit.table] });
   await limit.acquire(db, "a");
   const controller = new AbortController();
-  const waiting = limit.acquire(db, "a", { longestWaitMs: 10_000, signal: controller.signal });
+  const waiting = limit.acquire(db, "a", { maxWaitMs: 10_000, signal: controller.signal });
   const refused = expect(waiting).rejects.toThrow("enough");
   await clock.advance(100);
   controller.abort(new Error("enough"));
@@ -114,14 +114,14 @@ test("in no stretch of time get more through than saved up and came back, whatev
     fc.asyncProperty(
       fc.array(asked, { maxLength: 15 }),
       fc.integer({ min: 0, max: 1_000 }),
-      async (asks, longestWaitMs) => {
+      async (asks, maxWaitMs) => {
         const clock = new TestClock();
         const limit = rateLimit("limit", { perSecond: 4, burst: 3, environment: clock.process() });
         await using db = await open("memory:");
         const uses: { readonly at: number; readonly tokens: number }[] = [];
         for (const { afterMs, tokens } of asks) {
           await clock.advance(afterMs);
-          const taken = await db.transact((tx) => limit.take(tx, "a", { tokens, longestWaitMs }));
+          const taken = await db.transact((tx) => limit.take(tx, "a", { tokens, maxWaitMs }));
           expect(taken.waitMs).toBeGreaterThanOrEqual(0);
           if (taken.isGranted) uses.push({ at: clock.passedMs + taken.waitMs, tokens });
         }

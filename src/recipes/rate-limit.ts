@@ -33,7 +33,7 @@ export interface TakeOptions {
   /** How many tokens. Default: 1. */
   readonly tokens?: number | undefined;
   /** How long the taker would wait, in milliseconds, at the most. Default: 0. */
-  readonly longestWaitMs?: number | undefined;
+  readonly maxWaitMs?: number | undefined;
 }
 
 /** How {@link RateLimit.acquire} takes tokens and waits for them. */
@@ -59,7 +59,7 @@ export class RateLimitError extends LimitExceededError {
   constructor(limit: string, key: string, waitMs: number) {
     super(
       `Rate limit "${limit}", key ${JSON.stringify(key)}: no tokens are left. Ask again in ${Math.ceil(waitMs)} ms, or allow to wait ` +
-        "with `longestWaitMs`.",
+        "with `maxWaitMs`.",
     );
     this.limit = limit;
     this.waitMs = waitMs;
@@ -94,23 +94,23 @@ export class RateLimit<K = string> {
   }
 
   /**
-   * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `longestWaitMs`: whoever comes
+   * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `maxWaitMs`: whoever comes
    * later then waits longer, so that takers are served in the order in which they commit.
    */
   async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
-    checkOptions("take", options, { tokens: "any", longestWaitMs: "any" });
+    checkOptions("take", options, { tokens: "any", maxWaitMs: "any" });
     return this.#inTurn(tx, () => this.#take(tx, key, options));
   }
 
   async #take(tx: Transaction, key: K, options: TakeOptions): Promise<Taken> {
     const tokens = numberOption("tokens", options.tokens ?? 1, 0, this.#burst);
-    const longestWaitMs = numberOption("longestWaitMs", options.longestWaitMs ?? 0, 0, 8.64e15);
+    const maxWaitMs = numberOption("maxWaitMs", options.maxWaitMs ?? 0, 0, 8.64e15);
     const now = this.#environment.now();
     const from = Math.max(now, (await tx.get(this.#fullAt, key)) ?? now);
     const fullAt = from + tokens / this.#perMs;
     // A bucket that is full again `burst` tokens from now is empty now; one that is full later owes the rest.
     const waitMs = Math.max(0, fullAt - now - this.#burst / this.#perMs);
-    if (!isAtMost(waitMs, longestWaitMs)) return { isGranted: false, waitMs: waitMs - longestWaitMs };
+    if (!isAtMost(waitMs, maxWaitMs)) return { isGranted: false, waitMs: waitMs - maxWaitMs };
     tx.set(this.#fullAt, key, fullAt);
     return { isGranted: true, waitMs };
   }
@@ -119,10 +119,10 @@ export class RateLimit<K = string> {
    * Takes tokens in a transaction of its own, and waits until they may be used. Callers of one process are served in the order
    * in which they called, and do not conflict with each other.
    *
-   * @throws RateLimitError where that would take longer than `longestWaitMs`; what the signal was aborted with.
+   * @throws RateLimitError where that would take longer than `maxWaitMs`; what the signal was aborted with.
    */
   async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
-    checkOptions("acquire", options, { tokens: "any", longestWaitMs: "any", signal: "any" });
+    checkOptions("acquire", options, { tokens: "any", maxWaitMs: "any", signal: "any" });
     const { signal, ...wanted } = options;
     signal?.throwIfAborted();
     const { isGranted, waitMs } = await this.#inLine(this.#format(key), signal, () =>
@@ -175,7 +175,7 @@ function isAtMost(a: number, b: number): boolean {
  *
  * @example
  * const fetches = rateLimit("fetches", { perSecond: 2, burst: 5 });
- * await fetches.acquire(db, host, { longestWaitMs: 60_000, signal });
+ * await fetches.acquire(db, host, { maxWaitMs: 60_000, signal });
  */
 export function rateLimit<K = string>(name: string, options: RateLimitOptions<K>): RateLimit<K> {
   checkOptions("rateLimit", options, { key: "any", perSecond: "any", burst: "any", environment: "any" });

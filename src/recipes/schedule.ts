@@ -85,9 +85,9 @@ interface Look {
 
 /** The most changes of a spread that one transaction looks up. */
 const atOnce = 100;
-const mostSpreads = 1_024;
+const maxSpreads = 1_024;
 const firstDelayMs = 1_000;
-const longestDelayMs = 3_600_000;
+const maxDelayMs = 3_600_000;
 
 // Symbol.for, not instanceof: two copies of the package may meet in one program.
 const brand = Symbol.for("percolatordb.schedule");
@@ -128,7 +128,7 @@ export class Schedule<V, K = string> {
     this.#options = options;
     this.#environment = options.environment ?? systemEnvironment;
     this.#keys = keyText(options.key);
-    this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, mostSpreads);
+    this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, maxSpreads);
     this.#attempts = wholeOption("attempts", options.attempts ?? 15, 1, 1_000);
     this.#parked = new ParkedChanges(name, options.value, options.key);
     const changes = table(name, { value: options.value, dueAt: float() }, { key: options.key });
@@ -152,7 +152,7 @@ export class Schedule<V, K = string> {
   /** Throws for a key that would be too long in some spread, so that the longest key does not depend on its hash. */
   #checkLength(keyAsText: string, dueAt: number): void {
     try {
-      this.#due.table.key.encode([mostSpreads - 1, dueAt, keyAsText]);
+      this.#due.table.key.encode([maxSpreads - 1, dueAt, keyAsText]);
     } catch (cause) {
       if (!(cause instanceof InvalidKeyError)) throw cause;
       throw new InvalidKeyError(
@@ -345,7 +345,7 @@ export class Schedule<V, K = string> {
           this.#parked.add(tx, key, value, circumstances);
           return;
         }
-        const dueAt = now + Math.min(firstDelayMs * 2 ** delays, longestDelayMs);
+        const dueAt = now + Math.min(firstDelayMs * 2 ** delays, maxDelayMs);
         tx.set(this.#dueAt, key, dueAt);
         tx.set(this.#due, this.#dueKey(key, dueAt), attempts);
       },

@@ -15,7 +15,7 @@ export type TupleOf<P extends KeyParts> = {
 };
 
 /** The most parts of a composite key. */
-const mostParts = 32;
+const maxParts = 32;
 
 /**
  * Composite keys, sorted by their first part, then by their second, and so on: strings and bytes by their bytes, numbers
@@ -30,8 +30,8 @@ const mostParts = 32;
  * tx.scan(visits, { prefix: ["https://example.org/"] });
  */
 export function tuple<P extends KeyParts>(...parts: P): KeyCodec<TupleOf<P>> {
-  if (parts.length > mostParts)
-    throw new SchemaError(`A key of ${parts.length} parts is too wide: at most ${mostParts}`);
+  if (parts.length > maxParts)
+    throw new SchemaError(`A key of ${parts.length} parts is too wide: at most ${maxParts}`);
   return tupleOfTags(parts.map(tagOf)) as KeyCodec<TupleOf<P>>;
 }
 

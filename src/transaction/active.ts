@@ -1,11 +1,11 @@
 import type { Environment } from "../environment/index.js";
 
 /** However short the retention, a transaction has so much time, in milliseconds: a slow machine may need it. */
-const leastHeldMs = 5_000;
+const minHeldMs = 5_000;
 
 /** For how long a transaction or snapshot holds collection back: for the retention. Collection then goes on without it. */
 export function heldMs(retentionMs: number): number {
-  return Math.max(retentionMs, leastHeldMs);
+  return Math.max(retentionMs, minHeldMs);
 }
 
 interface Registered {

@@ -1,8 +1,8 @@
 /** While more requests are under way, what comes waits, and goes together when they have become fewer. */
 const fewUnderWay = 32;
-const mostAtOnce = 1_024;
+const maxAtOnce = 1_024;
 /** Requests that wait; while more do, commits wait, too. */
-const mostWaiting = 16_384;
+const maxWaiting = 16_384;
 
 /** Work that goes on after its caller was answered; closing waits for it. */
 export class BackgroundWork {
@@ -47,15 +47,15 @@ export class BackgroundWork {
 
   #begin(): void {
     this.#isBeginning = false;
-    const next = this.#waiting.splice(0, mostAtOnce - this.#underWay);
+    const next = this.#waiting.splice(0, maxAtOnce - this.#underWay);
     this.#underWay += next.length;
     for (const request of next) void request();
-    if (this.#waiting.length < mostWaiting) for (const goOn of this.#roomless.splice(0)) goOn();
+    if (this.#waiting.length < maxWaiting) for (const goOn of this.#roomless.splice(0)) goOn();
   }
 
   /** Whoever is to cause more work waits here while too much of it waits already; undefined: go on. */
   room(): Promise<void> | undefined {
-    if (this.#waiting.length < mostWaiting) return undefined;
+    if (this.#waiting.length < maxWaiting) return undefined;
     return new Promise((resolve) => this.#roomless.push(resolve));
   }
 

@@ -70,7 +70,7 @@ export class CoreTransaction {
     this.#options = options;
     this.#unregister = unregister;
     this.#reads = options.isolation === "serializable" ? new ReadSet() : undefined;
-    const isHeard = options.system !== true && context.events.heard("transaction");
+    const isHeard = options.system !== true && context.events.hasListeners("transaction");
     this.#trace = isHeard ? new TransactionTrace(context.environment, this.#begunAt) : undefined;
     this.reader = new SnapshotReader(context, start, this.#readerOptions());
     this.buffer = new WriteBuffer(context.settings.transactionBytes);
@@ -288,7 +288,7 @@ export class CoreTransaction {
       context.background.track(outcome.background);
     }
     if (outcome.commitTimestamp !== undefined) {
-      if (context.events.heard("commit")) {
+      if (context.events.hasListeners("commit")) {
         context.events.emit("commit", {
           startTimestamp,
           commitTimestamp: outcome.commitTimestamp,

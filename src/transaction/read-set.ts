@@ -11,7 +11,7 @@ export interface ReadRow {
 }
 
 /** Ranges and rows beyond which a serializable transaction is refused: its validation must stay bounded. */
-const mostReads = 100_000;
+const maxReads = 100_000;
 
 /** What a serializable transaction read: rows and ranges, an absent row as well as one that is there. */
 export class ReadSet implements ReadRecorder {
@@ -35,7 +35,7 @@ export class ReadSet implements ReadRecorder {
 
   /** Throws where it is too much to be validated for the transaction at `start`. */
   assertBounded(start: number): void {
-    if (this.#count <= mostReads) return;
+    if (this.#count <= maxReads) return;
     throw new LimitExceededError(
       `The serializable transaction that started at ${start} read more rows and ranges than can be ` +
         "validated. Read ranges instead of single rows, or divide the work.",

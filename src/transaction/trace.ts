@@ -7,10 +7,10 @@ import type { Hint, TransactionContext } from "./context.js";
 import type { CommitHooks } from "./steps.js";
 
 /** What is kept of one transaction; beyond it is only counted. */
-const mostSpans = 128;
+const maxSpans = 128;
 /** Reads leave room for the steps of the commit. */
-const mostReadSpans = 96;
-const mostCells = 64;
+const maxReadSpans = 96;
+const maxCells = 64;
 
 const everything = new Uint8Array(0);
 
@@ -41,7 +41,7 @@ export class TransactionTrace {
   }
 
   span(kind: TransactionSpan["kind"], name: string, fromMs: number, cell: EventCell | undefined): void {
-    const most = kind === "read" ? mostReadSpans : mostSpans;
+    const most = kind === "read" ? maxReadSpans : maxSpans;
     if (this.#isOver || this.spans.length >= most) return;
     this.spans.push({ kind, name, fromMs, toMs: this.now(), cell });
   }
@@ -71,7 +71,7 @@ export class TransactionTrace {
     const column = range === undefined ? everything : columnOf(range);
     this.reads += rows.length;
     // What the store may only have lent is kept.
-    for (const { row } of rows.slice(0, mostCells - this.read.length)) {
+    for (const { row } of rows.slice(0, maxCells - this.read.length)) {
       this.read.push({ table, row: Buffer.from(row), column });
     }
     this.span("read", "scan", fromMs, {
@@ -83,21 +83,21 @@ export class TransactionTrace {
 
   #addRead(cell: EventCell): void {
     this.reads++;
-    if (this.read.length < mostCells) this.read.push(cell);
+    if (this.read.length < maxCells) this.read.push(cell);
   }
 
   /** Takes down what the transaction has buffered, before it is let go. */
   keepWrites(buffer: WriteBuffer): void {
     this.writes = buffer.size;
     for (const { table, row, column } of buffer.all()) {
-      if (this.written.length === mostCells) return;
+      if (this.written.length === maxCells) return;
       if (!isSystemPath(column)) this.written.push({ table, row, column });
     }
   }
 
   keepHints(hints: readonly Hint[]): void {
     this.hints = hints.length;
-    for (const { cell } of hints.slice(0, mostCells)) this.hinted.push(cell);
+    for (const { cell } of hints.slice(0, maxCells)) this.hinted.push(cell);
   }
 
   /** A context whose steps are taken down, until the transaction is over. */

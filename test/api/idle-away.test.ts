@@ -48,7 +48,7 @@ test("one that never comes back is not waited for for ever: idle and drain say w
   const { clock, far, waiter } = await start();
   far.die();
   await clock.until(waiter.transact(async (tx) => tx.set(documents.contents, "a", "text")));
-  await expect(clock.until(waiter.idle(), { mostMs: 60 * second })).rejects.toThrow(nobodyRuns);
+  await expect(clock.until(waiter.idle(), { maxMs: 60 * second })).rejects.toThrow(nobodyRuns);
   await expect(clock.until(waiter.drain())).rejects.toThrow(nobodyRuns);
   await clock.until(waiter.close());
 });
@@ -57,6 +57,6 @@ test("one that ended by itself is not waited for", async () => {
   const { clock, waiter, worker } = await start();
   await clock.until(worker.close());
   await clock.until(waiter.transact(async (tx) => tx.set(documents.contents, "a", "text")));
-  await expect(clock.until(waiter.idle(), { mostMs: second })).rejects.toThrow(nobodyRuns);
+  await expect(clock.until(waiter.idle(), { maxMs: second })).rejects.toThrow(nobodyRuns);
   await clock.until(waiter.close());
 });

@@ -34,12 +34,7 @@ const wrong: readonly (readonly [call: string, option: string, values: readonly 
     [-1, Number.NaN, Infinity, "1"],
     (db, retentionMs) => db.collect({ retentionMs }),
   ],
-  [
-    "db.check",
-    "mostProblems",
-    [0, -1, Number.NaN, 1.5, "1"],
-    (db, mostProblems) => db.check({ mostProblems }),
-  ],
+  ["db.check", "maxProblems", [0, -1, Number.NaN, 1.5, "1"], (db, maxProblems) => db.check({ maxProblems })],
   ["db.backfill", "range", [5, "a", null], (db, range) => db.backfill(titles, { range })],
   ["worker.stop", "timeoutMs", [-1, Number.NaN, Infinity, "1"], (db, timeoutMs) => stop(db, { timeoutMs })],
   ["open", "tables", [5, "a", null, {}], (_, tables) => open("memory:", { tables })],

@@ -16,7 +16,7 @@ import { Pipeline } from "./support/pipeline.js";
  */
 const archive = process.env.DASHBOARD_CRAWL;
 const isKept = process.env.UPDATE_SCREENSHOTS === "1";
-const mostBytes = 200_000;
+const maxBytes = 200_000;
 
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let browser: Browser;
@@ -120,6 +120,6 @@ test("every view is pictured", async () => {
     await page.screenshot({ path });
     await close();
     expect(wrongs).toEqual([]);
-    expect((await stat(path)).size).toBeLessThan(mostBytes);
+    expect((await stat(path)).size).toBeLessThan(maxBytes);
   }
 }, 300_000);

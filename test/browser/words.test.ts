@@ -5,7 +5,7 @@ import { oneLine } from "../../web/src/format/text.js";
 import { ago, duration } from "../../web/src/format/times.js";
 import { hashOf, parseRoute } from "../../web/src/routing/route.js";
 import { healthOf, verdictOf } from "../../web/src/state/health.js";
-import { fits, merged, mostKept } from "../../web/src/views/transactions/kept.js";
+import { fits, maxKept, merged } from "../../web/src/views/transactions/kept.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
 import { transactionAt } from "../../web/testing/transactions.js";
 
@@ -117,8 +117,8 @@ describe("transactions that are kept", () => {
 
   test("are the newest, each once, and never more than so many", () => {
     const kept = merged(all.slice(300), all.slice(0, 600));
-    expect(kept).toHaveLength(mostKept);
-    expect(new Set(kept.map(({ id }) => id)).size).toBe(mostKept);
+    expect(kept).toHaveLength(maxKept);
+    expect(new Set(kept.map(({ id }) => id)).size).toBe(maxKept);
     expect(kept[0]!.endedAt).toBe(Math.max(...all.map(({ endedAt }) => endedAt)));
   });
 

@@ -16,7 +16,7 @@ import { patienceMs } from "../support/waiting.js";
 
 const pages = 36;
 /** One, another of what has changed, and so many more until both workers have done something. */
-const mostCrawls = 7;
+const maxCrawls = 7;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
 /** Some pages are copies of others, and all link to a few that come after. */
@@ -74,7 +74,7 @@ test("the web index on Bigtable, derived by two workers, equals the one built fr
     const haveRun = async () => (await Promise.all(workers.map(hasRun))).every(Boolean);
     const sessions = async () => (await db.status()).sessions.size;
     await vi.waitFor(async () => expect(await sessions()).toBe(workers.length), { timeout: patienceMs });
-    for (let number = 1; number <= 2 || (number <= mostCrawls && !(await haveRun())); number++) {
+    for (let number = 1; number <= 2 || (number <= maxCrawls && !(await haveRun())); number++) {
       const path = join(folder.path, `crawl-${number}.warc.gz`);
       await writeFile(path, crawl(number));
       const report = await loadSource(db, await openSource(path));

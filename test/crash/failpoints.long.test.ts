@@ -4,13 +4,13 @@ import { playLife } from "./lives.js";
 import { everyFailpoint } from "./plans.js";
 
 /** Lives that a plan gets at most. Steps of resolution come up seldom, and not in every life. */
-const mostLives = 4;
+const maxLives = 4;
 
 /** Each plan, again until its process came to its failpoint. */
 function* untilStruck(plans: readonly Plan[], tally: Tally): Generator<Plan> {
   for (const plan of plans) {
     const { struck } = tally;
-    for (let lives = 0; lives < mostLives && tally.struck === struck; lives++) yield plan;
+    for (let lives = 0; lives < maxLives && tally.struck === struck; lives++) yield plan;
   }
 }
 

@@ -8,7 +8,7 @@ import { patienceMs, pause, until } from "../support/waiting.js";
 import { run } from "./run.js";
 
 /** Processes that are killed at most, until one leaves its flush to a transaction that is open. */
-const mostKills = 30;
+const maxKills = 30;
 const slowFlushes = "-f -qq -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=400000".split(
   " ",
 );
@@ -100,7 +100,7 @@ test(
     try {
       await survivor.said("ready");
       let mended = 0;
-      for (let kills = 0; mended === 0 && kills < mostKills; kills++) {
+      for (let kills = 0; mended === 0 && kills < maxKills; kills++) {
         const current = flusher;
         await current.start();
         flusher = new Child(folder.path, "flusher");

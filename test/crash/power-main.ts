@@ -37,7 +37,7 @@ const scenario: Scenario = {
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Longer than any write here: strace must not cut one off. */
-const mostBytes = String(64 * 1024 * 1024);
+const maxBytes = String(64 * 1024 * 1024);
 
 async function record(folder: string): Promise<Trace> {
   const trace = join(folder, "trace");
@@ -47,7 +47,7 @@ async function record(folder: string): Promise<Trace> {
     "strace",
     [
       ..."-f -y -xx --seccomp-bpf -s".split(" "),
-      mostBytes,
+      maxBytes,
       ..."-o".split(" "),
       trace,
       "-e",

@@ -9,7 +9,7 @@ import { documents } from "./worker-app.js";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = 400;
 /** Loads until both have worked. */
-const mostBatches = 20;
+const maxBatches = 20;
 
 async function startWorker(folder: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "test/crash/worker-child.ts", folder], {
@@ -45,7 +45,7 @@ test("two processes share the work, each change done once; one that is killed is
     const doneBy = new Set<number>();
     let batches = 0;
     while (doneBy.size < 2) {
-      expect(batches++).toBeLessThan(mostBatches);
+      expect(batches++).toBeLessThan(maxBatches);
       await write(db, (index) => "x".repeat(index + batches - 1));
       await untilDone(db);
       await using first = await db.snapshot();

@@ -22,13 +22,13 @@ async function run(job: Job): Promise<JobReport> {
   return { ...figures(job, report), seconds, isRight, note: noteOf(job, report) };
 }
 
-function isSound({ mostStates = Number.POSITIVE_INFINITY }: Job, report: ExploreReport): boolean {
-  return report.violation === undefined && (report.complete || report.states >= mostStates);
+function isSound({ maxStates = Number.POSITIVE_INFINITY }: Job, report: ExploreReport): boolean {
+  return report.violation === undefined && (report.complete || report.states >= maxStates);
 }
 
-function exploreProgram({ key, faults, mostStates = 50_000_000 }: Job): Promise<ExploreReport> {
+function exploreProgram({ key, faults, maxStates = 50_000_000 }: Job): Promise<ExploreReport> {
   const program = allPrograms().get(key)!;
-  return explore(faults === undefined ? program : { ...program, faults }, { mostStates });
+  return explore(faults === undefined ? program : { ...program, faults }, { maxStates });
 }
 
 function exploreTheMutant({ key }: Job): Promise<ExploreReport> {

@@ -11,7 +11,7 @@ export interface Job {
   readonly key: string;
   readonly faults?: FaultBudget | undefined;
   /** Of a program: so many states at the most, and then it counts as explored in part. Default: all. */
-  readonly mostStates?: number | undefined;
+  readonly maxStates?: number | undefined;
 }
 
 export interface JobReport {
@@ -34,7 +34,7 @@ export interface JobSelection {
   /** Only mutants that `npm test` does not try. Default: all. */
   readonly besideTests?: boolean | undefined;
   readonly only?: string | undefined;
-  readonly mostStates?: number | undefined;
+  readonly maxStates?: number | undefined;
 }
 
 /** All programs, by their keys. */
@@ -56,7 +56,7 @@ function showFaults(faults: FaultBudget): string {
 
 /** What is to be explored. */
 export function listJobs(selection: JobSelection = {}): readonly Job[] {
-  const { larger, mutants: withMutants = true, besideTests = false, only, mostStates } = selection;
+  const { larger, mutants: withMutants = true, besideTests = false, only, maxStates } = selection;
   const jobs: Job[] = [];
   for (const [key, { name, faults }] of allPrograms()) {
     if (largerPrograms.has(key) && !larger) continue;
@@ -64,7 +64,7 @@ export function listJobs(selection: JobSelection = {}): readonly Job[] {
       kind: "program",
       name: faults === undefined ? name : `${name} (${showFaults(faults)})`,
       key,
-      mostStates,
+      maxStates,
     });
     for (const budget of larger ? (largerBudgets[key] ?? []) : [])
       jobs.push({
@@ -72,7 +72,7 @@ export function listJobs(selection: JobSelection = {}): readonly Job[] {
         name: `${name} (${showFaults(budget)})`,
         key,
         faults: budget,
-        mostStates,
+        maxStates,
       });
   }
   for (const { name, takesLong } of withMutants ? mutants : []) {

@@ -42,14 +42,14 @@ if (values.help) {
 }
 
 /** Lines of a trace that are shown: the last ones. */
-const mostLines = 60;
-const mostStates = values["most-states"] === undefined ? undefined : Number(values["most-states"]);
+const maxLines = 60;
+const maxStates = values["most-states"] === undefined ? undefined : Number(values["most-states"]);
 const jobs = listJobs({
   larger: values.larger,
   mutants: values.mutants,
   besideTests: values["beside-tests"],
   only: values.only,
-  mostStates,
+  maxStates,
 });
 const processes = Math.max(1, Number(values.processes ?? availableParallelism()));
 const queue = [...jobs];
@@ -95,7 +95,7 @@ function show({
   trace,
 }: JobReport): string {
   const figures = `${states} states, ${transitions} steps, ${ends} ends, depth ${depth}, ${seconds.toFixed(1)} s`;
-  const lines = values.traces || !isRight ? trace.slice(-mostLines).map((line) => `      ${line}`) : [];
+  const lines = values.traces || !isRight ? trace.slice(-maxLines).map((line) => `      ${line}`) : [];
   return [`${isRight ? "ok  " : "FAIL"} ${kind} ${name}: ${figures}${note}`, ...lines].join("\n");
 }
 

@@ -4,13 +4,13 @@ import { allPrograms } from "./jobs.js";
 import { largerBudgets } from "./larger.js";
 
 /** `npm run explore` tries everything of each; here, as many states as a test has time for. */
-const mostStates = Number(process.env.PERCOLATOR_STATES ?? 300);
+const maxStates = Number(process.env.PERCOLATOR_STATES ?? 300);
 
 describe("explorations", () => {
   test.each([...allPrograms()])("%s is sound", async (_, program) => {
-    const report = await explore(program, { mostStates });
+    const report = await explore(program, { maxStates });
     expect(report.violation).toBeUndefined();
-    expect(report.complete || report.states >= mostStates).toBe(true);
+    expect(report.complete || report.states >= maxStates).toBe(true);
     expect(report.ends).toBeGreaterThan(0);
   });
 

@@ -21,7 +21,7 @@ import { lists, registers } from "./transactions.js";
 
 const clients = 8;
 /** Histories until a fault must have shown. */
-const mostHistories = 10;
+const maxHistories = 10;
 const transactionsOfHistory = 400;
 
 /** The kinds of anomaly in a history of a database, by what it promises. */
@@ -142,7 +142,7 @@ test.each([
 ] as const)("$workload: a database that $name is found out", async ({ name, wrap, workload, shows }) => {
   const isolation = name === "is not serializable" ? "serializable" : "snapshot";
   const found: string[] = [];
-  for (let seed = 1; seed <= mostHistories && !found.some((kind) => shows.test(kind)); seed++) {
+  for (let seed = 1; seed <= maxHistories && !found.some((kind) => shows.test(kind)); seed++) {
     found.push(...(await play(wrap, workload, isolation, seed)));
   }
   expect(found.filter((kind) => shows.test(kind))).not.toEqual([]);

@@ -12,13 +12,13 @@ const seeds = Array.from({ length: runs }, (_, at) => at + 1);
 const processes = 2;
 
 /** Whether processes are at work at the same time is up to the machine: where they were not, other seeds are tried. */
-const mostTries = 5;
+const maxTries = 5;
 
 test.each(seeds)(
   "seed %i: a random history of clients in two processes on Bigtable is sound",
   async (seed) => {
     let met = false;
-    for (let tries = 0; !met && tries < mostTries; tries++) met = await play(seed + tries * runs);
+    for (let tries = 0; !met && tries < maxTries; tries++) met = await play(seed + tries * runs);
     expect(met, "No two processes came into each other's way").toBe(true);
   },
   600_000,

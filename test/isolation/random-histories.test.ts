@@ -112,14 +112,14 @@ describe("what is broken is found", () => {
     // One run need not meet every anomaly: how its clients interleave is not the seed's alone.
     test.each(cases)("%s", async (_, kinds, breakIt) => {
       const found = new Set<AnomalyKind>();
-      for (let seed = 1; seed <= mostSeeds && !kinds.every((kind) => found.has(kind)); seed++) {
+      for (let seed = 1; seed <= maxSeeds && !kinds.every((kind) => found.has(kind)); seed++) {
         for (const kind of await foundIn(variant, seed, breakIt)) found.add(kind);
       }
       expect([...found]).toEqual(expect.arrayContaining([...kinds]));
     });
   });
 
-  const mostSeeds = 10;
+  const maxSeeds = 10;
 
   async function foundIn(variant: Variant, seed: number, breakIt: Broken[2]): Promise<AnomalyKind[]> {
     const found: AnomalyKind[] = [];

@@ -102,7 +102,7 @@ export const kinds: Readonly<Record<string, (place: string) => Promise<void>>> =
 
 const say = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`);
 /** Turns of the event loop: sockets that are closed are gone after a few. */
-const mostTurns = 1_000;
+const maxTurns = 1_000;
 
 const [kind, place] = process.argv.slice(2);
 if (kind === undefined || place === undefined) {
@@ -111,6 +111,6 @@ if (kind === undefined || place === undefined) {
   await kinds[kind]!(place);
   const kept = () =>
     process.getActiveResourcesInfo().filter((each) => !/^(PipeWrap|TTYWrap|Immediate)$/.test(each));
-  for (let turn = 0; turn < mostTurns && kept().length > 0; turn++) await setImmediate();
+  for (let turn = 0; turn < maxTurns && kept().length > 0; turn++) await setImmediate();
   say(kept());
 }

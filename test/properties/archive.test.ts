@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { longestBodyBytes, type SourceItem } from "../../examples/webindex/sources/page.js";
+import { maxBodyBytes, type SourceItem } from "../../examples/webindex/sources/page.js";
 import {
   gzipBlocks,
   gzipEach,
@@ -120,7 +120,7 @@ function expectForm(items: readonly SourceItem[], size: number): void {
     expect(item.total).toBe(size);
     position = item.position;
     if (item.kind === "problem") expect(item.message.length).toBeLessThan(500);
-    if (item.kind === "page") expect(item.body.length).toBeLessThanOrEqual(longestBodyBytes);
+    if (item.kind === "page") expect(item.body.length).toBeLessThanOrEqual(maxBodyBytes);
   }
   // A damaged place is reported once, or a few times: never once for each byte.
   expect(items.length).toBeLessThan(4 * records.length + 20);

@@ -45,7 +45,7 @@ export const recrawl: Figure = {
       name: "archives",
       script: "recrawl",
       archives: "all",
-      fewestArchives: 2,
+      minArchives: 2,
       args: { small: [], full: [] },
       minutes: { small: 30, full: 60 },
     },

@@ -10,7 +10,7 @@ import {
 import { tickText } from "./numbers.js";
 import { type Scale, type ScaleKind, scaleOf } from "./scale.js";
 import { box, line, mark, text, widthOf } from "./svg.js";
-import { fontSize, mostSeries } from "./theme.js";
+import { fontSize, maxSeries } from "./theme.js";
 
 export interface Bar {
   readonly value: number;
@@ -50,7 +50,7 @@ export function barChart(chart: BarChart): string {
   const kind = chart.kind ?? "linear";
   const scale = scaleOf(kind, chart.groups.flatMap(valuesOf));
   const legend = chart.series.map(
-    (name, series): LegendEntry => ({ name, series: series % mostSeries, filled: kind === "linear" }),
+    (name, series): LegendEntry => ({ name, series: series % maxSeries, filled: kind === "linear" }),
   );
   const head = heading(chart, chart.series.length > 1 ? legend : []);
   const heights = chart.groups.map(heightOf);
@@ -90,7 +90,7 @@ function drawGroup(group: BarGroup, place: GroupPlace): string[] {
   const { plot, scale, kind, show, top, height } = place;
   const x = (value: number) => plot.left + scale.part(value) * plot.width;
   const drawn = group.bars.flatMap((bar, index) =>
-    bar === undefined ? [] : [{ bar, series: index % mostSeries }],
+    bar === undefined ? [] : [{ bar, series: index % maxSeries }],
   );
   const each = height / drawn.length;
   const parts: string[] = [];

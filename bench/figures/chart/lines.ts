@@ -10,7 +10,7 @@ import {
 import { tickText } from "./numbers.js";
 import { type Scale, type ScaleKind, scaleOf } from "./scale.js";
 import { area, line, mark, type Place, path, text, widthOf } from "./svg.js";
-import { fontSize, mostSeries } from "./theme.js";
+import { fontSize, maxSeries } from "./theme.js";
 
 export interface Point {
   readonly x: number;
@@ -59,7 +59,7 @@ const eventRows = 4;
 /** Draws lines over two axes, with bands around them where they have any. */
 export function lineChart(chart: LineChart): string {
   const height = chart.height ?? 420;
-  const lines = chart.lines.map((each, index) => ({ ...each, series: (each.series ?? index) % mostSeries }));
+  const lines = chart.lines.map((each, index) => ({ ...each, series: (each.series ?? index) % maxSeries }));
   const acrossValues = [...lines.flatMap(xs), ...(chart.across.reach ?? [])];
   const across = scaleOf(chart.across.kind ?? "linear", acrossValues, true);
   const up = scaleOf(chart.up.kind ?? "linear", [...lines.flatMap(ys), ...(chart.up.reach ?? [])]);

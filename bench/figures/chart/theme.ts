@@ -7,7 +7,7 @@
 export const fontSize = 14;
 export const titleSize = 16;
 /** How many series a chart can tell apart. */
-export const mostSeries = 6;
+export const maxSeries = 6;
 
 const onLight = ["#0072b2", "#c44e00", "#00795a", "#a8437f", "#8a6100", "#4b4f56"];
 const onDark = ["#56b4e9", "#f08a4b", "#2ec79b", "#e59ac6", "#e6b94d", "#b9bec6"];

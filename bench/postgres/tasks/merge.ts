@@ -5,7 +5,7 @@ import { decodePostings, encodePostings } from "../../../examples/webindex/posti
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../../../examples/webindex/terms.js";
 import type { Session } from "../session.js";
 
-const mostPages = 256;
+const maxPages = 256;
 
 /** Brings the postings of shards up to date, of each with all the pages that wait. */
 export async function merge(session: Session, shards: readonly string[]): Promise<void> {
@@ -26,7 +26,7 @@ export async function merge(session: Session, shards: readonly string[]): Promis
 async function mergeShard(session: Session, shard: string): Promise<void> {
   const taken = await session.all<{ id: string; url: string; before: string }>(
     "take",
-    `delete from pending p using (select id from pending where shard = $1 order by id limit ${mostPages}) as few
+    `delete from pending p using (select id from pending where shard = $1 order by id limit ${maxPages}) as few
      where p.shard = $1 and p.id = few.id
      returning p.id, p.url, p.terms as before`,
     [shard],
@@ -40,7 +40,7 @@ async function mergeShard(session: Session, shard: string): Promise<void> {
   );
   const termsOf = new Map(terms.map((row) => [row.url, row.terms]));
   const changes = taken.map((each) => ({ ...each, after: termsOf.get(each.url) ?? null }));
-  if (changes.length === mostPages) session.notify("merge", shard);
+  if (changes.length === maxPages) session.notify("merge", shard);
   await mergePostings(session, shard, changes);
   await mergeLengths(session, shard, changes);
 }

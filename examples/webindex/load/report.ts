@@ -31,10 +31,10 @@ export interface LoadReport {
   readonly problemCount: number;
 }
 
-const mostProblemExamples = 10;
-const mostSkipExamples = 3;
+const maxProblemExamples = 10;
+const maxSkipExamples = 3;
 /** Reasons may have something of the source in them: further ones are counted together. */
-const mostKinds = 20;
+const maxKinds = 20;
 
 /** A report in the making. */
 export class LoadCounts implements LoadReport {
@@ -59,13 +59,13 @@ export class LoadCounts implements LoadReport {
   problem(what: ProblemKind, at: Pick<Problem, "file" | "offset">, message: string, url?: string): void {
     this.problemCount++;
     const said = `${placeOf(at)}: ${message}`;
-    countKind(this.problems, what, url === undefined ? said : `${said} (${url})`, mostProblemExamples);
+    countKind(this.problems, what, url === undefined ? said : `${said} (${url})`, maxProblemExamples);
   }
 
   skip({ reason, url, ...at }: Pick<Skipped, "file" | "offset" | "url" | "reason">): void {
     this.skipped++;
-    const isNew = this.skips.length >= mostKinds && this.skips.every(({ kind }) => kind !== reason);
-    countKind(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, mostSkipExamples);
+    const isNew = this.skips.length >= maxKinds && this.skips.every(({ kind }) => kind !== reason);
+    countKind(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, maxSkipExamples);
   }
 }
 
@@ -74,11 +74,11 @@ export function countKind<K extends string>(
   kinds: Kind<K>[],
   kind: K,
   example: string,
-  mostExamples: number,
+  maxExamples: number,
 ): void {
   const at = kinds.findIndex((each) => each.kind === kind);
   const before = kinds[at] ?? { kind, count: 0, examples: [] };
-  const examples = before.count < mostExamples ? [...before.examples, example] : before.examples;
+  const examples = before.count < maxExamples ? [...before.examples, example] : before.examples;
   kinds[at < 0 ? kinds.length : at] = { kind, count: before.count + 1, examples };
 }
 

@@ -12,9 +12,9 @@ export interface Stored {
 }
 
 /** The most digests that are kept of a page; the latest. */
-const mostDigests = 8;
+const maxDigests = 8;
 /** The most captures that are kept of a page. */
-const mostCaptures = 8;
+const maxCaptures = 8;
 
 /**
  * Whether a page that is stored is the one with the digest that a revisit names. `unknown`: the revisit names none, or one
@@ -59,7 +59,7 @@ export function addCapture(before: string | undefined, at: number): string | und
   const captures = before.split(" ");
   const one = captureOf(at);
   if (captures.includes(one)) return before;
-  return [...captures.slice(0, 1), ...captures.slice(1).slice(2 - mostCaptures), one].join(" ");
+  return [...captures.slice(0, 1), ...captures.slice(1).slice(2 - maxCaptures), one].join(" ");
 }
 
 /** The digests of a page that is loaded, with those that its stored contents have already. */
@@ -68,5 +68,5 @@ export function joinDigests(
   same: string | undefined,
 ): string | undefined {
   const digests = new Set([...(same === undefined ? [] : same.split(" ")), ...(loaded ?? [])]);
-  return digests.size === 0 ? undefined : [...digests].slice(-mostDigests).join(" ");
+  return digests.size === 0 ? undefined : [...digests].slice(-maxDigests).join(" ");
 }

@@ -6,8 +6,8 @@ import { documents, postings, type Statistics, shards } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 
 /** How much one run takes off the list: so many pages, or as many as have so many changed postings. At least one. */
-const mostPages = 256;
-const mostPostings = 20_000;
+const maxPages = 256;
+const maxPostings = 20_000;
 
 /** Of a page: `undefined` where it has no terms any more, and of a term where it no longer has that. */
 interface Change {
@@ -28,9 +28,9 @@ export const merge = observer(
     const changes: Change[] = [];
     let changed = 0;
     for await (const { qualifier: id, value } of tx.entries(shards.pending, shard, {
-      limit: mostPages + 1,
+      limit: maxPages + 1,
     })) {
-      if (changes.length === mostPages || changed > mostPostings) {
+      if (changes.length === maxPages || changed > maxPostings) {
         tx.notify(shards.merge, shard);
         break;
       }

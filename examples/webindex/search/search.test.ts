@@ -9,7 +9,7 @@ import { WebIndex } from "../webindex.js";
 import { bm25, fieldWeights } from "./bm25.js";
 import { search } from "./search.js";
 
-const mostPages = 250;
+const maxPages = 250;
 const queries = [
   "promise",
   "the",
@@ -30,7 +30,7 @@ function some(source: Source): Source {
     ...source,
     scope: undefined,
     async *items(signal) {
-      let left = mostPages;
+      let left = maxPages;
       for await (const item of source.items(signal)) {
         if (item.kind === "page" && --left >= 0) yield item;
         if (left < 0) return;

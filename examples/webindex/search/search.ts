@@ -172,12 +172,12 @@ async function readLengths(
 
 /** The best, in order. Those as good as the last of them are looked at too, so that the URL decides. */
 async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): Promise<Scored[]> {
-  const mostTies = 1_000;
+  const maxTies = 1_000;
   candidates.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
   const last = candidates[Math.min(limit, candidates.length) - 1];
   if (last === undefined) return [];
   let end = limit;
-  while (end < Math.min(candidates.length, limit + mostTies) && candidates[end]!.score === last.score) end++;
+  while (end < Math.min(candidates.length, limit + maxTies) && candidates[end]!.score === last.score) end++;
   const named = await Promise.all(
     candidates.slice(0, end).map(async ({ id, shard, url, score }) => {
       return { url: url ?? (await view.get(shards.urls.at(id), shard))!, score };

@@ -7,7 +7,7 @@ export interface SnippetPart {
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 /** Bounds of the work for one page: characters looked at, matches weighed. */
 const lookAt = 200_000;
-const mostMatches = 2_000;
+const maxMatches = 2_000;
 const snippetLength = 240;
 const before = 40;
 
@@ -42,7 +42,7 @@ function findMatches(text: string, terms: ReadonlySet<string>): Match[] {
     const term = found[0].normalize("NFKC").toLowerCase();
     if (!terms.has(term)) continue;
     matches.push({ start: found.index, end: found.index + found[0].length, term });
-    if (matches.length === mostMatches) break;
+    if (matches.length === maxMatches) break;
   }
   return matches;
 }

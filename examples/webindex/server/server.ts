@@ -33,7 +33,7 @@ export interface ServerOptions {
 
 const longestQuery = 500;
 /** Each may hold the bodies of some results. */
-const mostAtOnce = 16;
+const maxAtOnce = 16;
 const dashboardBase = "/dashboard/";
 
 const headers = {
@@ -121,7 +121,7 @@ export class SearchServer {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#answering >= (this.#options.atOnce ?? mostAtOnce)) {
+    if (this.#answering >= (this.#options.atOnce ?? maxAtOnce)) {
       return send(request, response, failure(request, 503, "Busy", "Too many ask at a time. Try again."));
     }
     const abandoned = new AbortController();

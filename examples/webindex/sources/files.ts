@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOfFile, looksBinary } from "../text/media.js";
-import { longestUrlBytes, normalizeUrl, urlFitsKey } from "../text/url.js";
-import { longestBodyBytes, type ProblemKind, type Progress, type SourceItem } from "./page.js";
+import { maxUrlBytes, normalizeUrl, urlFitsKey } from "../text/url.js";
+import { maxBodyBytes, type ProblemKind, type Progress, type SourceItem } from "./page.js";
 import { type Listed, walk } from "./walk.js";
 
 /** A folder that is read file by file, each of them a page. */
@@ -54,11 +54,10 @@ async function fileItem(listed: Listed, set: FileSet, progress: Progress): Promi
   const problem = (what: ProblemKind, message: string): SourceItem => {
     return { kind: "problem", what, ...progress, url, message };
   };
-  if (!urlFitsKey(url)) return problem("too long", `Its URL is longer than ${longestUrlBytes} bytes`);
+  if (!urlFitsKey(url)) return problem("too long", `Its URL is longer than ${maxUrlBytes} bytes`);
   try {
     const body = await readWhole(progress.file);
-    if (!body)
-      return problem("too long", `The page is too long; at most ${longestBodyBytes} bytes are loaded`);
+    if (!body) return problem("too long", `The page is too long; at most ${maxBodyBytes} bytes are loaded`);
     const contentType = contentTypeOfFile(listed.path)!;
     if (looksBinary(body, contentType)) {
       return { kind: "skipped", ...progress, url, reason: "not a text, but binary" };
@@ -83,7 +82,7 @@ async function readWhole(path: string): Promise<Uint8Array | undefined> {
   const handle = await open(path, "r");
   try {
     const { size } = await handle.stat();
-    if (size > longestBodyBytes) return undefined;
+    if (size > maxBodyBytes) return undefined;
     const body = new Uint8Array(size);
     let filled = 0;
     while (filled < size) {

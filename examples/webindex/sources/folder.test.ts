@@ -6,7 +6,7 @@ import { extract } from "../text/index.js";
 import { fileUrl } from "./files.js";
 import { folderSource } from "./folder.js";
 import { openSource } from "./index.js";
-import { longestBodyBytes, SourceError } from "./page.js";
+import { maxBodyBytes, SourceError } from "./page.js";
 import { all, line, only, Scratch } from "./testing/files.js";
 
 const base = "https://example.org/docs";
@@ -88,14 +88,14 @@ test("symbolic links: loops end, a page keeps the path of its real folder, links
 test("files that are too long, binary, or whose URL is too long", async () => {
   await using scratch = await Scratch.make();
   const huge = await scratch.write("a.html", "");
-  await truncate(huge, longestBodyBytes + 1);
+  await truncate(huge, maxBodyBytes + 1);
   await scratch.write("b.html", new Uint8Array([0x89, 0x50, 0, 1, 2, 3]));
   await scratch.write(`${"ü".repeat(100)}/${"ü".repeat(100)}.md`, "x");
   await scratch.write("z.md", "x");
   const items = await all(folderSource(scratch.path, base));
   expect(items.map(({ kind }) => kind)).toEqual(["problem", "skipped", "page", "problem"]);
   expect(only(items, "problem").map(({ message, url }) => [message, url?.length])).toEqual([
-    [`The page is too long; at most ${longestBodyBytes} bytes are loaded`, 31],
+    [`The page is too long; at most ${maxBodyBytes} bytes are loaded`, 31],
     ["Its URL is longer than 1200 bytes", 1229],
   ]);
 });

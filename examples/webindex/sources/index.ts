@@ -9,7 +9,7 @@ import { readArchive } from "./warc/index.js";
 export { findModules } from "./modules.js";
 export {
   type Gone,
-  longestBodyBytes,
+  maxBodyBytes,
   type Page,
   type Problem,
   type ProblemKind,

@@ -19,7 +19,7 @@ export interface Page extends Progress {
   readonly url: string;
   /** As the server sent it, parameters included, or by the file's name. HTML, Markdown or plain text, nothing else. */
   readonly contentType: string;
-  /** Without transfer and content encoding; at most {@link longestBodyBytes}. Owns its memory. */
+  /** Without transfer and content encoding; at most {@link maxBodyBytes}. Owns its memory. */
   readonly body: Uint8Array;
   /** The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has one. */
   readonly digest: string | undefined;
@@ -111,7 +111,7 @@ export interface Source {
 }
 
 /** The longest body a page may have, in bytes, decoded. A longer page is a problem, and is not loaded. */
-export const longestBodyBytes = 9_500_000;
+export const maxBodyBytes = 9_500_000;
 
 /** What was given as a source is none. The message says what to do. */
 export class SourceError extends Error {

@@ -32,7 +32,7 @@ export interface WalkOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const mostFiles = 1_000_000;
+const maxFiles = 1_000_000;
 
 /**
  * Lists the files below `root`. Links to files are files. A link to a folder is followed after all real folders, and
@@ -72,7 +72,7 @@ class Walker {
   async #folders(pending: string[]): Promise<void> {
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
       this.#options.signal?.throwIfAborted();
-      const { most = mostFiles } = this.#options;
+      const { most = maxFiles } = this.#options;
       if (this.files.length >= most) {
         // Folders that wait, and links, were not looked at either.
         this.unlisted.push({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "./document.js";
 import { readHtml } from "./html.js";
-import { longestUrlBytes } from "./url.js";
+import { maxUrlBytes } from "./url.js";
 
 const url = "https://example.org/a/page.html";
 const read = (html: string) => readHtml(html, url);
@@ -73,7 +73,7 @@ describe("links", () => {
   });
 
   test("links that are too long to be indexed are left out", () => {
-    expect(links(`<a href="/${"a".repeat(longestUrlBytes)}">a</a><a href=b>b</a>`)).toEqual([
+    expect(links(`<a href="/${"a".repeat(maxUrlBytes)}">a</a><a href=b>b</a>`)).toEqual([
       "https://example.org/a/b",
     ]);
     expect(links(`<a href="${" ".repeat(limits.href)}x">a</a>`)).toEqual([]);

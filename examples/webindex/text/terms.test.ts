@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { longestTerm, mostTerms, termCounts } from "./terms.js";
+import { longestTerm, maxTerms, termCounts } from "./terms.js";
 
 const terms = (text: string) => [...termCounts(text)];
 
@@ -42,9 +42,9 @@ test("bounds: long words are left out, and terms beyond the most", () => {
     [longest, 1],
     ["b", 1],
   ]);
-  const many = Array.from({ length: mostTerms + 10 }, (_, index) => `t${index}`).join(" ");
-  const counts = termCounts(`${many} t0 t${mostTerms + 5}`);
-  expect(counts.size).toBe(mostTerms);
+  const many = Array.from({ length: maxTerms + 10 }, (_, index) => `t${index}`).join(" ");
+  const counts = termCounts(`${many} t0 t${maxTerms + 5}`);
+  expect(counts.size).toBe(maxTerms);
   expect(counts.get("t0")).toBe(2);
 });
 

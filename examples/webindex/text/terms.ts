@@ -1,7 +1,7 @@
 /** The longest term, in UTF-16 units. Longer words (encoded data, mostly) are left out. */
 export const longestTerm = 64;
 /** The most different terms of one text. Further ones are left out. */
-export const mostTerms = 50_000;
+export const maxTerms = 50_000;
 
 /** A letter or digit of any script, and what follows it of letters, digits and the marks that belong to them. */
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
@@ -16,7 +16,7 @@ export function termCounts(text: string): Map<string, number> {
     if (term.length > longestTerm) continue;
     const count = counts.get(term);
     if (count !== undefined) counts.set(term, count + 1);
-    else if (counts.size < mostTerms) counts.set(term, 1);
+    else if (counts.size < maxTerms) counts.set(term, 1);
   }
   return counts;
 }
@@ -24,11 +24,11 @@ export function termCounts(text: string): Map<string, number> {
 /** Whether a text has more different terms than are counted. */
 export function hasMoreTerms(text: string): boolean {
   // A term and what parts it from the next are two characters at least.
-  if (text.length < mostTerms * 2) return false;
+  if (text.length < maxTerms * 2) return false;
   const terms = new Set<string>();
   for (const [term] of fold(text).matchAll(word)) {
     if (term.length <= longestTerm) terms.add(term);
-    if (terms.size > mostTerms) return true;
+    if (terms.size > maxTerms) return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { charsetOf, contentTypeOfFile, looksBinary, mediaOf } from "./media.js";
-import { isFollowed, longestUrlBytes, normalizeUrl, urlFitsKey } from "./url.js";
+import { isFollowed, maxUrlBytes, normalizeUrl, urlFitsKey } from "./url.js";
 
 test("one spelling: no fragment, no default port, host in lower case, path made straight", () => {
   expect(normalizeUrl("HTTPS://Example.ORG:443/a/../b?c#d")).toBe("https://example.org/b?c");
@@ -16,9 +16,9 @@ test("one spelling: no fragment, no default port, host in lower case, path made 
 
 test("fits a key up to a length in bytes", () => {
   const of = (bytes: number) => "https://example.org/".padEnd(bytes, "a");
-  expect(urlFitsKey(of(longestUrlBytes))).toBe(true);
-  expect(urlFitsKey(of(longestUrlBytes + 1))).toBe(false);
-  expect(urlFitsKey(`x:${"ü".repeat(longestUrlBytes / 2)}`)).toBe(false);
+  expect(urlFitsKey(of(maxUrlBytes))).toBe(true);
+  expect(urlFitsKey(of(maxUrlBytes + 1))).toBe(false);
+  expect(urlFitsKey(`x:${"ü".repeat(maxUrlBytes / 2)}`)).toBe(false);
 });
 
 test("links lead to the web, or to a page of the same kind", () => {

@@ -1,9 +1,9 @@
 /** The longest URL that is indexed, in bytes of UTF-8: row keys must hold it, two of them in the table of links. */
-export const longestUrlBytes = 1_200;
+export const maxUrlBytes = 1_200;
 
 /** Whether `url` is short enough to be indexed. */
 export function urlFitsKey(url: string): boolean {
-  return url.length <= longestUrlBytes && Buffer.byteLength(url) <= longestUrlBytes;
+  return url.length <= maxUrlBytes && Buffer.byteLength(url) <= maxUrlBytes;
 }
 
 /**

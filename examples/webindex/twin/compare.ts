@@ -17,7 +17,7 @@ export interface TableVerdict {
   readonly differences: readonly string[];
 }
 
-const mostDifferences = 10;
+const maxDifferences = 10;
 const longestShown = 80;
 
 export interface CompareOptions {
@@ -131,7 +131,7 @@ class Verdict implements TableVerdict {
 
   #add(difference: string): void {
     this.different++;
-    if (this.differences.length < mostDifferences) this.differences.push(difference);
+    if (this.differences.length < maxDifferences) this.differences.push(difference);
   }
 }
 

@@ -12,7 +12,7 @@ export interface SortedRecord {
 export const defaultHeldBytes = 32 * 1024 * 1024;
 
 /** Runs that are merged at a time: each has a file open and a buffer. */
-const mostRuns = 48;
+const maxRuns = 48;
 const readBytes = 64 * 1024;
 const lengthBytes = 4;
 /** Of each record that is held: where it begins and ends. */
@@ -107,7 +107,7 @@ export class ExternalSort implements Disposable {
     this.#entries = [];
     // What was made for one long record is not kept.
     if (this.#bytes.length > this.#limit) this.#bytes = Buffer.alloc(0);
-    if (this.#runs.length < mostRuns) return;
+    if (this.#runs.length < maxRuns) return;
     const merged = Run.write(merge(this.#runs));
     for (const run of this.#runs) run.close();
     this.#runs = [merged];

@@ -1,4 +1,4 @@
-const mostKept = 200_000;
+const maxKept = 200_000;
 
 /** Figures of which quantiles are wanted; of very many, a fair choice is kept. */
 export class Samples {
@@ -16,12 +16,12 @@ export class Samples {
     this.count++;
     this.#isSorted = false;
     if (value > this.#largest) this.#largest = value;
-    if (this.#kept.length < mostKept) {
+    if (this.#kept.length < maxKept) {
       this.#kept.push(value);
       return;
     }
     const at = Math.floor(this.#random() * this.count);
-    if (at < mostKept) this.#kept[at] = value;
+    if (at < maxKept) this.#kept[at] = value;
   }
 
   /** The least value that a share of all, from 0 to 1, do not exceed; the largest is exact. Undefined of none. */

@@ -39,7 +39,7 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
 
 /** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
 const lastMs = 5_000;
-const mostProcesses = 1_024;
+const maxProcesses = 1_024;
 
 export function addWorker(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "worker", {
@@ -277,8 +277,8 @@ async function supervise(
   processes: number,
   options: WorkerOptions,
 ): Promise<void> {
-  if (processes > mostProcesses) {
-    throw new UsageError(`--processes takes 1 to ${mostProcesses}, not ${processes}.`);
+  if (processes > maxProcesses) {
+    throw new UsageError(`--processes takes 1 to ${maxProcesses}, not ${processes}.`);
   }
   const { self, env = {} } = cli.io;
   if (self === undefined) {

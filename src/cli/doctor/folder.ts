@@ -14,7 +14,7 @@ const networkSystems: ReadonlyMap<number, string> = new Map([
   [0x01021997, "9P"],
   [0x65735546, "FUSE"],
 ]);
-const leastFree = 256 * 1024 * 1024;
+const minFree = 256 * 1024 * 1024;
 const files = ["data.mdb", "lock.mdb"];
 
 /** What can be said of a folder before it is opened. `writes`: whether this process is to write to it, as a worker does. */
@@ -74,7 +74,7 @@ async function disk(path: string): Promise<readonly Finding[]> {
           network,
           "Put the folder on a disk of the machine: locks and memory maps need one.",
         ),
-    free < leastFree
+    free < minFree
       ? problem("disk", what, advice)
       : free < size
         ? warning("disk", what, advice)

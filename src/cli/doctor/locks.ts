@@ -4,7 +4,7 @@ import { counted } from "../layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 const oldMs = 600_000;
 
 /** So long another process may hold the write lock of a folder: a write takes milliseconds. */
@@ -39,14 +39,14 @@ export async function examineLocks(db: Database, nowMs: number, signal: AbortSig
   let expired = 0;
   let oldestMs = 0;
   for await (const { refreshedAt, ttlMs } of db.locks({ signal })) {
-    if (count === mostCounted) break;
+    if (count === maxCounted) break;
     count++;
     const ageMs = nowMs - refreshedAt.getTime();
     if (ageMs <= ttlMs) continue;
     expired++;
     oldestMs = Math.max(oldestMs, ageMs);
   }
-  const stand = `${counted(count, "lock")}${count === mostCounted ? " or more" : ""}`;
+  const stand = `${counted(count, "lock")}${count === maxCounted ? " or more" : ""}`;
   if (expired === 0) return ok("locks", count === 0 ? "none" : `${stand}, all alive`);
   const what = `${stand}, ${expired} of them without an owner, the oldest for ${formatDuration(oldestMs)}`;
   const advice = "Whoever meets them resolves them; at once: percolator locks LOCATION --resolve.";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { packageManifest } from "../../environment/index.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
-const leastDescriptors = 1_024;
+const minDescriptors = 1_024;
 
 /** Its types leave it out. */
 interface LmdbVersion {
@@ -52,12 +52,12 @@ async function descriptorFindings(): Promise<readonly Finding[]> {
   const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   if (soft === undefined) return [];
   const count = Number(soft);
-  if (count >= leastDescriptors) return [ok("file descriptors", `${count} at most`)];
+  if (count >= minDescriptors) return [ok("file descriptors", `${count} at most`)];
   return [
     warning(
       "file descriptors",
       `only ${count}`,
-      `Raise the limit to ${leastDescriptors} or more: ulimit -n, LimitNOFILE= of systemd.`,
+      `Raise the limit to ${minDescriptors} or more: ulimit -n, LimitNOFILE= of systemd.`,
     ),
   ];
 }

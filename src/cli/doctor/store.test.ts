@@ -5,7 +5,7 @@ import { examineStore, type StoreFacts } from "./store.js";
 const nowMs = 1_700_000_000_000;
 const status: DatabaseStatus = {
   store: "a store",
-  statistics: { bytes: 10, mapBytes: 16, mostMapBytes: 1_000, readers: 1, maxReaders: 100 },
+  statistics: { bytes: 10, mapBytes: 16, maxMapBytes: 1_000, readers: 1, maxReaders: 100 },
   commit: "one-phase",
   retentionMs: 3_600_000,
   latestTimestamp: nowMs * 1_000,
@@ -29,10 +29,10 @@ describe("findings on a store", () => {
 
   it("tell of limits that are near", () => {
     // The map grows by itself: that most of it is used says nothing.
-    expect(bad({}, { statistics: { bytes: 900, mapBytes: 1_000, mostMapBytes: 2 ** 47 } })).toEqual([]);
-    expect(
-      bad({}, { statistics: { bytes: 900, mostMapBytes: 1_000, readers: 99, maxReaders: 100 } }),
-    ).toEqual(["map size: warning", "readers: problem"]);
+    expect(bad({}, { statistics: { bytes: 900, mapBytes: 1_000, maxMapBytes: 2 ** 47 } })).toEqual([]);
+    expect(bad({}, { statistics: { bytes: 900, maxMapBytes: 1_000, readers: 99, maxReaders: 100 } })).toEqual(
+      ["map size: warning", "readers: problem"],
+    );
     expect(bad({}, { statistics: { timesMended: 1 } })).toEqual(["mending: warning"]);
   });
 

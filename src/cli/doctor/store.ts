@@ -29,14 +29,14 @@ export function examineStore(facts: StoreFacts): readonly Finding[] {
 }
 
 function limitFindings(statistics: Readonly<Record<string, number>>): readonly Finding[] {
-  const { bytes, mostMapBytes, readers, maxReaders, timesMended = 0 } = statistics;
+  const { bytes, maxMapBytes, readers, maxReaders, timesMended = 0 } = statistics;
   const findings: Finding[] = [];
-  if (bytes !== undefined && mostMapBytes !== undefined) {
+  if (bytes !== undefined && maxMapBytes !== undefined) {
     findings.push(
       nearLimit(
         "map size",
         bytes,
-        mostMapBytes,
+        maxMapBytes,
         showBytes,
         "The address space for the database is nearly used: drop what is not needed, and `gc`.",
       ),

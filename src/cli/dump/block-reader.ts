@@ -5,7 +5,7 @@ import {
   type EndLine,
   type ExportHeader,
   formatName,
-  mostBlockBytes,
+  maxBlockBytes,
   parseHeader,
   parseLine,
 } from "./format.js";
@@ -58,7 +58,7 @@ export class BlockReader {
       if (this.isWhole) throw this.#damaged("something follows the last line");
       this.#held.push(line);
       this.#heldBytes += line.length;
-      if (this.#heldBytes > mostBlockBytes) throw this.#damaged("the block does not end");
+      if (this.#heldBytes > maxBlockBytes) throw this.#damaged("the block does not end");
       const ends = endOf(line);
       if (ends === undefined) continue;
       if ("end" in ends) this.#finish(ends);
@@ -81,7 +81,7 @@ export class BlockReader {
       }
       if (from < chunk.length) rest.push(chunk.subarray(from));
       restBytes += chunk.length - from;
-      if (restBytes > mostBlockBytes) throw this.#damaged("the line does not end");
+      if (restBytes > maxBlockBytes) throw this.#damaged("the line does not end");
     }
     if (rest.length > 0) throw this.#damaged("the file ends within a line, and is cut");
   }

@@ -6,7 +6,7 @@ import { columnPath, definition, encodeRow, type TableDefinition } from "../../s
 import type { DueLine } from "./format.js";
 
 /** The header is one block, of 96 MiB at most: what it has besides is small. */
-const mostDueCharacters = 64 * 1024 * 1024;
+const maxDueCharacters = 64 * 1024 * 1024;
 
 /** What observers are due on in the database, or have given up on: what is due where the export is imported. */
 export class DueChanges {
@@ -36,7 +36,7 @@ export class DueChanges {
     if (this.#lines.has(text)) return;
     this.#lines.set(text, line);
     this.#characters += text.length;
-    if (this.#characters <= mostDueCharacters) return;
+    if (this.#characters <= maxDueCharacters) return;
     throw new LimitExceededError(
       `${this.#lines.size} changes are due or parked, which is more than an export carries. Run workers until less is left ` +
         "(`percolator wait`, `percolator parked --retry`), then export.",

@@ -14,7 +14,7 @@ export const formatVersion = 1;
 export const blockCharacters = 1_048_576;
 export const blockCells = 2_000;
 /** A value of the largest size as JSON escapes it, and room for the rest of its block. */
-export const mostBlockBytes = 96 * 1024 * 1024;
+export const maxBlockBytes = 96 * 1024 * 1024;
 
 export interface ExportHeader {
   readonly format: typeof formatName;

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { mostBlockBytes } from "./format.js";
+import { maxBlockBytes } from "./format.js";
 
 /*
  * Each block is a gzip member of its own, whose header tells its length in an extra field (RFC 1952, 2.3.1.1): any tool reads the
@@ -51,12 +51,12 @@ function memberLength(header: Buffer): number | undefined {
     header.readUInt16LE(headerBytes) === extraBytes - 2 &&
     header.toString("latin1", headerBytes + 2, headerBytes + 4) === fieldName;
   const length = header.readUInt32LE(headerBytes + 6);
-  return isOurs && length <= mostBlockBytes ? length : undefined;
+  return isOurs && length <= maxBlockBytes ? length : undefined;
 }
 
 function tryGunzip(member: Buffer): Buffer | undefined {
   try {
-    return gunzipSync(member, { maxOutputLength: mostBlockBytes });
+    return gunzipSync(member, { maxOutputLength: maxBlockBytes });
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import type { EventCell } from "../../events/index.js";
 import type { Winners } from "./winners.js";
 
-const mostPairs = 200;
-const mostUnknown = 200;
+const maxPairs = 200;
+const maxUnknown = 200;
 
 /** How often somebody lost a cell to somebody. */
 export interface ConflictCount {
@@ -51,7 +51,7 @@ export class ConflictCounts {
       return;
     }
     this.#unknown.push({ cell, loser, winnerTimestamp, count: 1, lastAt: nowMs });
-    if (this.#unknown.length > mostUnknown) this.#count({ ...this.#unknown.shift()!, winner: undefined });
+    if (this.#unknown.length > maxUnknown) this.#count({ ...this.#unknown.shift()!, winner: undefined });
   }
 
   /** Every so often begins anew; what was counted before is kept as long again. */
@@ -71,7 +71,7 @@ export class ConflictCounts {
       counted.lastAt = Math.max(counted.lastAt, one.lastAt);
       return;
     }
-    if (this.#pairs.size >= mostPairs) this.#dropRarest();
+    if (this.#pairs.size >= maxPairs) this.#dropRarest();
     this.#pairs.set(key, { ...one });
   }
 

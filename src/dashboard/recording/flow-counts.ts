@@ -3,7 +3,7 @@ import { isSystemPath } from "../../schema/index.js";
 import { asBuffer } from "../../transaction/index.js";
 import type { FlowReport } from "./report.js";
 
-const mostFlows = 2_000;
+const maxFlows = 2_000;
 const slotMs = 10_000;
 const slots = 6;
 
@@ -39,7 +39,7 @@ export class FlowCounts {
     named: readonly EventCell[],
     all: number,
   ): void {
-    const weight = named.length < mostNamed ? 1 : Math.max(1, all / named.length);
+    const weight = named.length < maxNamed ? 1 : Math.max(1, all / named.length);
     for (const { table, column } of named) {
       if (isSystemPath(column)) continue;
       this.#count(nowMs, { observer, table, column: columnName(column), does }, weight);
@@ -51,7 +51,7 @@ export class FlowCounts {
     const number = Math.floor(nowMs / slotMs);
     let flow = this.#flows.get(key);
     if (flow === undefined) {
-      if (this.#flows.size >= mostFlows) return;
+      if (this.#flows.size >= maxFlows) return;
       flow = { ...which, counts: new Array<number>(slots).fill(0), slot: number };
       this.#flows.set(key, flow);
     }
@@ -80,7 +80,7 @@ export class FlowCounts {
 }
 
 /** As many cells as a transaction names at most. */
-const mostNamed = 64;
+const maxNamed = 64;
 
 function forward(flow: Flow, number: number): void {
   for (let next = Math.max(flow.slot + 1, number - slots + 1); next <= number; next++)

@@ -2,8 +2,8 @@ import type { Environment } from "../../environment/index.js";
 import type { EventCell } from "../../events/index.js";
 import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "./report.js";
 
-const mostTables = 32;
-const mostRows = 48;
+const maxTables = 32;
+const maxRows = 48;
 
 interface Bucket {
   number: number;
@@ -31,10 +31,10 @@ export class HeatSamples {
       if (bucket === undefined) continue;
       bucket.total += weight;
       bucket.offered++;
-      if (bucket.rows.length < mostRows) bucket.rows.push(row);
+      if (bucket.rows.length < maxRows) bucket.rows.push(row);
       else {
         const at = Math.floor(this.#environment.random() * bucket.offered);
-        if (at < mostRows) bucket.rows[at] = row;
+        if (at < maxRows) bucket.rows[at] = row;
       }
     }
   }
@@ -43,7 +43,7 @@ export class HeatSamples {
     const key = `${metric} ${table}`;
     let buckets = this.#buckets.get(key);
     if (buckets === undefined) {
-      if (this.#buckets.size >= 3 * mostTables) return undefined;
+      if (this.#buckets.size >= 3 * maxTables) return undefined;
       buckets = [];
       this.#buckets.set(key, buckets);
     }

@@ -3,18 +3,18 @@ import type { Durations } from "../api.js";
 /** How many durations fell into each bucket: `[bucket, count]`, of those with any. Can be added to others'. */
 export type Histogram = readonly (readonly [bucket: number, count: number])[];
 
-const leastMs = 0.05;
+const minMs = 0.05;
 const factor = 1.15;
 /** The last bucket holds all that is longer than about an hour. */
 const buckets = 132;
 
 function bucketOf(ms: number): number {
-  if (ms <= leastMs) return 0;
-  return Math.min(buckets - 1, Math.ceil(Math.log(ms / leastMs) / Math.log(factor)));
+  if (ms <= minMs) return 0;
+  return Math.min(buckets - 1, Math.ceil(Math.log(ms / minMs) / Math.log(factor)));
 }
 
 /** The middle of a bucket, a fifteenth of it from its ends. */
-const middleOf = (bucket: number) => leastMs * factor ** (bucket - 0.5);
+const middleOf = (bucket: number) => minMs * factor ** (bucket - 0.5);
 
 const slots = 6;
 

@@ -22,8 +22,8 @@ export interface Remembered {
   readonly event: EventMap["transaction"];
 }
 
-export const mostTransactions = 500;
-const mostObservers = 256;
+export const maxTransactions = 500;
+const maxObservers = 256;
 const rateWindow = 16;
 
 class ObserverCounts {
@@ -82,7 +82,7 @@ export class Recorder {
     } else if (outcome === "conflict") this.#lost(now, event);
     else this.#rollbacks.add(now);
     this.#transactions.push({ number: ++this.#newest, endedAt: now, event });
-    if (this.#transactions.length > 2 * mostTransactions) this.#transactions.splice(0, mostTransactions);
+    if (this.#transactions.length > 2 * maxTransactions) this.#transactions.splice(0, maxTransactions);
   }
 
   #committed(now: number, event: EventMap["transaction"]): void {
@@ -113,7 +113,7 @@ export class Recorder {
 
   #observer(name: string): ObserverCounts | undefined {
     let counts = this.#observers.get(name);
-    if (counts === undefined && this.#observers.size < mostObservers) {
+    if (counts === undefined && this.#observers.size < maxObservers) {
       counts = new ObserverCounts();
       this.#observers.set(name, counts);
     }
@@ -127,7 +127,7 @@ export class Recorder {
 
   /** The newest transactions after one, oldest first, at most so many. */
   transactions(after: number, most: number): readonly Remembered[] {
-    return this.#transactions.slice(-Math.min(most, mostTransactions)).filter(({ number }) => number > after);
+    return this.#transactions.slice(-Math.min(most, maxTransactions)).filter(({ number }) => number > after);
   }
 
   conflicts(): ReturnType<ConflictCounts["list"]> {

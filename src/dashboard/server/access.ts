@@ -16,7 +16,7 @@ export interface AccessOptions {
   readonly base: string;
 }
 
-const leastToken = 16;
+const minToken = 16;
 
 /** Refuses a token that cannot be sent, or can be guessed. `what`: whose token it is. */
 function checkToken(what: string, token: string): void {
@@ -25,9 +25,9 @@ function checkToken(what: string, token: string): void {
       `The token of ${what} must be printable ASCII characters, without spaces.`,
     );
   }
-  if (token.length >= leastToken) return;
+  if (token.length >= minToken) return;
   throw new InvalidArgumentError(
-    `The token of ${what} must have at least ${leastToken} characters: make one with "openssl rand -hex 32".`,
+    `The token of ${what} must have at least ${minToken} characters: make one with "openssl rand -hex 32".`,
   );
 }
 

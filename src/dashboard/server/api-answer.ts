@@ -80,12 +80,12 @@ async function reports(
   return (await Promise.all(here.map((source) => source.reports(request, signal)))).flat();
 }
 
-const mostNamed = 2_048;
+const maxNamed = 2_048;
 
 function checkRequest({ after = {}, who = [], heat }: Readonly<Record<string, unknown>>): ReportRequest {
   const isMap = typeof after === "object" && after !== null && !Array.isArray(after);
   const numbers = isMap ? Object.values(after) : [];
-  const isBounded = numbers.length <= mostNamed && Array.isArray(who) && who.length <= mostNamed;
+  const isBounded = numbers.length <= maxNamed && Array.isArray(who) && who.length <= maxNamed;
   if (!isMap || !isBounded || ![...numbers, ...who].every((each) => typeof each === "number")) {
     throw new InvalidArgumentError("`after` must be numbers by name, and `who` a list of timestamps.");
   }

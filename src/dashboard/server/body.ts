@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AbortedError } from "../../errors/index.js";
 import { RequestError } from "./failure.js";
 
-const mostBytes = 64 * 1_024;
+const maxBytes = 64 * 1_024;
 
 /** What was sent, as a JSON object. */
 export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
@@ -28,8 +28,8 @@ function textOf(request: IncomingMessage): Promise<string> {
     let size = 0;
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= mostBytes) chunks.push(chunk);
-      else reject(new RequestError(413, "TOO_LARGE", `At most ${mostBytes} bytes can be sent.`, closing));
+      if (size <= maxBytes) chunks.push(chunk);
+      else reject(new RequestError(413, "TOO_LARGE", `At most ${maxBytes} bytes can be sent.`, closing));
     });
     request.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
     request.on("error", reject);

@@ -38,7 +38,7 @@ export interface DashboardHandler {
 }
 
 /** Requests that are worked on at the same time, besides streams. */
-const mostAtOnce = 64;
+const maxAtOnce = 64;
 
 /**
  * A dashboard of a database in this process, to be mounted in a server of one's own. Lives until it is closed; close it before the
@@ -102,7 +102,7 @@ class Handler implements DashboardHandler {
   async #answer(request: IncomingMessage, response: ServerResponse, path: string | undefined): Promise<void> {
     this.#underWay++;
     try {
-      if (this.#underWay > mostAtOnce) throw new RequestError(503, "TOO_MANY", "Too much is asked at once.");
+      if (this.#underWay > maxAtOnce) throw new RequestError(503, "TOO_MANY", "Too much is asked at once.");
       this.#access.checkHost(request);
       if (this.#closing.signal.aborted) throw new ClosedError("The dashboard was closed.");
       if (path === undefined) return redirect(response, this.base);

@@ -4,7 +4,7 @@ import type { KnownTables } from "../text/tables.js";
 import { RequestError } from "./failure.js";
 
 /** Timestamps are microseconds since 1970, and moments milliseconds: no number is meant as both. */
-const leastTimestamp = 1e14;
+const minTimestamp = 1e14;
 
 /** What stands behind the question mark, checked. An empty one is none. */
 export class Parameters {
@@ -50,7 +50,7 @@ export class Parameters {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (Number.isSafeInteger(number)) return number >= leastTimestamp ? number : new Date(number);
+    if (Number.isSafeInteger(number)) return number >= minTimestamp ? number : new Date(number);
     throw new InvalidArgumentError(
       `\`${name}\` must be a timestamp or milliseconds since 1970, not ${JSON.stringify(text)}.`,
     );

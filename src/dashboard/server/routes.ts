@@ -32,9 +32,9 @@ export type Action = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-const mostRows = 200;
+const maxRows = 200;
 const usualRows = 50;
-const mostListed = 500;
+const maxListed = 500;
 const usualListed = 100;
 
 const outcomes: readonly TransactionShown["outcome"][] = ["committed", "conflict", "rolled back"];
@@ -51,7 +51,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
         table: given.table(await context.tables.current()),
         prefix: given.text("prefix"),
         after: given.text("after"),
-        limit: given.count("limit", usualRows, mostRows),
+        limit: given.count("limit", usualRows, maxRows),
         at: given.moment("at"),
       };
       return await rows(context, request, signal);
@@ -86,7 +86,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
         observer: given.text("observer"),
         outcome: given.oneOf("outcome", outcomes),
         table: given.text("table"),
-        limit: given.count("limit", usualListed, mostListed),
+        limit: given.count("limit", usualListed, maxListed),
       }),
   ],
   [
@@ -105,7 +105,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   [
     "parked",
     (context, given, signal) => {
-      const limit = given.count("limit", usualListed, mostListed);
+      const limit = given.count("limit", usualListed, maxListed);
       return parked(context, { observer: given.text("observer"), after: given.text("after"), limit }, signal);
     },
   ],
@@ -114,7 +114,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
     (context, given, signal) =>
       locks(
         context,
-        { after: given.text("after"), limit: given.count("limit", usualListed, mostListed) },
+        { after: given.text("after"), limit: given.count("limit", usualListed, maxListed) },
         signal,
       ),
   ],

@@ -8,7 +8,7 @@ import { failureOf, RequestError } from "./failure.js";
 import { noStore } from "./headers.js";
 
 const everyMs = 1_000;
-const mostStreams = 32;
+const maxStreams = 32;
 /** How long a browser waits before it comes again. */
 const retryMs = 2_000;
 
@@ -38,8 +38,8 @@ export class Streams {
 
   /** Begins to tell one of them; ends when it goes away, or all end. */
   add(response: ServerResponse): void {
-    if (this.#open.size >= mostStreams) {
-      throw new RequestError(503, "TOO_MANY", `There are ${mostStreams} viewers already.`, {
+    if (this.#open.size >= maxStreams) {
+      throw new RequestError(503, "TOO_MANY", `There are ${maxStreams} viewers already.`, {
         "retry-after": "10",
       });
     }

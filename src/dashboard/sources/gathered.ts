@@ -1,7 +1,7 @@
 import type { Environment } from "../../environment/index.js";
 import { onAbort, sleep } from "../../environment/index.js";
 import { TimeoutError } from "../../errors/index.js";
-import { mostTransactions } from "../recording/recorder.js";
+import { maxTransactions } from "../recording/recorder.js";
 import type {
   HeatMetric,
   HeatSample,
@@ -16,10 +16,10 @@ const everyMs = 900;
 const patienceMs = 3_000;
 /** A report of which no newer one comes is forgotten. */
 const freshMs = 15_000;
-const mostWinners = 10_000;
-const mostAsked = 200;
-const mostListened = 64;
-const mostHeat = 64;
+const maxWinners = 10_000;
+const maxAsked = 200;
+const maxListened = 64;
+const maxHeat = 64;
 
 /** What all processes together have seen, gathered when somebody looks, once a second at the most. */
 export class Gathered {
@@ -67,7 +67,7 @@ export class Gathered {
   winner(timestamp: number | undefined): string | undefined {
     if (timestamp === undefined) return undefined;
     const known = this.#winners.get(timestamp);
-    if (known === undefined && this.#asked.size < mostAsked) this.#asked.add(timestamp);
+    if (known === undefined && this.#asked.size < maxAsked) this.#asked.add(timestamp);
     return known;
   }
 
@@ -78,7 +78,7 @@ export class Gathered {
     if (shared === undefined) {
       shared = new Shared(this.#environment, everyMs, () => this.#lookForHeat(table, metric));
       this.#heat.set(key, shared);
-      if (this.#heat.size > mostHeat) this.#heat.delete(this.#heat.keys().next().value!);
+      if (this.#heat.size > maxHeat) this.#heat.delete(this.#heat.keys().next().value!);
     }
     return shared.get();
   }
@@ -112,7 +112,7 @@ export class Gathered {
     for (const { winners } of reports) {
       for (const [timestamp, name] of Object.entries(winners)) this.#winners.set(Number(timestamp), name);
     }
-    while (this.#winners.size > mostWinners) this.#winners.delete(this.#winners.keys().next().value!);
+    while (this.#winners.size > maxWinners) this.#winners.delete(this.#winners.keys().next().value!);
   }
 
   #learnTransactions(reports: readonly Report[]): void {
@@ -120,8 +120,8 @@ export class Gathered {
     if (learned.length === 0) return;
     this.#transactions = [...learned, ...this.#transactions]
       .sort((a, b) => b.endedAt - a.endedAt)
-      .slice(0, mostTransactions);
-    for (const listener of this.#listeners) listener(learned.slice(0, mostListened));
+      .slice(0, maxTransactions);
+    for (const listener of this.#listeners) listener(learned.slice(0, maxListened));
   }
 
   /** Asks all; who does not answer in time is left out. */

@@ -8,7 +8,7 @@ import type { KnownTables, Tables } from "../text/tables.js";
 import type { ReportSource } from "./source.js";
 
 /** The newest transactions that are told at once. */
-const mostTold = 200;
+const maxTold = 200;
 
 export interface LocalOptions {
   readonly recorder: Recorder;
@@ -34,7 +34,7 @@ export class LocalSource implements ReportSource {
   async report({ after, who, heat }: ReportRequest): Promise<Report> {
     const { recorder, environment, activity } = this.#options;
     const tables = await this.#options.tables.current();
-    const remembered = recorder.transactions(after[recorder.name] ?? 0, mostTold);
+    const remembered = recorder.transactions(after[recorder.name] ?? 0, maxTold);
     const known = who.flatMap((timestamp) => {
       const name = recorder.winners.of(timestamp);
       return name === undefined ? [] : [[timestamp, name] as const];

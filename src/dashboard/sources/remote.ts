@@ -3,7 +3,7 @@ import type { Report, ReportRequest } from "../recording/report.js";
 import type { TokenSource } from "../server/access.js";
 import type { ReportSource } from "./source.js";
 
-const mostBytes = 32 * 2 ** 20;
+const maxBytes = 32 * 2 ** 20;
 
 /** The dashboard of another process, by its address; `token`: what it asks for. */
 export class RemoteSource implements ReportSource {
@@ -55,7 +55,7 @@ async function textOf(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > mostBytes) throw new StoreError(`The answer is longer than ${mostBytes} bytes.`);
+    if (size > maxBytes) throw new StoreError(`The answer is longer than ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

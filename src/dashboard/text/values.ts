@@ -2,12 +2,12 @@ import { type Codec, formatValue } from "../../schema/index.js";
 import type { ValueShown } from "../api.js";
 
 /** Values that are longer are not decoded where only their beginning is shown. */
-const mostDecoded = 2 ** 20;
+const maxDecoded = 2 ** 20;
 
 /** A value's bytes as text, of which at most so many characters. */
 export function valueShown(codec: Codec<unknown> | undefined, bytes: Uint8Array, most: number): ValueShown {
   const size = bytes.length;
-  if (size > mostDecoded && size > 4 * most) {
+  if (size > maxDecoded && size > 4 * most) {
     const beginning = bytes.subarray(0, 4 * most);
     const isText = codec?.tag === "text" || codec?.tag === "json";
     const text = isText ? Buffer.from(beginning).toString("utf8") : formatValue("bytes", beginning);

@@ -6,7 +6,7 @@ import { nameless } from "../recording/winners.js";
 import type { KnownTables } from "../text/tables.js";
 import type { ViewContext } from "./context.js";
 
-const mostPairs = 100;
+const maxPairs = 100;
 
 interface Pair extends ConflictReport {
   readonly winner: string;
@@ -27,7 +27,7 @@ export async function conflicts(context: ViewContext): Promise<ConflictInsights>
     ),
   );
   const observers = new Set(reports.flatMap((report) => Object.keys(report.observers)));
-  const shown = pairs.toSorted((a, b) => b.count - a.count || b.lastAt - a.lastAt).slice(0, mostPairs);
+  const shown = pairs.toSorted((a, b) => b.count - a.count || b.lastAt - a.lastAt).slice(0, maxPairs);
   return {
     reach,
     sinceMs: Math.round(Math.min(now - oldest, 2 * windowMs)),

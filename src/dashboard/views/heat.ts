@@ -4,7 +4,7 @@ import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "../
 import { rowText } from "../text/cells.js";
 import type { ViewContext } from "./context.js";
 
-const mostRanges = 24;
+const maxRanges = 24;
 
 /** Where in a table's rows what happens, over the last minutes. */
 export async function heat(context: ViewContext, table: string, metric: HeatMetric): Promise<HeatMap> {
@@ -54,7 +54,7 @@ function rangesOf(weighed: readonly Weighed[]): readonly Buffer[] {
   let before = 0;
   for (const { row, weight } of sorted) {
     const isNew = starts.length === 0 || !starts.at(-1)!.equals(row);
-    if (isNew && before >= (starts.length * total) / mostRanges) starts.push(row);
+    if (isNew && before >= (starts.length * total) / maxRanges) starts.push(row);
     before += weight;
   }
   return starts;

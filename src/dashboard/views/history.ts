@@ -13,8 +13,8 @@ import type { CellHistory } from "../api.js";
 import { valueShown } from "../text/values.js";
 import type { ViewContext } from "./context.js";
 
-const mostVersions = 500;
-const mostOfValue = 2_000;
+const maxVersions = 500;
+const maxOfValue = 2_000;
 
 /** The committed versions of a cell, newest first. */
 export async function history(
@@ -28,14 +28,14 @@ export async function history(
     table: column.table.name,
     row: column.table.key.format(row),
     column: request.column,
-    versions: entries.slice(0, mostVersions).map(({ commitTimestamp, startTimestamp, time, value }) => ({
+    versions: entries.slice(0, maxVersions).map(({ commitTimestamp, startTimestamp, time, value }) => ({
       commitTimestamp,
       startTimestamp,
       at: time.getTime(),
       value:
         value === undefined
           ? undefined
-          : valueShown(column.codec, encodeValue(column, row, value), mostOfValue),
+          : valueShown(column.codec, encodeValue(column, row, value), maxOfValue),
     })),
   };
 }

@@ -13,9 +13,9 @@ import { inspectedText, statusText, writeText } from "../text/inspected.js";
 import { cutText } from "../text/values.js";
 import type { ViewContext } from "./context.js";
 
-const mostColumns = 500;
-const mostEntries = 200;
-const mostOfValue = 500;
+const maxColumns = 500;
+const maxEntries = 200;
+const maxOfValue = 500;
 
 type Column = InspectedRow["columns"][number];
 type Entry = Column["entries"][number];
@@ -33,7 +33,7 @@ export async function inspect(
   return {
     table: defined.name,
     row: defined.key.format(row),
-    columns: columns.slice(0, mostColumns).map((column) => ({
+    columns: columns.slice(0, maxColumns).map((column) => ({
       column: columnText(column.path),
       role: roleOf(column.path),
       entries: entriesOf(defined, column, now),
@@ -59,7 +59,7 @@ function entriesOf(table: TableDefinition, column: InspectedColumn, now: number)
     entries.set(timestamp, { ...before, ...part });
   };
   const value = (bytes: Uint8Array): ValueShown => {
-    return { ...cutText(inspectedText(table, column, bytes), mostOfValue), bytes: bytes.length };
+    return { ...cutText(inspectedText(table, column, bytes), maxOfValue), bytes: bytes.length };
   };
   for (const lock of column.locks) put(lock.startTimestamp, { lock: lockText(lock, now) });
   for (const write of column.writes) {
@@ -69,7 +69,7 @@ function entriesOf(table: TableDefinition, column: InspectedColumn, now: number)
   }
   for (const { startTimestamp, value: bytes } of column.data) put(startTimestamp, { data: value(bytes) });
   for (const status of column.statuses) put(status.startTimestamp, { status: statusText(status) });
-  return [...entries.values()].sort((a, b) => b.timestamp - a.timestamp).slice(0, mostEntries);
+  return [...entries.values()].sort((a, b) => b.timestamp - a.timestamp).slice(0, maxEntries);
 }
 
 function emptyEntry(timestamp: number): Entry {

@@ -6,8 +6,8 @@ import { makeId, readId } from "../text/ids.js";
 import type { KnownTables } from "../text/tables.js";
 import type { ViewContext } from "./context.js";
 
-const mostOfError = 4_000;
-const mostOfStack = 16_000;
+const maxOfError = 4_000;
+const maxOfStack = 16_000;
 
 /** A page of what was given up on, by observer and row. */
 export async function parked(
@@ -73,8 +73,8 @@ function parkedShown(tables: KnownTables, change: ParkedChange): ParkedShown {
     column: qualifier === undefined ? column : `${column}:${qualifier}`,
     attempts,
     parkedAt: parkedAt.getTime(),
-    error: `${error.name}: ${error.message}`.slice(0, mostOfError),
-    stack: error.stack?.slice(0, mostOfStack),
+    error: `${error.name}: ${error.message}`.slice(0, maxOfError),
+    stack: error.stack?.slice(0, maxOfStack),
   };
 }
 

@@ -16,13 +16,13 @@ import { valueShown } from "../text/values.js";
 import type { ViewContext } from "./context.js";
 
 /** Characters of a value, and cells of a row, in a list of rows. */
-const mostOfValue = 200;
-const mostCells = 100;
+const maxOfValue = 200;
+const maxCells = 100;
 /** The same where one row is shown. */
-const mostOfWholeValue = 100_000;
-const mostWholeCells = 1_000;
+const maxOfWholeValue = 100_000;
+const maxWholeCells = 1_000;
 /** All the text of one row together. */
-const mostOfRow = 4_000_000;
+const maxOfRow = 4_000_000;
 
 export interface RowsRequest {
   readonly table: AnyTable;
@@ -50,7 +50,7 @@ export async function rows(
   const tables = await context.tables.current();
   const prefix = request.prefix === undefined ? undefined : prefixBytes(defined, request.prefix);
   await using snapshot = await context.db.snapshot({ at, signal });
-  const walk = new RowWalk(snapshot, defined, mostCells, mostOfValue);
+  const walk = new RowWalk(snapshot, defined, maxCells, maxOfValue);
   const found: FoundRow[] = [];
   for await (const row of walk.from(startOf(defined, request, prefix))) {
     if (prefix !== undefined && !startsWith(row.row, prefix)) break;
@@ -77,7 +77,7 @@ export async function row(
   const tables = await context.tables.current();
   const wanted = encodeRow(defined, parseRowText(defined, request.row));
   await using snapshot = await context.db.snapshot({ at: request.at, signal });
-  const walk = new RowWalk(snapshot, defined, mostWholeCells, mostOfWholeValue);
+  const walk = new RowWalk(snapshot, defined, maxWholeCells, maxOfWholeValue);
   let found: FoundRow = { row: wanted, cells: [] };
   for await (const first of walk.from(wanted)) {
     if (Buffer.compare(first.row, wanted) === 0) found = first;
@@ -108,16 +108,16 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
 class RowWalk {
   readonly #snapshot: Snapshot;
   readonly #table: TableDefinition;
-  readonly #mostCells: number;
-  readonly #mostOfValue: number;
+  readonly #maxCells: number;
+  readonly #maxOfValue: number;
   #open: FoundRow | undefined;
   #length = 0;
 
-  constructor(snapshot: Snapshot, table: TableDefinition, mostCells: number, mostOfValue: number) {
+  constructor(snapshot: Snapshot, table: TableDefinition, maxCells: number, maxOfValue: number) {
     this.#snapshot = snapshot;
     this.#table = table;
-    this.#mostCells = mostCells;
-    this.#mostOfValue = mostOfValue;
+    this.#maxCells = maxCells;
+    this.#maxOfValue = maxOfValue;
   }
 
   async *from(start: Uint8Array | undefined): AsyncGenerator<FoundRow> {
@@ -155,9 +155,9 @@ class RowWalk {
   #take(open: FoundRow, cells: readonly CommittedCell[]): boolean {
     for (const { column, value } of cells) {
       if (value === undefined) continue;
-      if (open.cells.length === this.#mostCells || this.#length > mostOfRow) return false;
+      if (open.cells.length === this.#maxCells || this.#length > maxOfRow) return false;
       const codec = this.#table.columns.get(parsePath(column).name)?.codec;
-      const shown = { column: columnText(column), value: valueShown(codec, value, this.#mostOfValue) };
+      const shown = { column: columnText(column), value: valueShown(codec, value, this.#maxOfValue) };
       this.#length += shown.value.text.length;
       open.cells.push(shown);
     }

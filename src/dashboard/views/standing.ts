@@ -7,14 +7,14 @@ import { type Overdue, overdueSchedules } from "../overdue.js";
 import { Shared } from "../sources/shared.js";
 
 const everyMs = 900;
-const mostPending = 10_000;
-const mostParked = 1_000;
+const maxPending = 10_000;
+const maxParked = 1_000;
 /** Locks are found by walking through everything: seldom, and no longer than this. */
 const locksEveryMs = 60_000;
 const locksMs = 2_000;
 /** How long all the rest waits for them. */
 const locksPatienceMs = 200;
-const mostLocks = 1_000;
+const maxLocks = 1_000;
 
 export interface ObserverStanding {
   readonly record: ObserverRecord;
@@ -63,11 +63,11 @@ export class StandingLook {
     const observers: ObserverStanding[] = [];
     for (const [observer, record] of await db.observers()) {
       const options = { observer, signal };
-      const pending = await countBacklog(db.pending(options), ({ since }) => since, mostPending);
-      const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, mostParked);
+      const pending = await countBacklog(db.pending(options), ({ since }) => since, maxPending);
+      const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, maxParked);
       observers.push({ record, pending, parked });
     }
-    const schedules = await overdueSchedules(db, this.#environment.now(), signal, mostPending);
+    const schedules = await overdueSchedules(db, this.#environment.now(), signal, maxPending);
     const locks = await this.#countedLocks();
     return { status, observers, schedules, locks, now: this.#environment.now() };
   }
@@ -93,7 +93,7 @@ export class StandingLook {
     let count = 0;
     try {
       for await (const _ of this.#db.locks({ signal: ending.signal })) {
-        if (count === mostLocks) return { count, isBound: true };
+        if (count === maxLocks) return { count, isBound: true };
         count++;
       }
       return { count, isBound: false };

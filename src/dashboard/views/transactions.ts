@@ -11,7 +11,7 @@ export interface TransactionFilter {
   readonly limit: number;
 }
 
-const mostCaused = 100;
+const maxCaused = 100;
 
 /** The newest transactions that a filter lets through. */
 export async function transactions(
@@ -70,6 +70,6 @@ export async function transaction(
     ...found,
     conflict: withWinner(gathered, found.conflict),
     causedBy: causedBy && shown(gathered, causedBy),
-    caused: caused.slice(0, mostCaused).map((each) => shown(gathered, each)),
+    caused: caused.slice(0, maxCaused).map((each) => shown(gathered, each)),
   };
 }

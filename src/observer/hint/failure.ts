@@ -74,8 +74,8 @@ export interface FailureText {
   readonly stack?: string | undefined;
 }
 
-const mostMessage = 2_000;
-const mostStack = 8_000;
+const maxMessage = 2_000;
+const maxStack = 8_000;
 
 export function describeFailure(error: unknown): FailureText {
   try {
@@ -85,11 +85,11 @@ export function describeFailure(error: unknown): FailureText {
       return {
         name: clip(String(name), 200),
         ...(typeof code === "string" ? { code: clip(code, 200) } : {}),
-        message: clip(String(message), mostMessage),
-        ...(typeof stack === "string" ? { stack: clip(stack, mostStack) } : {}),
+        message: clip(String(message), maxMessage),
+        ...(typeof stack === "string" ? { stack: clip(stack, maxStack) } : {}),
       };
     }
-    return { name: typeof error, message: clip(String(error), mostMessage) };
+    return { name: typeof error, message: clip(String(error), maxMessage) };
   } catch {
     return { name: typeof error, message: "What was thrown cannot be shown." };
   }

@@ -5,9 +5,9 @@ import { newTask, type Offer, type OfferedHint, type Task } from "./task.js";
 import { TaskQueue } from "./task-queue.js";
 
 /** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
-const mostDelayed = 10_000;
+const maxDelayed = 10_000;
 /** The most hints whose deletion nobody waits for; while there are as many, no run begins. */
-const mostUnsettled = 1_024;
+const maxUnsettled = 1_024;
 
 /** What waits and runs of one observer. */
 interface Lane {
@@ -88,7 +88,7 @@ export class TaskBoard {
 
   /** Whether so much is still to be tidied up after runs that no other should begin. */
   get isCongested(): boolean {
-    return this.#unsettled >= mostUnsettled;
+    return this.#unsettled >= maxUnsettled;
   }
 
   running(observer: string): number {
@@ -126,7 +126,7 @@ export class TaskBoard {
     }
     const lane = this.#laneOf(offered.observer);
     const waitMs = this.#waitOf(offered);
-    if (waitMs > 0 && lane.delayed >= mostDelayed) return "waits";
+    if (waitMs > 0 && lane.delayed >= maxDelayed) return "waits";
     if (waitMs <= 0 && lane.queue.length - lane.withdrawn >= this.#queueLimit(offered.observer.name)) {
       lane.overflowed = true;
       return "full";
@@ -232,7 +232,7 @@ export class TaskBoard {
     this.#endRun(task);
     const isNewer = this.#takeAgain(task);
     if (waitMs <= 0 || (isNewer && !isConflict)) this.#enqueue(task);
-    else if (this.#laneOf(task.observer).delayed < mostDelayed && this.#isWorked(task.observer.name)) {
+    else if (this.#laneOf(task.observer).delayed < maxDelayed && this.#isWorked(task.observer.name)) {
       this.#delay(task, waitMs, lostOn);
     } else this.#forget(task);
     this.#checkQuiet();

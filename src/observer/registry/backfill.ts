@@ -59,7 +59,7 @@ export interface BackfillReport {
 const rangeNames: OptionNames<BackfillRange> = { prefix: true, start: true, end: true };
 const cellsAtOnce = 256;
 const noBytes = new Uint8Array(0);
-const mostSplitPoints = 256;
+const maxSplitPoints = 256;
 
 /**
  * Makes the existing cells of an observer's column due, deleted ones that are still known included: of those, the worker
@@ -100,7 +100,7 @@ class Backfill {
 
   async run(): Promise<BackfillReport> {
     const { record } = registeredObserver(await this.#registry.fresh(), this.#name);
-    this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, mostSplitPoints);
+    this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, maxSplitPoints);
     let marked = 0;
     for (const state of await this.#begin()) marked += await this.#walk(state);
     return { marked };

@@ -49,7 +49,7 @@ export interface RegistryOptions {
 
 type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
-const mostAttempts = 100;
+const maxAttempts = 100;
 /**
  * An observer that was registered so long ago, in microseconds of the oracle, is known to all: a minute. It exceeds by far what
  * the oracle runs ahead of the clock by, or jumps ahead when its leader changes.
@@ -192,7 +192,7 @@ export class Registry implements Schemas, Notifications {
 
   committed(hints: readonly Hint[], commitTimestamp: number): void {
     const { events } = this.context;
-    if (events.heard("hints")) {
+    if (events.hasListeners("hints")) {
       const observers = [...new Set(hints.map((hint) => hint.observer))];
       events.emit("hints", { count: hints.length, commitTimestamp, observers });
     }
@@ -311,7 +311,7 @@ export class Registry implements Schemas, Notifications {
         return await run();
       } catch (error) {
         const retryable = error instanceof PercolatorError && error.retryable;
-        if (!retryable || attempt >= mostAttempts) throw error;
+        if (!retryable || attempt >= maxAttempts) throw error;
         const waitMs = backoffDelay(this.#environment, retrying, attempt);
         await sleepUnlessAborted(this.#environment, waitMs, signal, "A transaction that is to be run again");
       }
@@ -338,7 +338,7 @@ export class Registry implements Schemas, Notifications {
         return this.#view!;
       } catch (error) {
         const retryable = error instanceof ConflictError || isStale(error);
-        if (!retryable || attempt >= mostAttempts) throw error;
+        if (!retryable || attempt >= maxAttempts) throw error;
       } finally {
         unregister();
       }

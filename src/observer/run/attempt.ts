@@ -116,7 +116,7 @@ class Attempt {
   #tellPrefetched(predictor: RunReadPredictor): void {
     const { hits, misses, wasted } = predictor.end(this.#isWhole);
     const { events } = this.#tx.context;
-    if (hits + misses + wasted === 0 || !events.heard("prefetch")) return;
+    if (hits + misses + wasted === 0 || !events.hasListeners("prefetch")) return;
     events.emit("prefetch", { observer: this.#registered.name, hits, misses, wasted });
   }
 

@@ -8,17 +8,17 @@ import {
 } from "../../transaction/index.js";
 
 /** Columns fetched ahead with the first read of a row, and the bytes that they are expected to have. */
-const mostColumns = 16;
-const mostBytes = 256 * 1024;
+const maxColumns = 16;
+const maxBytes = 256 * 1024;
 /** A column is expected where it was read of at least this share of such rows, of late. */
-const leastShare = 0.5;
+const minShare = 0.5;
 /** What a row counts less than the one after it: a column that is not read of four in a row is no longer expected. */
 const fading = 0.8;
 /** Columns of which is known how often they are read, of the rows of one table. */
-const mostKnown = 64;
-const mostTables = 64;
+const maxKnown = 64;
+const maxTables = 64;
 /** Rows of one run that are learned from. */
-const mostRows = 256;
+const maxRows = 256;
 const nothing: readonly never[] = Object.freeze([]);
 
 /** A column that is read with others of its row. */
@@ -44,13 +44,13 @@ class Habits {
   }
 
   #choose(): readonly Uint8Array[] {
-    const likely = [...this.#columns.values()].filter(({ times }) => times >= leastShare * this.#rows);
+    const likely = [...this.#columns.values()].filter(({ times }) => times >= minShare * this.#rows);
     likely.sort((a, b) => b.times - a.times || a.bytes - b.bytes);
     let bytes = 0;
     const chosen: Uint8Array[] = [];
     for (const habit of likely) {
-      if (chosen.length === mostColumns) break;
-      if (bytes + habit.bytes > mostBytes) continue;
+      if (chosen.length === maxColumns) break;
+      if (bytes + habit.bytes > maxBytes) continue;
       bytes += habit.bytes;
       chosen.push(habit.column);
     }
@@ -71,7 +71,7 @@ class Habits {
       if (known !== undefined) {
         known.times++;
         known.bytes += (bytes - known.bytes) * (1 - fading);
-      } else if (this.#columns.size < mostKnown) {
+      } else if (this.#columns.size < maxKnown) {
         this.#columns.set(key, { column: Buffer.from(column), times: 1, bytes });
       }
     }
@@ -103,7 +103,7 @@ class ObserverHabits {
   /** Undefined where it reads so many tables that this one is left out. */
   ofTable(table: string): Habits | undefined {
     let habits = this.#others.get(table);
-    if (habits === undefined && this.#others.size < mostTables) {
+    if (habits === undefined && this.#others.size < maxTables) {
       habits = new Habits();
       this.#others.set(table, habits);
     }
@@ -134,7 +134,7 @@ export class RunReadPredictor implements ReadPredictor {
   }
 
   expected(table: string, row: Uint8Array): readonly Uint8Array[] {
-    if (this.#rows.size >= mostRows) return nothing;
+    if (this.#rows.size >= maxRows) return nothing;
     const key = rowKey(table, row);
     const isOwn = key === this.#ownKey;
     const habits = isOwn ? this.#observer.own : this.#observer.ofTable(table);

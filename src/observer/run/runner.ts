@@ -16,7 +16,7 @@ const conflictBackoff = { initialMs: 1, maximumMs: 200 };
 /** After a time without the store or the coordinator, work goes on within seconds. */
 const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
 /** Conflicts in a row that count as a failed attempt: something else is wrong then. */
-const mostConflicts = 100;
+const maxConflicts = 100;
 /** Attempts that ended with their process from which on a hint is run while no other such hint is. */
 const crashesToRunAlone = 2;
 
@@ -176,7 +176,7 @@ export class Runner {
         task.conflicts++;
         task.setbacks = 0;
         this.#emit(task, "conflict", durationMs, error);
-        if (task.conflicts >= mostConflicts) {
+        if (task.conflicts >= maxConflicts) {
           await this.#countFailure(task, start, error, durationMs);
           return;
         }
@@ -266,7 +266,7 @@ export class Runner {
     attempts = (task.state?.attempts ?? 0) + (outcome === "failed" || outcome === "timeout" ? 1 : 0),
   ): void {
     const { events } = this.#registry.context;
-    if (!events.heard("run")) return;
+    if (!events.hasListeners("run")) return;
     const observer = task.observer.name;
     const cause = { observer, cell: task.cell, commitTimestamp: task.timestamp };
     events.emit("run", { observer, outcome, durationMs, delayMs, attempts, error, cause });

@@ -30,7 +30,7 @@ export interface BucketScannerOptions {
 
 const pageHints = 256;
 /** Jumps in one round; more would not find a free place either. */
-const mostJumps = 8;
+const maxJumps = 8;
 /**
  * How long another process's hint must have been seen standing before it is taken on, in milliseconds: by a process that has nothing of its own
  * to do, and by one that has. Two that are both busy would run each other's hints, and half of those runs would be in vain.
@@ -130,7 +130,7 @@ export class BucketScanner implements HintScanner {
           round.position = { row: hint.address.row, column: hint.address.column };
           return found;
         }
-        if (outcome === "others" && round.jumps < mostJumps) {
+        if (outcome === "others" && round.jumps < maxJumps) {
           this.#jump(round);
           return found + (await this.#goOn(round));
         }

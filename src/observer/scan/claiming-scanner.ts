@@ -23,12 +23,12 @@ const pageHints = 256;
 /** Hints that are claimed in one go. */
 const claimsAtOnce = 32;
 /** Jumps of one walk; after them it goes on past what others have, so that what stands alone among it is found. */
-const mostJumps = 8;
+const maxJumps = 8;
 /** Pages of one walk; the next one begins somewhere else. */
-const mostPages = 64;
+const maxPages = 64;
 /** For how long a claim that was refused is not asked for again, in milliseconds. */
 const refusedMs = 1_000;
-const mostRefused = 4_096;
+const maxRefused = 4_096;
 
 /** A walk over the hints of an observer, from a random place round to it again. */
 interface Walk {
@@ -100,12 +100,12 @@ export class ClaimingScanner implements HintScanner {
   async #goOn(walk: Walk): Promise<number> {
     const { store, signal } = this.#options;
     let found = 0;
-    while (walk.ranges.length > 0 && walk.pages < mostPages && !signal.aborted) {
+    while (walk.ranges.length > 0 && walk.pages < maxPages && !signal.aborted) {
       const { start, end } = walk.ranges[0]!;
       const page = await readHints(store, { start: walk.position ?? start, end }, pageHints, signal);
       walk.pages++;
       this.#places.learn(page.hints);
-      const taking = await this.#takeOn(page.hints, walk.jumps < mostJumps);
+      const taking = await this.#takeOn(page.hints, walk.jumps < maxJumps);
       found += taking.found;
       if (taking.full !== undefined) {
         const { row, column } = taking.full.address;
@@ -114,7 +114,7 @@ export class ClaimingScanner implements HintScanner {
         walk.pages = 0;
         return found;
       }
-      if (taking.hasMet && walk.jumps < mostJumps) {
+      if (taking.hasMet && walk.jumps < maxJumps) {
         walk.jumps++;
         walk.ranges = await this.#fromAnywhere();
         walk.position = undefined;
@@ -196,7 +196,7 @@ export class ClaimingScanner implements HintScanner {
   }
 
   #remember({ address }: StandingHint): void {
-    if (this.#refused.size >= mostRefused) return;
+    if (this.#refused.size >= maxRefused) return;
     const until = this.#options.environment.monotonic() + refusedMs;
     this.#refused.set(byteString(address.row), until);
   }

@@ -2,8 +2,8 @@ import type { Environment, Timer } from "../../environment/index.js";
 import type { AtomicStore, RowStore } from "../../store/index.js";
 
 /** Milliseconds between two looks: after something was committed, and when nothing has been for a while. */
-const shortestMs = 5;
-const longestMs = 50;
+const minMs = 5;
+const maxMs = 50;
 const slowing = 1.1;
 
 export interface CommitWatcherOptions {
@@ -22,7 +22,7 @@ export interface CommitWatcherOptions {
 export class CommitWatcher {
   readonly #options: CommitWatcherOptions;
   #seen: number | undefined;
-  #pauseMs = shortestMs;
+  #pauseMs = minMs;
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -40,7 +40,7 @@ export class CommitWatcher {
     const moved = counter !== undefined && counter !== this.#seen;
     const isFirst = this.#seen === undefined;
     this.#seen = counter ?? this.#seen;
-    this.#pauseMs = moved ? shortestMs : Math.min(longestMs, this.#pauseMs * slowing);
+    this.#pauseMs = moved ? minMs : Math.min(maxMs, this.#pauseMs * slowing);
     if (moved && !isFirst && this.#options.isQuiet()) this.#options.onMoved();
     if (!this.#stopped) this.#schedule();
   }

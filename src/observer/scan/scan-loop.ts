@@ -15,11 +15,11 @@ export interface HintScanner {
 }
 
 const firstPollMs = 50;
-const longestPollMs = 250;
-const longestPauseMs = 1_000;
+const maxPollMs = 250;
+const maxPauseMs = 1_000;
 /** Where any process finds any hint, so many together look as often as one alone would. */
 const sessionsOfOnePoll = 8;
-const longestCrowdedPollMs = 10_000;
+const maxCrowdedPollMs = 10_000;
 /** Pauses last so many times as long as the scan before them. */
 const restForWork = 4;
 
@@ -120,11 +120,11 @@ export class ScanLoop {
       events.emit("backgroundFailure", { doing: "looking for observers that are due", error });
     }
     const crowd = Math.max(1, this.#sessions() / sessionsOfOnePoll);
-    const longestMs = Math.min(longestCrowdedPollMs, longestPollMs * crowd);
-    const pollMs = found > 0 ? firstPollMs : Math.min(longestMs, this.#pollMs * 2);
+    const maxMs = Math.min(maxCrowdedPollMs, maxPollMs * crowd);
+    const pollMs = found > 0 ? firstPollMs : Math.min(maxMs, this.#pollMs * 2);
     // Where very many hints wait for their time, looking at them must not take all of it.
     const endedAt = this.#environment.monotonic();
-    const pauseMs = Math.min(longestPauseMs, restForWork * (endedAt - startedAt));
+    const pauseMs = Math.min(maxPauseMs, restForWork * (endedAt - startedAt));
     this.#restsUntil = endedAt + pauseMs;
     this.#pollMs = Math.max(pollMs, pauseMs);
   }

@@ -3,9 +3,9 @@ import type { RowStore } from "../../store/index.js";
 import { hintTable } from "../../transaction/index.js";
 import { bucketPrefix, buckets, type StandingHint } from "../hint/hint.js";
 
-const mostSplits = 256;
+const maxSplits = 256;
 const splitsEveryMs = 60_000;
-const mostRemembered = 64;
+const maxRemembered = 64;
 /** Rows of one page that are remembered. */
 const rememberedOfPage = 4;
 
@@ -34,7 +34,7 @@ export class ScanPositions {
   learn(hints: readonly StandingHint[]): void {
     for (let count = 0; count < Math.min(rememberedOfPage, hints.length); count++) {
       const { row } = hints[this.#below(hints.length)]!.address;
-      const slot = this.#rows.length < mostRemembered ? this.#rows.length : this.#below(mostRemembered);
+      const slot = this.#rows.length < maxRemembered ? this.#rows.length : this.#below(maxRemembered);
       // The page's memory is not to be kept for one row of it.
       this.#rows[slot] = Buffer.from(row);
     }
@@ -52,7 +52,7 @@ export class ScanPositions {
     const now = environment.monotonic();
     if (now - this.#splitsAt < splitsEveryMs) return;
     this.#splitsAt = now;
-    const all = await store.splitPoints(hintTable, mostSplits);
+    const all = await store.splitPoints(hintTable, maxSplits);
     this.#splits = all.filter((row) => Buffer.compare(row.subarray(0, prefix.length), prefix) === 0);
   }
 

@@ -30,7 +30,7 @@ const patienceMs = 3 * timeToLiveMs;
 const askMs = 500;
 const joinMs = 2_000;
 /** The most sessions that the cluster is asked about in one go. */
-const mostAsked = 256;
+const maxAsked = 256;
 
 /**
  * The processes that work on a store, as they tell each other in its system table. A session is recorded while workers stand
@@ -289,7 +289,7 @@ export class Sessions implements Liveness {
     const doubtful = [...records]
       .filter(([session, record]) => this.#isStill(session, record, now))
       .sort(([, a], [, b]) => a.expires - b.expires)
-      .slice(0, mostAsked);
+      .slice(0, maxAsked);
     const asking = doubtful.map(async ([session]) => {
       const answer = await cluster.alive(session);
       if (answer !== undefined) said.set(session, answer);

@@ -236,13 +236,13 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
   });
 
   test("concurrency is bounded, per worker and per observer, and the higher priority goes first", async () => {
-    const running = { slow: 0, mostSlow: 0, all: 0, mostAll: 0 };
+    const running = { slow: 0, maxSlow: 0, all: 0, maxAll: 0 };
     const order: string[] = [];
     const run = (name: string) => async () => {
       order.push(name);
       running.all++;
-      running.mostAll = Math.max(running.mostAll, running.all);
-      if (name === "slow") running.mostSlow = Math.max(running.mostSlow, ++running.slow);
+      running.maxAll = Math.max(running.maxAll, running.all);
+      if (name === "slow") running.maxSlow = Math.max(running.maxSlow, ++running.slow);
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (name === "slow") running.slow--;
       running.all--;
@@ -256,8 +256,8 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     const worker = db.pool.work({ concurrency: 5 });
     await worker.idle();
     await worker.stop();
-    expect(running.mostSlow).toBe(2);
-    expect(running.mostAll).toBe(5);
+    expect(running.maxSlow).toBe(2);
+    expect(running.maxAll).toBe(5);
     expect(order.filter((name) => name === "slow")).toHaveLength(12);
   });
 

@@ -1,10 +1,10 @@
 /** Runs at the same time if nothing else was asked for; conflicts may reduce them. */
 export const defaultConcurrency = 64;
 /** Runs that wait for the same flush cost only memory. */
-const mostRuns = 512;
+const maxRuns = 512;
 const step = 32;
 /** Rows in conflict are run one at a time as it is, and other processes may be the cause: fewer runs than these would only be slower. */
-const fewestRuns = 8;
+const minRuns = 8;
 /** Ended runs between two decisions: so many times the limit. */
 const windowRuns = 2;
 /** Above this share of conflicts there are fewer at the same time, and below the other one more. */
@@ -36,7 +36,7 @@ export class AdaptiveConcurrency implements ConcurrencyLimit {
 
   /** `sharesFlushes`: whether runs wait for a flush that they share, so that there may be up to 512 of them, and not 64. */
   constructor(sharesFlushes: boolean) {
-    this.#most = sharesFlushes ? mostRuns : defaultConcurrency;
+    this.#most = sharesFlushes ? maxRuns : defaultConcurrency;
   }
 
   ended(isFull: boolean, conflicted: boolean): void {
@@ -48,7 +48,7 @@ export class AdaptiveConcurrency implements ConcurrencyLimit {
 
   #decide(): void {
     const share = this.#conflicts / this.#ended;
-    if (share > manyConflicts) this.limit = Math.max(fewestRuns, this.limit >> 1);
+    if (share > manyConflicts) this.limit = Math.max(minRuns, this.limit >> 1);
     else if (share < fewConflicts && this.#wasFull) {
       const more = Math.min(step, this.limit);
       this.limit = Math.min(this.#most, this.limit + more);

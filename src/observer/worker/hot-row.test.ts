@@ -60,9 +60,9 @@ test.each([undefined, 64])(
 test("an observer whose runs conflict is run by fewer at a time, and no other observer of the worker is", async () => {
   const [db, environment] = await openHot([counting, copying]);
   const worker = db.pool.work();
-  expect([worker.mostRunsOf("counting"), worker.mostRunsOf("copying")]).toEqual([64, 64]);
+  expect([worker.maxRunsOf("counting"), worker.maxRunsOf("copying")]).toEqual([64, 64]);
   await environment.flow(worker.idle());
-  expect(worker.mostRunsOf("counting")).toBeLessThan(64);
-  expect(worker.mostRunsOf("copying")).toBe(64);
+  expect(worker.maxRunsOf("counting")).toBeLessThan(64);
+  expect(worker.maxRunsOf("copying")).toBe(64);
   await environment.flow(worker.stop());
 });

@@ -47,8 +47,8 @@ interface UntilIdleOptions extends IdleOptions {
   readonly refuseOrphans: boolean;
 }
 
-const shortestPauseMs = 5;
-const longestPauseMs = 50;
+const minPauseMs = 5;
+const maxPauseMs = 50;
 const progressMs = 250;
 
 /**
@@ -74,7 +74,7 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
   const { board, sessions, registry } = work;
   const { environment } = registry.context;
   const quiescence = new Quiescence(work);
-  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+  for (let pauseMs = minPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     throwIfAborted(signal, waiting);
     await board.whenQuiet(signal);
     const survey = await surveyHints(work, signal, quiescence);
@@ -87,10 +87,10 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
     }
     // A worker that cannot begin, because its store fails, is waited for by nobody for ever.
     await unlessAborted(work.scan(), signal, waiting);
-    if (!board.isQuiet) pauseMs = shortestPauseMs;
+    if (!board.isQuiet) pauseMs = minPauseMs;
     else {
       await sleep(environment, pauseMs, signal);
-      if (pauseMs === longestPauseMs) await sessions.refresh();
+      if (pauseMs === maxPauseMs) await sessions.refresh();
     }
   }
 }

@@ -45,9 +45,9 @@ export interface PoolOptions {
   readonly environment?: Environment | undefined;
 }
 
-const mostConcurrency = 10_000;
+const maxConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
-const mostClaimed = 256;
+const maxClaimed = 256;
 /** So that a process that has just begun, and waits for nothing, finds work that nobody has claimed. */
 const claimedForEachRun = 4;
 
@@ -88,7 +88,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     this.board = new TaskBoard({
       environment,
       queueLimit: (observer) =>
-        options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#mostClaimed(observer)),
+        options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#maxClaimed(observer)),
       isWorked: (observer) => this.#worked.has(observer),
       turns: options.registry.context.turns,
       onReady: () => this.pump(),
@@ -112,10 +112,10 @@ export class WorkerPool implements WorkerHost, EndingWork {
     const { concurrency, signal } = options;
     if (
       concurrency !== undefined &&
-      !(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= mostConcurrency)
+      !(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= maxConcurrency)
     ) {
       throw new InvalidArgumentError(
-        `\`concurrency\` must be a whole number from 1 to ${mostConcurrency}, not ${describeValue(concurrency)}.`,
+        `\`concurrency\` must be a whole number from 1 to ${maxConcurrency}, not ${describeValue(concurrency)}.`,
       );
     }
     const observers = options.observers?.map((each) => this.#find(each)) ?? this.#hosted;
@@ -164,12 +164,12 @@ export class WorkerPool implements WorkerHost, EndingWork {
   }
 
   /** How many changes of an observer may wait here, claimed. */
-  #mostClaimed(name: string): number {
+  #maxClaimed(name: string): number {
     let runs = 0;
     for (const [worker, observers] of this.#workers)
-      if (observers.some((each) => each.name === name)) runs += worker.mostRunsOf(name);
-    const mostRuns = Math.min(runs, this.#worked.get(name)?.concurrency ?? runs);
-    return Math.min(mostClaimed, Math.max(1, mostRuns) * claimedForEachRun);
+      if (observers.some((each) => each.name === name)) runs += worker.maxRunsOf(name);
+    const maxRuns = Math.min(runs, this.#worked.get(name)?.concurrency ?? runs);
+    return Math.min(maxClaimed, Math.max(1, maxRuns) * claimedForEachRun);
   }
 
   /** The observers that workers run here, by name. */

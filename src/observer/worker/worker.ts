@@ -161,7 +161,7 @@ export class Worker {
   }
 
   /** How many of one observer there may be at a time, now. @internal */
-  mostRunsOf(name: string): number {
+  maxRunsOf(name: string): number {
     return this.#lanes.find(({ observer }) => observer.name === name)?.width.limit ?? 0;
   }
 

@@ -104,14 +104,14 @@ describe("explore", () => {
   test("every fault of a budget is tried, and none without one", async () => {
     const without = await explore(twoIncrements);
     for (const fault of ["lostAnswers", "repeats", "stops", "wrongGuesses", "timers"] as const) {
-      const faulty = await explore({ ...twoIncrements, faults: { [fault]: 1 } }, { mostStates: 3_000 });
+      const faulty = await explore({ ...twoIncrements, faults: { [fault]: 1 } }, { maxStates: 3_000 });
       expect(faulty.violation).toBeUndefined();
       expect(faulty.states).toBeGreaterThan(without.states);
     }
   });
 
   test("gives up at a number of states, and when it is told to", async () => {
-    expect(await explore(twoIncrements, { mostStates: 50 })).toMatchObject({ states: 50, complete: false });
+    expect(await explore(twoIncrements, { maxStates: 50 })).toMatchObject({ states: 50, complete: false });
     const signal = AbortSignal.abort(new Error("enough"));
     const long: Program = { ...twoIncrements, faults: { lostAnswers: 1, stops: 1, repeats: 1 } };
     await expect(explore(long, { signal })).rejects.toThrow("aborted by its signal");

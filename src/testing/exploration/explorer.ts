@@ -12,9 +12,9 @@ export interface ExploreOptions {
    */
   readonly order?: "depth-first" | "breadth-first" | undefined;
   /** States after which it gives up, incomplete. Default: 2,000,000. */
-  readonly mostStates?: number | undefined;
+  readonly maxStates?: number | undefined;
   /** Steps of one execution after which it counts as never ending. Default: 1,000. */
-  readonly mostSteps?: number | undefined;
+  readonly maxSteps?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Tries steps that commute in every order too: slower, and must come to the same states. Default: false. */
   readonly everyOrder?: boolean | undefined;
@@ -110,8 +110,8 @@ class Exploration {
   readonly #program: Program;
   readonly #snapshot: Snapshot;
   readonly #options: ExploreOptions;
-  readonly #mostStates: number;
-  readonly #mostSteps: number;
+  readonly #maxStates: number;
+  readonly #maxSteps: number;
   /** States seen, each with the steps that were left untried from it. */
   readonly #seen = new Map<string, ReadonlySet<string>>();
   readonly #healed = new Set<string>();
@@ -128,8 +128,8 @@ class Exploration {
     this.#program = program;
     this.#snapshot = snapshot;
     this.#options = options;
-    this.#mostStates = options.mostStates ?? 2_000_000;
-    this.#mostSteps = options.mostSteps ?? 1_000;
+    this.#maxStates = options.maxStates ?? 2_000_000;
+    this.#maxSteps = options.maxSteps ?? 1_000;
   }
 
   async run(): Promise<ExploreReport> {
@@ -138,7 +138,7 @@ class Exploration {
     while (violation === undefined) {
       const branch = this.#take();
       if (branch === undefined) return this.#report(true, undefined);
-      if (this.#seen.size >= this.#mostStates) return this.#report(false, undefined);
+      if (this.#seen.size >= this.#maxStates) return this.#report(false, undefined);
       violation = await this.#try(branch);
     }
     return this.#report(false, violation);
@@ -195,7 +195,7 @@ class Exploration {
     const keys = new Set(asleep.map((step) => step.key));
     if (known !== undefined && [...known].every((key) => keys.has(key))) return undefined;
     this.#seen.set(state, known === undefined ? keys : intersection(known, keys));
-    if (length >= this.#mostSteps) return this.#violation(way, `It goes on after ${length} steps.`);
+    if (length >= this.#maxSteps) return this.#violation(way, `It goes on after ${length} steps.`);
     const steps = execution.steps();
     const untried = steps.filter(
       (step) => !keys.has(step.key) && (known === undefined || known.has(step.key)),

@@ -2,7 +2,7 @@ import { StoreError } from "../../errors/index.js";
 import type { ExploredProcess } from "./process.js";
 
 /** Rounds after which what was to be healed has not been. */
-const mostRounds = 100;
+const maxRounds = 100;
 
 /**
  * Takes every lock away by what stands at its primary, and runs observers until no hint is left. `wait` lets enough time
@@ -10,7 +10,7 @@ const mostRounds = 100;
  */
 export async function heal(process: ExploredProcess, wait: () => void): Promise<void> {
   const { db } = process;
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     let found = 0;
     for await (const lock of db.locks()) {
       found++;
@@ -21,5 +21,5 @@ export async function heal(process: ExploredProcess, wait: () => void): Promise<
     if (found === 0 && !process.hintsStand()) return;
     wait();
   }
-  throw new StoreError(`After ${mostRounds} rounds of healing locks or hints were left.`);
+  throw new StoreError(`After ${maxRounds} rounds of healing locks or hints were left.`);
 }

@@ -4,7 +4,7 @@ import type { Deed, Step } from "./step.js";
 import type { ExploredWorld, LateRequest } from "./world.js";
 
 /** How often a wait of one client may be over before nothing else can happen. */
-const mostEarlyFires = 1;
+const maxEarlyFires = 1;
 
 /** Everything that may happen next, always in the same order; what goes well comes first. */
 export function possibleSteps(world: ExploredWorld): readonly Step[] {
@@ -43,7 +43,7 @@ function timerSteps(world: ExploredWorld, isStill: boolean): readonly Step[] {
     .filter(({ client, timer }) => {
       if (isStill) return timer.due === first;
       if (timePasses !== undefined) return timer.due === first && world.timePassed < timePasses;
-      return client.earlyFires < mostEarlyFires && client.changesAtFire !== world.digest.changes;
+      return client.earlyFires < maxEarlyFires && client.changesAtFire !== world.digest.changes;
     })
     .map(({ client, timer }) => timerStep(client, timer.number, false));
 }

@@ -1,7 +1,7 @@
 import { systemEnvironment } from "../../environment/index.js";
 
 /** Settlings after which the event loop gets a turn. */
-const mostWithoutTurn = 1_000;
+const maxWithoutTurn = 1_000;
 let settled = 0;
 
 /**
@@ -9,7 +9,7 @@ let settled = 0;
  * no microtask is left, and costs less than a turn of the event loop.
  */
 export function settle(): Promise<void> {
-  settled = (settled + 1) % mostWithoutTurn;
+  settled = (settled + 1) % maxWithoutTurn;
   return new Promise((resolve) => {
     if (settled === 0) systemEnvironment.defer(resolve);
     else process.nextTick(resolve);

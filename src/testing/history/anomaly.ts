@@ -66,8 +66,8 @@ export class Anomalies {
   readonly counts = new Map<AnomalyKind, number>();
   readonly #most: number;
 
-  constructor(mostOfAKind: number) {
-    this.#most = mostOfAKind;
+  constructor(maxOfAKind: number) {
+    this.#most = maxOfAKind;
   }
 
   add(kind: AnomalyKind, transactions: readonly { readonly id: number }[], message: () => string): void {

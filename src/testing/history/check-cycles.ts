@@ -5,7 +5,7 @@ import { type CycleEdge, type CycleRule, cycleKind, shortestCycle } from "./cycl
 import { buildGraph, type DependencyGraph, type Edge, filterGraph, strongComponents } from "./graph.js";
 
 /** How many transactions of one component a shortest cycle is looked for from. */
-const mostStarts = 50;
+const maxStarts = 50;
 
 /**
  * Serializable transactions must have an order that explains every read of theirs: no cycle of dependencies, in which the
@@ -74,7 +74,7 @@ function suspectsIn(
   const places: number[] = [];
   for (const [place, node] of nodes.entries()) {
     if (suspects.has(node)) places.push(place);
-    if (places.length === mostStarts) break;
+    if (places.length === maxStarts) break;
   }
   return places;
 }
@@ -85,7 +85,7 @@ function findShortest(
   rule: CycleRule,
 ): readonly CycleEdge[] | undefined {
   let shortest: readonly CycleEdge[] | undefined;
-  for (const node of component.slice(0, mostStarts)) {
+  for (const node of component.slice(0, maxStarts)) {
     const cycle = shortestCycle(graph, node, rule);
     if (cycle !== undefined && (shortest === undefined || cycle.length < shortest.length)) shortest = cycle;
     if (shortest?.length === 2) break;

@@ -3,7 +3,7 @@ import type { Cell, Version } from "./cell-index.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 
 /** How many readers of a told transaction must miss a cell of it that nobody sees, before it counts as lost and not as read late. */
-const leastMissing = 2;
+const minMissing = 2;
 
 /**
  * Looks for transactions whose writes nobody sees who should: all of them, and it was told committed and is lost; some,
@@ -12,7 +12,7 @@ const leastMissing = 2;
 export function checkLosses(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
   for (const writer of transactions) {
     if (!writer.committed || writer.commit === undefined) continue;
-    const least = writer.recorded.outcome.type === "committed" ? leastMissing : 1;
+    const least = writer.recorded.outcome.type === "committed" ? minMissing : 1;
     const seen: Cell[] = [];
     const missed: { readonly cell: Cell; readonly version: Version }[] = [];
     for (const cell of writer.writes.keys()) {

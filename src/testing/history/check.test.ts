@@ -86,7 +86,7 @@ describe("anomalies", () => {
 
   test("of many anomalies of a kind some are kept, and all counted", () => {
     const steps = Array.from({ length: 50 }, () => read("x", 99));
-    const { anomalies, counts } = checkHistory(makeHistory(setup, { start: 3, steps }), { mostOfAKind: 3 });
+    const { anomalies, counts } = checkHistory(makeHistory(setup, { start: 3, steps }), { maxOfAKind: 3 });
     expect(anomalies.length).toBe(3);
     expect(counts.get("garbage")).toBe(50);
   });

@@ -15,7 +15,7 @@ import { resolveUnknown } from "./resolve-unknown.js";
 /** What {@link checkHistory} takes. */
 export interface CheckHistoryOptions {
   /** The most anomalies of each kind that are kept; all are counted. Default: 10. */
-  readonly mostOfAKind?: number | undefined;
+  readonly maxOfAKind?: number | undefined;
 }
 
 /** What a history came to. */
@@ -51,7 +51,7 @@ export interface HistoryReport {
  * expect(committed).toBeGreaterThan(0);
  */
 export function checkHistory(history: History, options: CheckHistoryOptions = {}): HistoryReport {
-  const anomalies = new Anomalies(options.mostOfAKind ?? 10);
+  const anomalies = new Anomalies(options.maxOfAKind ?? 10);
   const index = new CellIndex();
   const transactions = history.transactions.map((recorded) => new CheckedTransaction(recorded, index));
   placeVersions(history, transactions, index);

@@ -5,7 +5,7 @@ import type { CheckedTransaction, Observation } from "./checked-transaction.js";
 import type { RecordedValue } from "./history.js";
 
 /** How many versions back a writer is looked for of which the reader saw another cell. */
-const mostPassed = 100;
+const maxPassed = 100;
 
 /** Names each wrong read by what the reader was shown in place of the expected version. */
 export function classifyWrongReads(wrong: readonly WrongRead[], anomalies: Anomalies): void {
@@ -106,7 +106,7 @@ class Classification {
     const { reader, observation, expected } = this.#read;
     const { versions } = observation.cell;
     const newest = observation.cell.indexAt(reader.start);
-    for (let index = newest; index > at && index > newest - mostPassed; index--) {
+    for (let index = newest; index > at && index > newest - maxPassed; index--) {
       const { writer } = versions[index]!;
       if (writer === undefined) continue;
       const seen = this.#findOther(writer, (cell, shown, place) => {

@@ -72,7 +72,7 @@ describe("a clock that passes when it is told", () => {
     const process = clock.process();
     const never = new Promise(() => {});
     await expect(clock.until(never)).rejects.toThrow(TimeoutError);
-    await expect(clock.until(sleep(process, 100), { mostMs: 99 })).rejects.toThrow("after 99 ms");
+    await expect(clock.until(sleep(process, 100), { maxMs: 99 })).rejects.toThrow("after 99 ms");
     expect(clock.passedMs).toBe(0);
   });
 

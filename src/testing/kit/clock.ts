@@ -24,7 +24,7 @@ export interface TestClockOptions {
 /** What {@link TestClock.until} takes. */
 export interface UntilOptions {
   /** The most time that may pass, in milliseconds. Default: 600,000. */
-  readonly mostMs?: number | undefined;
+  readonly maxMs?: number | undefined;
 }
 
 interface StandingTimer {
@@ -38,7 +38,7 @@ interface StandingTimer {
 /** Turns of the event loop in which nothing may happen before time passes. */
 const quietTurns = 3;
 /** And before nothing is taken to happen any more, where no timer stands. */
-const mostIdleTurns = 100;
+const maxIdleTurns = 100;
 
 /**
  * Time for tests, shared by any number of processes. It stands still until a test lets it pass, and then jumps from timer
@@ -113,11 +113,11 @@ export class TestClock {
   /**
    * Lets time pass, from timer to timer, until a promise is settled; resolves or rejects as it does.
    *
-   * @throws TimeoutError where it is still not settled when `mostMs` have passed, or when nobody waits for time any more.
+   * @throws TimeoutError where it is still not settled when `maxMs` have passed, or when nobody waits for time any more.
    */
   async until<T>(promise: Promise<T>, options: UntilOptions = {}): Promise<T> {
-    const { mostMs = 600_000 } = options;
-    const end = this.#passedMs + mostMs;
+    const { maxMs = 600_000 } = options;
+    const end = this.#passedMs + maxMs;
     let isOver = false;
     const over = () => {
       isOver = true;
@@ -128,14 +128,14 @@ export class TestClock {
       if (isOver) return promise;
       const next = this.#next();
       if (next === undefined) {
-        if (++idle < mostIdleTurns) continue;
+        if (++idle < maxIdleTurns) continue;
         throw new TimeoutError(
           "What the test waits for is not settled, and no timer stands: time will not bring it about. Tell the clock with " +
             "`during` of whatever takes real time.",
         );
       }
       if (next.at > end)
-        throw new TimeoutError(`What the test waits for is still not settled after ${mostMs} ms.`);
+        throw new TimeoutError(`What the test waits for is still not settled after ${maxMs} ms.`);
       idle = 0;
       this.#fire(next);
     }

@@ -68,9 +68,9 @@ export class Fates {
   }
 
   #withFault(fault: NetworkFault, well: Fate, random: SeededRandom, { kind }: Request): Fate {
-    const { mostDelayMs, timeoutMs } = this.#options.plan;
+    const { maxDelayMs, timeoutMs } = this.#options.plan;
     const [outMs] = well.arrivals as [number];
-    const delay = () => outMs + (mostDelayMs - outMs) * random.next() ** 3;
+    const delay = () => outMs + (maxDelayMs - outMs) * random.next() ** 3;
     switch (fault) {
       case "lostRequest":
         return { ...well, fault, arrivals: [], lostAfterMs: timeoutMs };

@@ -48,7 +48,7 @@ export interface Plan {
   readonly latencyMs: number;
   readonly timeoutMs: number;
   /** Nothing arrives later than so long after it was sent. */
-  readonly mostDelayMs: number;
+  readonly maxDelayMs: number;
   readonly retentionMs: number;
   readonly lockTtlMs: number;
   readonly collectEveryMs: number;
@@ -117,9 +117,9 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const latencyMs = logUniform(settings, 0.2, 8);
   const timeoutMs = logUniform(settings, 50, 800);
   const errors = clockErrors(random.fork("clocks"), may, options.clients);
-  const mostDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
+  const maxDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
   // A store of rows rests on it that nothing arrives later than the retention; clocks that differ shorten it.
-  const leastRetentionMs = commit === "one-phase" ? 0 : mostDelayMs + errors.worstMs;
+  const minRetentionMs = commit === "one-phase" ? 0 : maxDelayMs + errors.worstMs;
   const collects = settings.chance(0.5);
   const bulkMutations = isOfRows && random.fork("bulk").chance(0.7);
   const plan = {
@@ -127,8 +127,8 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
     commits: draws(options.clients, () => commitOf(settings, commit)),
     latencyMs,
     timeoutMs,
-    mostDelayMs,
-    retentionMs: leastRetentionMs + settings.pick([0, 1, 10, 100, 1_000, 5_000]),
+    maxDelayMs,
+    retentionMs: minRetentionMs + settings.pick([0, 1, 10, 100, 1_000, 5_000]),
     lockTtlMs: logUniform(settings, 100, 5_000),
     collectEveryMs: collects ? logUniform(settings, 300, 5_000) : 0,
     inlineBytes: settings.pick([4, 64]),
@@ -180,7 +180,7 @@ interface ClockErrors {
 
 const oracleCandidates = 2;
 /** How long a run takes at the most while its clocks drift, for the sum of their errors. */
-const longestRunMs = 60_000;
+const maxRunMs = 60_000;
 
 function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, clients: number): ClockErrors {
   const offsetMs = may("clockOffset") ? random.pick([1, 20, 300, 2_000, 20_000]) : 0;
@@ -195,11 +195,11 @@ function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, cl
     clocks: draws(clients, draw),
     oracleClocks: draws(oracleCandidates, draw),
     jumpMs,
-    worstMs: offsetMs + 2 * drift * longestRunMs + 2 * mostOfAKind * jumpMs,
+    worstMs: offsetMs + 2 * drift * maxRunMs + 2 * maxOfAKind * jumpMs,
   };
 }
 
-const mostOfAKind = 2;
+const maxOfAKind = 2;
 
 /** Kinds that are drawn into a run happen once or twice. */
 function drawIncidents(
@@ -211,7 +211,7 @@ function drawIncidents(
 ): readonly Incident[] {
   const incidents: Incident[] = [];
   const add = (kind: ProcessFault | OracleFault, targets: number, events: number) => {
-    const count = 1 + random.below(mostOfAKind);
+    const count = 1 + random.below(maxOfAKind);
     for (let number = 1; number <= count; number++) {
       incidents.push({
         name: `${kind} ${number}`,

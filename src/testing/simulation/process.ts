@@ -56,7 +56,7 @@ const older = "OBSERVER";
 const neverRight: ReadonlySet<unknown> = new Set(["INTERNAL", "STORE_DAMAGED"]);
 
 const openingMs = 50;
-const mostOpenings = 50;
+const maxOpenings = 50;
 
 /** A process of a run: its machine, and the databases that it has opened. */
 export class SimulatedProcess {
@@ -99,7 +99,7 @@ export class SimulatedProcess {
           (error as { readonly code?: unknown }).code === older && another.observers === undefined;
         if (isOlder && this.#options.newest !== observers)
           return this.open({ observers: this.#options.newest });
-        if (!isExplained(error) || attempt >= mostOpenings) throw error;
+        if (!isExplained(error) || attempt >= maxOpenings) throw error;
         await sleep(machine, openingMs);
       }
     }

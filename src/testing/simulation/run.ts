@@ -22,9 +22,9 @@ import { World } from "./world.js";
 /** Events of a run of length 1 after which clients begin no more steps. */
 const usualEvents = 1_200;
 /** Events and virtual time in which everything must have come to rest after that. */
-const mostEvents = 100_000;
-const mostMs = 1_800_000;
-const mostRounds = 300;
+const maxEvents = 100_000;
+const maxMs = 1_800_000;
+const maxRounds = 300;
 const roundMs = 1_000;
 
 /** One run: a world, what happens in it, and what must be true of it in the end. */
@@ -369,7 +369,7 @@ export class Run {
       throw new Error(`Nothing is going to happen any more, and ${doing} did not come to an end.`);
     }
     const { events, time } = this.#world;
-    if (events < mostEvents * this.#options.length && time < mostMs * this.#options.length) return;
+    if (events < maxEvents * this.#options.length && time < maxMs * this.#options.length) return;
     throw new Error(
       `After ${events} events and ${Math.round(time / 1_000)} s of virtual time ${doing} did not come to an end.`,
     );
@@ -387,11 +387,11 @@ export class Run {
 }
 
 async function resolveLocks(db: Database, machine: Machine): Promise<void> {
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     let standing = 0;
     for await (const lock of db.locks()) if ((await db.resolve(lock)) === "standing") standing++;
     if (standing === 0) return;
     await sleep(machine, roundMs);
   }
-  throw new Error(`After ${mostRounds} rounds of resolving them locks are left.`);
+  throw new Error(`After ${maxRounds} rounds of resolving them locks are left.`);
 }

@@ -25,13 +25,13 @@ import {
 
 /* What goes between clients and a store, in one line each, for people who read a trace. */
 
-const mostValue = 40;
+const maxValue = 40;
 
 /** A value: as text where it is text, else in hexadecimal. */
 export function showValue(value: Uint8Array | undefined): string {
   if (value === undefined) return "(elsewhere)";
   const text = showRow(value);
-  return text.length <= mostValue ? text : `${text.slice(0, mostValue)}…`;
+  return text.length <= maxValue ? text : `${text.slice(0, maxValue)}…`;
 }
 
 /** A row; a hint's row as the observer, the bucket left out, and the row. */

@@ -1,6 +1,6 @@
 import type { StoreCapabilities } from "../../store/index.js";
 
-const mostGraceMs = 60_000;
+const maxGraceMs = 60_000;
 /** The grace as a part of the retention. */
 const share = 20;
 
@@ -12,7 +12,7 @@ const share = 20;
  * there already. The other half is for clocks that differ.
  */
 export function graceMs({ bulkMutations }: StoreCapabilities, retentionMs: number): number {
-  return bulkMutations === true ? Math.min(mostGraceMs, retentionMs / share) : 0;
+  return bulkMutations === true ? Math.min(maxGraceMs, retentionMs / share) : 0;
 }
 
 /** Whether secondaries may go in bulk so long after their commit timestamp was asked for. */

@@ -21,7 +21,7 @@ import { noHooks } from "../steps.js";
 import { conflict, explainConflict, unexplainedConflict } from "./conflict.js";
 
 /** How often a commit is offered again because the registry had changed meanwhile. */
-const mostRegistryChanges = 100;
+const maxRegistryChanges = 100;
 
 const noValue = new Uint8Array(0);
 
@@ -71,7 +71,7 @@ async function offer(
     if (cleared === guardsIn(built.batch)) throw unexplainedConflict(context, request, refused);
     return offer(context, atomic, request, view, attempt, cleared + 1);
   }
-  if (attempt === mostRegistryChanges) throw registryNeverStill(request);
+  if (attempt === maxRegistryChanges) throw registryNeverStill(request);
   return offer(context, atomic, request, await context.notifications.fresh(), attempt + 1, cleared);
 }
 
@@ -90,7 +90,7 @@ function send(
 
 function registryNeverStill({ start }: CommitRequest): StoreError {
   return new StoreError(
-    `The registry of observers changed ${mostRegistryChanges} times while the transaction at ${start} was to ` +
+    `The registry of observers changed ${maxRegistryChanges} times while the transaction at ${start} was to ` +
       "be committed. Nothing was written.",
   );
 }

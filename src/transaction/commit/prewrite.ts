@@ -14,7 +14,7 @@ import { commitStep } from "./commit-step.js";
 import { explainConflict, unexplainedConflict } from "./conflict.js";
 
 /** How often a prewrite whose answer was `unknown` is sent again before the transaction is decided at its primary. */
-const mostRepeats = 5;
+const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
 /**
@@ -45,7 +45,7 @@ export async function prewrite(
       if (wasCleared) return unexplainedConflict(context, request, first);
       wasCleared = true;
     } else {
-      if (repeat >= mostRepeats) return answer;
+      if (repeat >= maxRepeats) return answer;
       await sleep(context.environment, backoffDelay(context.environment, repeating, repeat++));
     }
   }

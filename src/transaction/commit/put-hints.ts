@@ -5,7 +5,7 @@ import type { CommitRequest } from "../request.js";
 import { putHint } from "./one-phase.js";
 
 /** How often a hint whose answer was not `applied` is put again. */
-const mostRepeats = 5;
+const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
 /** The hints of all cells written and signals set, by the registry's word of this moment. */
@@ -40,7 +40,7 @@ async function putOneHint(
 ): Promise<void> {
   const { table, row, column } = hint.address;
   const info = { startTimestamp: request.start, commitTimestamp: commit, label: request.label };
-  for (let repeat = 1; repeat <= mostRepeats; repeat++) {
+  for (let repeat = 1; repeat <= maxRepeats; repeat++) {
     const answer = await context.hooks.step("hints", info, () =>
       context.store.mutate({ table, row, guards: [], mutations: [putHint(column, commit)] }),
     );

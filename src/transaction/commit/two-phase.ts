@@ -21,7 +21,7 @@ import { keepLockYoung } from "./refresh.js";
 import { validateReads } from "./validate.js";
 
 /** How often a transaction that readers push takes a new commit timestamp. */
-const mostPushes = 1_000;
+const maxPushes = 1_000;
 
 /** Commits by the full protocol of the paper (figure 6) with the additions of protocol §3.3, step by step. */
 export async function commitTwoPhase(
@@ -116,7 +116,7 @@ class TwoPhaseCommit {
 
   /** Steps 2 to 4, once for each commit timestamp: a reader that pushed the transaction beyond one makes it take the next. */
   async #commitAtTimestamps(): Promise<CommitOutcome> {
-    for (let push = 0; push < mostPushes; push++) {
+    for (let push = 0; push < maxPushes; push++) {
       const commit = await this.#orAbandon(() => this.#takeTimestamp());
       await this.#orAbandon(() => this.#validate(commit));
       const hints = await this.#orAbandon(() => this.#putHints(commit));
@@ -135,7 +135,7 @@ class TwoPhaseCommit {
       );
     }
     return this.#abandon(
-      outage(`Readers pushed the transaction at ${this.#request.start} ${mostPushes} times.`),
+      outage(`Readers pushed the transaction at ${this.#request.start} ${maxPushes} times.`),
     ) as Promise<never>;
   }
 

@@ -21,7 +21,7 @@ export type PrimaryState =
   | { readonly state: "nothing" };
 
 /** The most answers `unknown` in a row that are answered by asking again. */
-const mostRepeats = 100;
+const maxRepeats = 100;
 const repeating = { initialMs: 2, maximumMs: 200 };
 
 /** Reads what stands of the transaction that started at `start` at its primary, in one atomic read. */
@@ -49,7 +49,7 @@ export async function rollbackPrimary(
 ): Promise<StatusRecord> {
   const info = { startTimestamp: start, cell: showCell(primary) };
   const { store, hooks, environment } = context;
-  for (let repeat = 0; repeat < mostRepeats; repeat++) {
+  for (let repeat = 0; repeat < maxRepeats; repeat++) {
     const found = await readPrimary(store, primary, start);
     if (found.state === "decided") return found.status;
     let answer: MutationAnswer;
@@ -65,7 +65,7 @@ export async function rollbackPrimary(
     if (answer === "unknown") await sleep(environment, backoffDelay(environment, repeating, repeat + 1));
   }
   throw new StoreError(
-    `The store gave no usable answer ${mostRepeats} times while the transaction at ${start} was being decided at ` +
+    `The store gave no usable answer ${maxRepeats} times while the transaction at ${start} was being decided at ` +
       `${showCell(primary)}. Its locks stand; whoever meets them will decide it.`,
     { retryable: true },
   );

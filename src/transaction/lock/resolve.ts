@@ -9,7 +9,7 @@ import { deleteLockAndData, type PrimaryState, readPrimary, rollbackPrimary } fr
 import { rollForwardMutations } from "./roll-forward.js";
 
 const waiting: Backoff = { initialMs: 2, maximumMs: 250 };
-const mostDecided = 10_000;
+const maxDecided = 10_000;
 
 /**
  * Deals with locks that others left or hold (protocol §4.1; the paper, section 2.2). Looks at the primary first,
@@ -132,7 +132,7 @@ export class LockResolver implements LockResolution {
   }
 
   #remember(met: MetLock, status: StatusRecord): void {
-    if (this.#decided.size >= mostDecided) {
+    if (this.#decided.size >= maxDecided) {
       const oldest = this.#decided.keys().next();
       if (!oldest.done) this.#decided.delete(oldest.value);
     }

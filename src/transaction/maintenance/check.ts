@@ -38,11 +38,11 @@ export interface CheckOptions {
   /** Told now and then how many cells have been checked. */
   readonly onProgress?: ((cells: number) => void) | undefined;
   /** Problems after which the check stops. Default: 1,000. */
-  readonly mostProblems?: number | undefined;
+  readonly maxProblems?: number | undefined;
 }
 
 /** Start timestamps of two-phase transactions that are remembered to compare their commit timestamps. */
-const mostRemembered = 1_000_000;
+const maxRemembered = 1_000_000;
 
 /**
  * Checks the invariants of protocol §8.3 that a store shows at rest, on a store that may be in use: what looks
@@ -67,9 +67,9 @@ async function storedProblems(
   options: CheckOptions,
 ): Promise<readonly Problem[]> {
   const { store } = context;
-  const { signal, onProgress, mostProblems = 1_000 } = options;
+  const { signal, onProgress, maxProblems = 1_000 } = options;
   const found = (await store.verify?.({ signal, onProgress })) ?? [];
-  return found.slice(0, mostProblems).map(
+  return found.slice(0, maxProblems).map(
     ({ message, cell }): Problem => ({
       invariant: "stored",
       where: cell === undefined ? store.description : showCell(cell, context.schemas),
@@ -98,7 +98,7 @@ class Checker {
 
   async checkTable(table: string): Promise<void> {
     const { store, environment } = this.#context;
-    const { signal, onProgress, mostProblems = 1_000 } = this.#options;
+    const { signal, onProgress, maxProblems = 1_000 } = this.#options;
     this.#safepoint = await this.#context.safepoint.current();
     let before: CellAddress | undefined;
     for await (const cells of walkCells(store, environment, table, { parts, signal })) {
@@ -114,7 +114,7 @@ class Checker {
         }
         before = cell;
         await this.#checkCell(cell, cell.versions);
-        if (this.problems.length >= mostProblems) return;
+        if (this.problems.length >= maxProblems) return;
       }
       this.#cells += cells.length;
       onProgress?.(this.#cells);
@@ -180,7 +180,7 @@ class Checker {
         const message = `the transaction at ${start} was rolled back, and yet wrote here at ${commit}`;
         problems.push({ invariant: "rolled-back-wrote-nothing", where, message });
       }
-      if (this.#commits.size < mostRemembered) this.#commits.set(start, commit);
+      if (this.#commits.size < maxRemembered) this.#commits.set(start, commit);
     };
     for (const { timestamp, value } of ofPart(versions, "txn")) {
       const status = decodeStatus(value);
@@ -192,7 +192,7 @@ class Checker {
         const message = `the transaction at ${timestamp} was rolled back here, and committed elsewhere`;
         problems.push({ invariant: "committed-or-rolled-back", where, message });
       }
-      if (this.#rolledBack.size < mostRemembered) this.#rolledBack.add(timestamp);
+      if (this.#rolledBack.size < maxRemembered) this.#rolledBack.add(timestamp);
     }
     for (const { timestamp, value } of ofPart(versions, "write")) {
       const record = decodeWrite(value);

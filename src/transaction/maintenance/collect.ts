@@ -38,7 +38,7 @@ const collectedAtOnce = 128;
 /** Versions of a part of a cell that are read, and dropped, at a time: a few milliseconds, between which others write. */
 const pieceVersions = 500;
 /** How often a lock is to be taken away before collection gives up. */
-const mostResolutions = 10;
+const maxResolutions = 10;
 const resolving = { initialMs: 5, maximumMs: 1_000 };
 const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
 
@@ -151,11 +151,11 @@ class Collection {
       const { timestamp } = version;
       const left = await readCells(context.store, cell, ["lock"], timestamp, timestamp + 1);
       if (left.length === 0) break;
-      if (attempt === mostResolutions) {
+      if (attempt === maxResolutions) {
         throw new StoreError(
           `Garbage collection could not take the lock of the transaction at ${timestamp} from ` +
             `${showCell(cell, context.schemas)}: the store did ` +
-            `not do it in ${mostResolutions} attempts. Nothing was dropped in its table; collect again.`,
+            `not do it in ${maxResolutions} attempts. Nothing was dropped in its table; collect again.`,
           { retryable: true },
         );
       }

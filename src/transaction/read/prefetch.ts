@@ -10,9 +10,9 @@ import { rowKey } from "../cell/address.js";
 import type { ReadHow, ReadPredictor } from "./read-predictor.js";
 
 /** Rows of which one transaction keeps what came ahead; of more it reads only what it is asked for. */
-const mostRows = 1_000;
+const maxRows = 1_000;
 /** Bytes of cells that one transaction keeps. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 
 /** What the first request for a row brought, or will bring. */
 interface AheadRow {
@@ -54,7 +54,7 @@ export class Prefetch {
     const row = this.#rows.get(key);
     if (row?.named.has(byteString(columns[0]!.exact))) return this.#takeOrAsk(read, columns, row);
     if (this.#rows.has(key)) return this.#ask(read, columns, "asked");
-    return this.#rows.size < mostRows ? this.#readFirst(key, read, columns) : this.#readRow(read);
+    return this.#rows.size < maxRows ? this.#readFirst(key, read, columns) : this.#readRow(read);
   }
 
   #readFirst(key: string, read: RowRead, columns: readonly ExactColumn[]): MaybePromise<RowPage> {
@@ -62,7 +62,7 @@ export class Prefetch {
     this.#rows.set(key, undefined);
     const asked = new Set(columns.map(({ exact }) => byteString(exact)));
     const expected = this.#predictor.expected(table, row).filter((column) => !asked.has(byteString(column)));
-    if (expected.length === 0 || this.#bytes >= mostBytes) return this.#ask(read, columns, "first");
+    if (expected.length === 0 || this.#bytes >= maxBytes) return this.#ask(read, columns, "first");
     const all = [...columns, ...expected.map((exact) => ({ exact }))];
     all.sort((a, b) => Buffer.compare(a.exact, b.exact));
     const arriving = this.#arrive(key, this.#readRow({ ...read, columns: all }), read, expected);

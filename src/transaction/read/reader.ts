@@ -29,7 +29,7 @@ import { ZeroCopyReader } from "./zero-copy-reader.js";
 const noOptions: ReaderOptions = Object.freeze({});
 
 /** How often locks of one row are resolved before the read is a failure; each time either waits or makes progress. */
-const mostResolutions = 1_000;
+const maxResolutions = 1_000;
 /** Columns of a row that are read again at once, after locks on some of them. */
 const widestRow = 100_000;
 
@@ -283,7 +283,7 @@ export class SnapshotReader {
       await this.#checkSafepoint();
       return complete;
     }
-    if (attempt + 1 < mostResolutions) return await this.#readSettled(table, row, shown, attempt + 1);
+    if (attempt + 1 < maxResolutions) return await this.#readSettled(table, row, shown, attempt + 1);
     throw new StoreDamagedError(`The locks on a row of "${table}" could not be resolved; run \`check\`.`);
   }
 

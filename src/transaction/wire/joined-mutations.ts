@@ -11,7 +11,7 @@ import { rowKey } from "../cell/address.js";
 import { PassingStore } from "./passing-store.js";
 
 /** Bytes of values of one joined mutation. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 interface Waiting {
   readonly mutation: RowMutation;
@@ -31,7 +31,7 @@ interface Lane {
 export function joinMutations(store: RowStore, events: Emitter): RowStore {
   if (!isRemote(store)) return store;
   return new JoiningStore(store, (mutations) => {
-    if (events.heard("joined")) events.emit("joined", { mutations });
+    if (events.hasListeners("joined")) events.emit("joined", { mutations });
   });
 }
 
@@ -106,7 +106,7 @@ export class JoiningStore extends PassingStore {
       bytes += bytesOf(mutation);
       guarded += guardBytesOf(mutation);
       const isOfKind = mixedGuards || mutation.guards.every(({ type }) => type === kind);
-      const fits = cells <= mutationCells && bytes <= mostBytes && guarded <= guardBytes;
+      const fits = cells <= mutationCells && bytes <= maxBytes && guarded <= guardBytes;
       if (count > 0 && !(fits && isOfKind)) break;
       count++;
     }

@@ -36,7 +36,7 @@ export function countTimestamps(oracle: Oracle, events: Emitter): Oracle {
 }
 
 function count(events: Emitter, kind: RequestKind): void {
-  if (events.heard("request")) events.emit("request", { kind });
+  if (events.hasListeners("request")) events.emit("request", { kind });
 }
 
 class CountedStore extends PassingStore {

@@ -6,7 +6,7 @@ import { build } from "./build.js";
 import type { Mutant } from "./mutant.js";
 
 /** Explores the program that must find a mutant, in a build that has it, for the shortest way to what is wrong. */
-export async function exploreMutant(mutant: Mutant, mostStates = 300_000): Promise<ExploreReport> {
+export async function exploreMutant(mutant: Mutant, maxStates = 300_000): Promise<ExploreReport> {
   const built = await build(mutant.name, mutant);
   try {
     const load = (...path: string[]) => import(pathToFileURL(join(built.path, ...path)).href);
@@ -14,7 +14,7 @@ export async function exploreMutant(mutant: Mutant, mostStates = 300_000): Promi
     const all = (await load("test", "exploration", "programs", "index.js")) as typeof programs;
     const program = all[mutant.killedBy];
     const faults = mutant.faults ?? program.faults;
-    return await library.explore({ ...program, faults }, { order: "breadth-first", mostStates });
+    return await library.explore({ ...program, faults }, { order: "breadth-first", maxStates });
   } finally {
     await built.remove();
   }

@@ -7,7 +7,7 @@ import type { JudgedTransaction } from "./transaction.js";
 type Step = Dependency & { readonly from: number };
 
 /** So many cycles are looked for in each component, each through other transactions. */
-const mostOfComponent = 100;
+const maxOfComponent = 100;
 
 /** What cycles may consist of, the worst first; each level finds what those before it do not have. */
 const levels: readonly { readonly types: readonly Why[]; readonly rules: readonly CycleRule[] }[] = [
@@ -86,7 +86,7 @@ function* cyclesOf(
     for (const start of members.keys()) {
       // A cycle with an anti-dependency can be told from where that begins.
       const canBegin = rule === "any" || inside[start]!.some(({ type }) => type === "rw");
-      if (!canBegin || used.has(start) || tries++ >= mostOfComponent) continue;
+      if (!canBegin || used.has(start) || tries++ >= maxOfComponent) continue;
       const cycle = shortestCycle({ edges: inside }, start, rule);
       if (cycle === undefined) continue;
       for (const { from } of cycle) used.add(from);

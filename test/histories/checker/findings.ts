@@ -2,18 +2,18 @@ import type { JudgedTransaction } from "./transaction.js";
 
 /** Gathers what was found by its kind: counts everything, and keeps the first messages. */
 export class Findings {
-  readonly #mostExamples: number;
+  readonly #maxExamples: number;
   readonly #found = new Map<string, { count: number; readonly examples: string[] }>();
 
-  constructor(mostExamples = 3) {
-    this.#mostExamples = mostExamples;
+  constructor(maxExamples = 3) {
+    this.#maxExamples = maxExamples;
   }
 
   add(kind: string, transactions: readonly JudgedTransaction[], message: string): void {
     const found = this.#found.get(kind) ?? { count: 0, examples: [] };
     this.#found.set(kind, found);
     found.count++;
-    if (found.examples.length < this.#mostExamples) {
+    if (found.examples.length < this.#maxExamples) {
       found.examples.push([message, ...transactions.map(String)].join("\n  "));
     }
   }

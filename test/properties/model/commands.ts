@@ -7,7 +7,7 @@ import { codeOf, gather, ModelTransaction, perform } from "./perform.js";
 import type { ModelSession, Session } from "./session.js";
 import { type Cell, cellId, derived, handleOf } from "./tables.js";
 
-const mostOpen = 3;
+const maxOpen = 3;
 
 export type Command = fc.AsyncCommand<ModelSession, Session>;
 
@@ -66,11 +66,11 @@ class Begin extends Step {
   }
 
   override check(mine: Readonly<ModelSession>): boolean {
-    return mine.slots.size < mostOpen;
+    return mine.slots.size < maxOpen;
   }
 
   async run(mine: ModelSession, real: Session): Promise<void> {
-    const slot = Array.from({ length: mostOpen }, (_, each) => each).find((each) => !mine.slots.has(each))!;
+    const slot = Array.from({ length: maxOpen }, (_, each) => each).find((each) => !mine.slots.has(each))!;
     const transaction = await real.db.begin({ isolation: this.isolation });
     real.slots.set(slot, transaction);
     expect(transaction.startTimestamp).toBeGreaterThanOrEqual(Math.max(...mine.model.moments));

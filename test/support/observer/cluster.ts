@@ -10,7 +10,7 @@ export class TestCluster {
   /** Claimed rows, with whose they are. */
   readonly claims = new Map<string, string>();
   /** The most claims that there ever were. */
-  mostClaims = 0;
+  maxClaims = 0;
   /** How often it was told that somebody is busy, and quiet. */
   told = { busy: 0, quiet: 0 };
 
@@ -60,7 +60,7 @@ export class TestMember implements Cluster {
     const { claims } = this.#service;
     const holder = claims.get(name);
     if (holder === undefined) claims.set(name, this.session);
-    this.#service.mostClaims = Math.max(this.#service.mostClaims, claims.size);
+    this.#service.maxClaims = Math.max(this.#service.maxClaims, claims.size);
     return holder === undefined || holder === this.session;
   }
 

@@ -103,14 +103,14 @@ export class TestEnvironment implements Environment {
   }
 
   /** Lets time pass until a promise is settled. */
-  async until<T>(promise: Promise<T>, mostMs = 600_000): Promise<T> {
+  async until<T>(promise: Promise<T>, maxMs = 600_000): Promise<T> {
     let over = false;
     const watch = () => {
       over = true;
     };
     promise.then(watch, watch);
     await this.settle();
-    for (let passed = 0; !over && passed < mostMs; passed += 10) await this.advance(10);
+    for (let passed = 0; !over && passed < maxMs; passed += 10) await this.advance(10);
     return promise;
   }
 }

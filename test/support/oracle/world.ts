@@ -62,23 +62,23 @@ export class TestWorld {
   }
 
   /** Lets time pass until a promise is settled. */
-  async until<T>(promise: Promise<T>, mostMs = 120_000): Promise<T> {
+  async until<T>(promise: Promise<T>, maxMs = 120_000): Promise<T> {
     let over = false;
     const watch = () => {
       over = true;
     };
     promise.then(watch, watch);
     await this.settle();
-    for (let passed = 0; !over && passed < mostMs; passed += 10) await this.advance(10);
-    if (!over) throw new Error(`Still not settled after ${mostMs} ms.`);
+    for (let passed = 0; !over && passed < maxMs; passed += 10) await this.advance(10);
+    if (!over) throw new Error(`Still not settled after ${maxMs} ms.`);
     return promise;
   }
 
   /** Lets time pass until something is so. */
-  async when(isSo: () => boolean, mostMs = 120_000): Promise<void> {
+  async when(isSo: () => boolean, maxMs = 120_000): Promise<void> {
     await this.settle();
-    for (let passed = 0; !isSo() && passed < mostMs; passed += 10) await this.advance(10);
-    if (!isSo()) throw new Error(`Still not so after ${mostMs} ms.`);
+    for (let passed = 0; !isSo() && passed < maxMs; passed += 10) await this.advance(10);
+    if (!isSo()) throw new Error(`Still not so after ${maxMs} ms.`);
   }
 }
 

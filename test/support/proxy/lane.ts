@@ -18,7 +18,7 @@ type Item =
   | { readonly type: "end" | "reset"; readonly dueAt: number };
 
 /** So many bytes may be held; beyond, the sender is let wait. */
-const mostHeld = 16 << 20;
+const maxHeld = 16 << 20;
 
 /** One direction of one connection: hands on what it gets, in order, when its passage lets it. */
 export class Lane {
@@ -90,7 +90,7 @@ export class Lane {
     this.#held.push(item);
     if (item.type === "data") {
       this.#heldBytes += item.chunk.length;
-      if (this.#heldBytes > mostHeld) this.#from.pause();
+      if (this.#heldBytes > maxHeld) this.#from.pause();
     }
     this.go();
   }
@@ -105,6 +105,6 @@ export class Lane {
     this.#heldBytes -= chunk.length;
     this.bytes += chunk.length;
     if (!this.#to.destroyed && !this.#to.write(chunk)) this.#from.pause();
-    else if (this.#heldBytes <= mostHeld) this.#from.resume();
+    else if (this.#heldBytes <= maxHeld) this.#from.resume();
   }
 }

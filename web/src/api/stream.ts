@@ -11,9 +11,9 @@ export interface ConnectionState {
 }
 
 const pollMs = 2_000;
-const mostPauseMs = 10_000;
+const maxPauseMs = 10_000;
 /** Seconds of the overview that are remembered. */
-const mostSeconds = 180;
+const maxSeconds = 180;
 
 export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
 export const overview = new Store<Overview | undefined>(undefined);
@@ -79,7 +79,7 @@ class Connecting {
     // A stream that was refused is not tried again by the browser.
     if (source.readyState !== EventSource.CLOSED) return;
     setTimeout(() => this.open(), this.#pauseMs);
-    this.#pauseMs = Math.min(mostPauseMs, this.#pauseMs * 2);
+    this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
   }
 
   #askAfter(ms: number): void {
@@ -89,7 +89,7 @@ class Connecting {
   async #ask(): Promise<void> {
     const poll = this.#poll;
     try {
-      const answer = await getJson<Overview>(apiPath("overview"), AbortSignal.timeout(mostPauseMs));
+      const answer = await getJson<Overview>(apiPath("overview"), AbortSignal.timeout(maxPauseMs));
       if (poll !== this.#poll) return;
       remember(answer);
       connection.set({ state: "polling", error: undefined });
@@ -106,5 +106,5 @@ function remember(next: Overview): void {
   const oldest: Record<string, number> = {};
   for (const observer of next.observers) oldest[observer.name] = observer.oldestPendingMs ?? 0;
   const moment = { at: next.now, pending: next.pending.count, parked: next.parked.count, oldest };
-  moments.set([...moments.value.slice(1 - mostSeconds), moment]);
+  moments.set([...moments.value.slice(1 - maxSeconds), moment]);
 }

@@ -24,7 +24,7 @@ export function ShortValue({ value }: { readonly value: ValueShown }) {
 }
 
 /** Characters that surely need no scrolling. */
-const mostUnscrolled = 200;
+const maxUnscrolled = 200;
 
 /** A value as long as it was sent. */
 export function LongValue({ value }: { readonly value: ValueShown }) {
@@ -33,7 +33,7 @@ export function LongValue({ value }: { readonly value: ValueShown }) {
       {/* What scrolls is reached by keys. */}
       <pre
         dir="auto"
-        tabIndex={value.text.length > mostUnscrolled || value.text.includes("\n") ? 0 : undefined}
+        tabIndex={value.text.length > maxUnscrolled || value.text.includes("\n") ? 0 : undefined}
       >
         {value.text === "" ? <i class="faint">empty</i> : value.text}
       </pre>

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { WARCRecord, WARCSerializer } from "warcio";
-import { longestUrlBytes } from "../../text/url.js";
+import { maxUrlBytes } from "../../text/url.js";
 import {
   gzipBlocks,
   gzipEach,
@@ -189,7 +189,7 @@ describe("what a record means", () => {
   });
 
   test("URLs: in brackets, too long, and none", async () => {
-    const long = `https://example.org/${"a".repeat(longestUrlBytes)}`;
+    const long = `https://example.org/${"a".repeat(maxUrlBytes)}`;
     const records = ["<https://example.org:443/b>", long, "no url"].map((each) => page(each, "x"));
     const items = await read(gzipEach([...records, ...pages(1)]));
     expect(items.map(({ kind }) => kind)).toEqual(["page", "problem", "problem", "page"]);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { essence, looksBinary, mediaOf, sniffContentType } from "../../text/media.js";
-import { isOfTheWeb, longestUrlBytes, normalizeUrl, urlFitsKey } from "../../text/url.js";
-import { longestBodyBytes, type Page, type ProblemKind, type Progress, type SourceItem } from "../page.js";
+import { isOfTheWeb, maxUrlBytes, normalizeUrl, urlFitsKey } from "../../text/url.js";
+import { maxBodyBytes, type Page, type ProblemKind, type Progress, type SourceItem } from "../page.js";
 import { hasDigest, normalDigest, parseDigest } from "./digest.js";
 import { excerpt } from "./head.js";
 import { BodyError, decodeContent, type HttpResponse, parseResponse, unchunk } from "./http.js";
@@ -32,7 +32,7 @@ export async function itemOf(record: WarcRecord, progress: Progress): Promise<So
     );
   }
   if (!urlFitsKey(url)) {
-    const message = `The URL is longer than ${longestUrlBytes} bytes: ${excerpt(url)}`;
+    const message = `The URL is longer than ${maxUrlBytes} bytes: ${excerpt(url)}`;
     return problem("too long", progress, undefined, message);
   }
   const at = Date.parse(record.fields.get("warc-date") ?? "") || 0;
@@ -131,7 +131,7 @@ async function responseItem(capture: Capture, response: HttpResponse): Promise<S
     if (!hasPayloadDigest(record.fields, response.payload, body)) {
       return problem("digest", progress, url, "The record's payload does not have its WARC-Payload-Digest");
     }
-    const decoded = await decodeContent(body, response.fields, longestBodyBytes);
+    const decoded = await decodeContent(body, response.fields, maxBodyBytes);
     return pageItem(capture, decoded, declared, response.payload, body);
   } catch (error) {
     if (error instanceof BodyError)
@@ -160,7 +160,7 @@ function pageItem(
   payload: Buffer,
 ): SourceItem {
   const { url, at, digest, progress } = capture;
-  if (body.length > longestBodyBytes) return problem("too long", progress, url, tooLong(body.length));
+  if (body.length > maxBodyBytes) return problem("too long", progress, url, tooLong(body.length));
   if (looksBinary(body, declared ?? "")) return skipped(capture, "not a text, but binary");
   const contentType = declared ?? sniffContentType(body);
   const payloadDigests = digestsOf(digest, body, transferred, payload);
@@ -193,5 +193,5 @@ function digestsOf(
 }
 
 function tooLong(length: number): string {
-  return `The page has ${length} bytes; at most ${longestBodyBytes} are loaded`;
+  return `The page has ${length} bytes; at most ${maxBodyBytes} are loaded`;
 }

@@ -5,15 +5,15 @@ import { excerpt, type Fields, headLength, parseHead } from "./head.js";
 import { payloadVouches } from "./payload.js";
 
 /** A longer block is streamed past: the record is known, and only the beginning of its block. */
-export const longestBlockBytes = 16 * 1024 * 1024;
-const longestHeadBytes = 256 * 1024;
+export const maxBlockBytes = 16 * 1024 * 1024;
+const maxHeadBytes = 256 * 1024;
 const beginningBytes = 256 * 1024;
 
 export interface WarcRecord {
   readonly offset: number;
   readonly fields: Fields;
   readonly length: number;
-  /** The whole block, or as much of it as is kept of one that is longer than {@link longestBlockBytes}. */
+  /** The whole block, or as much of it as is kept of one that is longer than {@link maxBlockBytes}. */
   readonly block: Buffer;
 }
 
@@ -91,7 +91,7 @@ async function readFields(reader: ByteReader, strictly: boolean): Promise<Fields
     reader.drop(version[0].length);
     return fault(
       "head",
-      bytes.length < longestHeadBytes ? "The record's header breaks off" : "The record's header does not end",
+      bytes.length < maxHeadBytes ? "The record's header breaks off" : "The record's header does not end",
     );
   }
   const head = parseHead(bytes.subarray(0, length));
@@ -113,8 +113,8 @@ function implausible(fields: Fields): string | undefined {
 /** Enough of what follows to hold a header, which is mostly short. */
 async function headBytes(reader: ByteReader): Promise<Buffer> {
   for (let size = 4 * 1024; ; size *= 4) {
-    const bytes = await reader.peek(Math.min(size, longestHeadBytes));
-    if (bytes.length < size || size >= longestHeadBytes || headLength(bytes) >= 0) return bytes;
+    const bytes = await reader.peek(Math.min(size, maxHeadBytes));
+    if (bytes.length < size || size >= maxHeadBytes || headLength(bytes) >= 0) return bytes;
   }
 }
 
@@ -142,7 +142,7 @@ interface Block {
 }
 
 async function readBlock(reader: ByteReader, length: number, digest: Digest | undefined): Promise<Block> {
-  if (length <= longestBlockBytes) {
+  if (length <= maxBlockBytes) {
     const bytes = await reader.take(length);
     const vouched = digest !== undefined && hasDigest(digest, bytes);
     return { length: bytes.length, bytes, beginning: bytes, intact: !digest || vouched, vouched };

@@ -4,7 +4,7 @@ import { encodeReadRowsRequest, type RowFilter, type TimestampRange } from "../p
 import { timestampRange } from "./timestamps.js";
 
 /** What Bigtable refuses to take in one filter. */
-const mostFilterBytes = 20_480;
+const maxFilterBytes = 20_480;
 
 /** Shows nothing. */
 export const blockAll: RowFilter = Object.freeze({ blockAllFilter: true });
@@ -104,9 +104,9 @@ export function versionsFilter(
 
 /** Refuses a filter that Bigtable would refuse. `atMost` is a bound on its bytes that is cheaper to have than the filter's. */
 export function checkFilter(filter: RowFilter, atMost: number, what: string): RowFilter {
-  if (atMost <= mostFilterBytes || filterBytes(filter) <= mostFilterBytes) return filter;
+  if (atMost <= maxFilterBytes || filterBytes(filter) <= maxFilterBytes) return filter;
   throw new LimitExceededError(
-    `${what} need a filter of ${filterBytes(filter)} bytes; Bigtable takes at most ${mostFilterBytes}. Use fewer or ` +
+    `${what} need a filter of ${filterBytes(filter)} bytes; Bigtable takes at most ${maxFilterBytes}. Use fewer or ` +
       "shorter columns at once.",
   );
 }
@@ -124,7 +124,7 @@ function rangeBytes(range: ColumnRange): number {
 
 /** As many of the first `columns` as fit into a filter that names each `times` times. At least one. */
 export function fittingColumns(columns: Columns, times: number): number {
-  let left = mostFilterBytes - 500;
+  let left = maxFilterBytes - 500;
   for (let i = 0; i < columns.length; i++) {
     left -= times * (rangeBytes(columns[i]!) + bytesBesideColumn / 2);
     if (left < 0) return Math.max(1, i);

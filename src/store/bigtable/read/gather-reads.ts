@@ -12,10 +12,10 @@ import type { Rows } from "./rows.js";
 import { viewCells } from "./views.js";
 
 /** Rows of one request at the most, and bytes of answers after which the rest is asked for anew. */
-const mostRows = 100;
-const mostBytes = 8 << 20;
+const maxRows = 100;
+const maxBytes = 8 << 20;
 /** Filters that are kept. */
-const mostFilters = 100;
+const maxFilters = 100;
 
 export interface GatheredRead {
   readonly table: KnownTable;
@@ -76,7 +76,7 @@ export class GatheredReads {
     const key = filterKey(read);
     let filter = this.#filters.get(key);
     if (filter === undefined) {
-      if (this.#filters.size >= mostFilters) this.#filters.clear();
+      if (this.#filters.size >= maxFilters) this.#filters.clear();
       filter = encodeFilter(viewFilter(read.columns, read.at, undefined));
       this.#filters.set(key, filter);
     }
@@ -116,8 +116,8 @@ export class GatheredReads {
     this.#groups = new Map();
     for (const group of groups) {
       const keys = [...group.waiting.keys()];
-      for (let from = 0; from < keys.length; from += mostRows) {
-        this.#sendSome(group, new Set(keys.slice(from, from + mostRows)));
+      for (let from = 0; from < keys.length; from += maxRows) {
+        this.#sendSome(group, new Set(keys.slice(from, from + maxRows)));
       }
     }
   }
@@ -141,7 +141,7 @@ export class GatheredReads {
           const text = byteString(key);
           if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
           for (const cell of cells) bytes += cell.value.length;
-          return bytes < mostBytes;
+          return bytes < maxBytes;
         },
       );
       cookies = end.cookies;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** Bigtable's limit. */
-const mostTableIdBytes = 50;
+const maxTableIdBytes = 50;
 const hashLength = 24;
 
 /**
@@ -17,9 +17,9 @@ export function tableId(prefix: string | undefined, name: string): string {
     else text += `${text === "" ? "_" : ""}.${byte.toString(16).padStart(2, "0")}`;
   }
   const id = prefix === undefined ? text : `${prefix}..${text}`;
-  if (id.length <= mostTableIdBytes) return id;
+  if (id.length <= maxTableIdBytes) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(0, hashLength);
-  return `${id.slice(0, mostTableIdBytes - hashLength - 3)}...${hash}`;
+  return `${id.slice(0, maxTableIdBytes - hashLength - 3)}...${hash}`;
 }
 
 const nul = Buffer.alloc(1);

@@ -25,7 +25,7 @@ export interface CallOptions {
 const streamsOfConnection = 100;
 
 /** Bigtable's messages are smaller; the emulator sends a row's cell in one. */
-const mostMessageBytes = 300 << 20;
+const maxMessageBytes = 300 << 20;
 
 /**
  * Bytes that may be on their way to this client, on a connection and on each of its streams. HTTP/2 begins with 64 KiB for all
@@ -39,8 +39,8 @@ const channelOptions = {
   "grpc.enable_retries": 0,
   "grpc.service_config_disable_resolution": 1,
   "grpc.use_local_subchannel_pool": 1,
-  "grpc.max_receive_message_length": mostMessageBytes,
-  "grpc.max_send_message_length": mostMessageBytes,
+  "grpc.max_receive_message_length": maxMessageBytes,
+  "grpc.max_send_message_length": maxMessageBytes,
   "grpc-node.flow_control_window": windowBytes,
   "grpc.keepalive_time_ms": 30_000,
   "grpc.keepalive_timeout_ms": 10_000,

@@ -4,7 +4,7 @@ import type { Mutation as BigtableMutation } from "../protos/codec.js";
 import { encodeTimestamp, timestampRange } from "../read/timestamps.js";
 
 /** What a row may take in one request: Bigtable's own limit is 256 MB of a row, and as much of a request. */
-const mostRequestBytes = 200_000_000;
+const maxRequestBytes = 200_000_000;
 
 /** A row's mutations as Bigtable takes them, without those that do nothing. */
 export function encodeMutations({ table, mutations }: RowMutation): BigtableMutation[] {
@@ -15,9 +15,9 @@ export function encodeMutations({ table, mutations }: RowMutation): BigtableMuta
     const each = encodeMutation(mutation);
     if (each !== undefined) encoded.push(each);
   }
-  if (bytes <= mostRequestBytes) return encoded;
+  if (bytes <= maxRequestBytes) return encoded;
   throw new LimitExceededError(
-    `A mutation of table ${JSON.stringify(table)} has ${bytes} bytes; Bigtable takes at most ${mostRequestBytes} at once. ` +
+    `A mutation of table ${JSON.stringify(table)} has ${bytes} bytes; Bigtable takes at most ${maxRequestBytes} at once. ` +
       "Divide it.",
   );
 }

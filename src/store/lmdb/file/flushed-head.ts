@@ -101,19 +101,19 @@ function headOf(data: DataFile) {
   return { slot, newest: pair[slot], named: isNamed(pair[slot], flushed) } as const;
 }
 
-const longestFlushMs = 5_000;
+const maxFlushMs = 5_000;
 const lookMs = 2;
 
 /** Another process has committed since the file was flushed here; it flushes that itself, for which it needs no write lock. */
 function untilNamed(data: DataFile, dataFile: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
-  for (let waitedMs = 0; waitedMs < longestFlushMs; waitedMs += lookMs) {
+  for (let waitedMs = 0; waitedMs < maxFlushMs; waitedMs += lookMs) {
     if (headOf(data).named) return;
     Atomics.wait(pause, 0, 0, lookMs);
   }
   throw new StoreError(
     `The database in ${dirname(dataFile)} could not be opened: another process committed to it and did not flush that within ` +
-      `${longestFlushMs / 1_000} s. Open it again.`,
+      `${maxFlushMs / 1_000} s. Open it again.`,
     { retryable: true },
   );
 }

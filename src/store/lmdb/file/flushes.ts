@@ -14,7 +14,7 @@ export interface Flushes {
 }
 
 /** Looks at the file, so far apart, for the flush of a group that the binding resolved too soon. */
-const mostLooks = 60_000;
+const maxLooks = 60_000;
 const lookMs = 1;
 
 /** Flushes until the transaction of that number is; false if the file never says so. */
@@ -23,7 +23,7 @@ export async function flushThrough(
   transaction: number,
   environment: Environment,
 ): Promise<boolean> {
-  for (let look = 0; flushes.through() < transaction && look < mostLooks; look++) {
+  for (let look = 0; flushes.through() < transaction && look < maxLooks; look++) {
     await flushes.flush();
     if (flushes.through() < transaction) await sleep(environment, lookMs);
   }

@@ -16,7 +16,7 @@ import { DataFile, isLong, type Meta, type Node, type Page, PageError, type Tree
 /** Pages between two looks at the event loop: a few milliseconds. */
 const pagesAtOnce = 64;
 /** More problems than anybody reads. */
-const mostDamage = 1_000;
+const maxDamage = 1_000;
 /** No tree of 2^64 bytes is deeper. */
 const deepest = 40;
 
@@ -141,7 +141,7 @@ class Verification {
       await new Promise<void>((resolve) => this.#environment.defer(resolve));
       throwIfAborted(this.#options.signal, "The check");
     }
-    if (this.#found.length >= mostDamage) return;
+    if (this.#found.length >= maxDamage) return;
     let page: Page;
     try {
       this.#take(number, 1);
@@ -206,7 +206,7 @@ class Verification {
   }
 
   #say(message: string, cell?: StoreDamage["cell"]): void {
-    if (this.#found.length < mostDamage) this.#found.push({ message, cell });
+    if (this.#found.length < maxDamage) this.#found.push({ message, cell });
   }
 }
 

@@ -6,7 +6,7 @@ import { lockHolder } from "../file/lock-holder.js";
 import type { SharedFolder } from "./shared-folder.js";
 
 /** The map grows by itself, up to the address space that a process has: 128 TiB on processors of 64 bits. */
-const mostMapBytes = arch() === "arm" || arch() === "ia32" ? 2 ** 31 : 2 ** 47;
+const maxMapBytes = arch() === "arm" || arch() === "ia32" ? 2 ** 31 : 2 ** 47;
 
 /** Figures of an open folder. */
 export function folderStatistics({
@@ -21,7 +21,7 @@ export function folderStatistics({
     bytes: file.size,
     bytesAllocated: file.blocks * 512,
     mapBytes: number(environment.mapSize),
-    mostMapBytes,
+    maxMapBytes,
     pageBytes: number(environment.pageSize),
     pages: number(environment.lastPageNumber) + 1,
     readers: number(environment.numReaders),

@@ -6,7 +6,7 @@ import { DataFile, type Tree } from "../file/pages.js";
 import { tablePrefix } from "../record/key.js";
 
 /** Pages read at most: the points are about right then. */
-const mostPages = 512;
+const maxPages = 512;
 
 /**
  * Rows that divide a table about equally, from the keys in the upper pages of its tree: pages of one level hold
@@ -33,7 +33,7 @@ function boundaries(data: DataFile, tree: Tree, table: string, most: number): Ui
     const below: number[] = [];
     rows = [];
     for (const number of level) {
-      if (++pages > mostPages) return rows;
+      if (++pages > maxPages) return rows;
       const page = data.page(number);
       if (!page.branch) return rows;
       addChildren(page.nodes, prefix, below, rows);

@@ -4,7 +4,7 @@ import { keySum } from "./checksum.js";
 /** LMDB's own limit with pages of 4 KB. */
 const longestKey = 1_978;
 /** Room for keys that are yet to be refused. */
-const mostBytes = 2 * longestKey + storeLimits.tableBytes + 64;
+const maxBytes = 2 * longestKey + storeLimits.tableBytes + 64;
 
 /** No key in LMDB, nor a part of one, is longer. */
 export const longestEncodedKey = longestKey;
@@ -36,7 +36,7 @@ export function tablePrefix(table: string): Uint8Array {
  * columns': where one row begins with another, the shorter's 00 01 meets a byte above 00, or 00 FF.
  */
 export class Key {
-  readonly bytes: Buffer = Buffer.alloc(mostBytes);
+  readonly bytes: Buffer = Buffer.alloc(maxBytes);
   length = 0;
   /** Length of the cell's own key, without what was appended to it. */
   cellLength = 0;

@@ -8,7 +8,7 @@ interface Remembered {
 }
 
 /** More than the guards on system rows that repeat; others come and go. */
-const mostRemembered = 32;
+const maxRemembered = 32;
 
 /**
  * Outcomes of guards on system rows, such as the safepoint and the registry's generation: every batch of a
@@ -35,7 +35,7 @@ export class GuardCache {
       known = [];
       this.#tables.set(table, known);
     }
-    if (known.length >= mostRemembered) known.shift();
+    if (known.length >= maxRemembered) known.shift();
     known.push({ row, guard, held });
   }
 

@@ -23,7 +23,7 @@ const transactionRequests = 4_096;
  */
 const restMs = 1;
 /** Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits fails. */
-const mostNotBegun = 3;
+const maxNotBegun = 3;
 /** Requests between two looks at the clock. */
 const requestsPerLook = 8;
 
@@ -380,7 +380,7 @@ export class WriteQueue {
   /** No transaction was begun for a group: the next one tries again, if that may help. */
   #beginAgain(error: PercolatorError, mended: boolean): void {
     this.#scheduled = false;
-    if (!mended || ++this.#notBegun >= mostNotBegun) {
+    if (!mended || ++this.#notBegun >= maxNotBegun) {
       this.#notBegun = 0;
       this.#rejectWaiting(error);
     }

@@ -22,7 +22,7 @@ const doing = {
 const answerMs = 1_000;
 
 /** Times that a request goes into another group, after LMDB had to be opened anew. */
-const mostPutBacks = 2;
+const maxPutBacks = 2;
 
 /** One task on its way: waiting, taken into a group, answered. */
 export class Request {
@@ -75,7 +75,7 @@ export class Request {
   putBack(): boolean {
     this.#taken = false;
     this.answer = undefined;
-    return ++this.#putBacks <= mostPutBacks;
+    return ++this.#putBacks <= maxPutBacks;
   }
 
   /** Answers what was found. */

@@ -16,11 +16,11 @@ const steps = 1_000;
 /** What was within the retention when it was chosen is to be so when it is read. */
 const slackMs = 2_000;
 /** Timestamps are microseconds since 1970: whatever is larger than this is one. */
-const leastTimestamp = 1e14;
+const minTimestamp = 1e14;
 
 export function millisecondsOf(at: string): number {
   const value = Number(at);
-  return value >= leastTimestamp ? value / 1_000 : value;
+  return value >= minTimestamp ? value / 1_000 : value;
 }
 
 /** Chooses the moment as of which rows are shown: a slider over the retention, a date, or now. */

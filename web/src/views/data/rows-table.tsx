@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** Cells of a family that are shown in a list of rows. */
-const mostCells = 3;
+const maxCells = 3;
 
 /** A page of rows. */
 export function RowsTable({ page, route, table, isLoading, reload }: Props) {
@@ -114,13 +114,13 @@ function Cells({ row, column }: { readonly row: RowShown; readonly column: strin
   if (only.column === column) return <ShortValue value={only.value} />;
   return (
     <span class="family-cells">
-      {cells.slice(0, mostCells).map((cell) => (
+      {cells.slice(0, maxCells).map((cell) => (
         <span key={cell.column} class="family-cell">
           <bdi class="qualifier">{oneLine(cell.column.slice(column.length + 1))}</bdi>{" "}
           <ShortValue value={cell.value} />
         </span>
       ))}
-      {cells.length > mostCells ? <span class="faint">and {cells.length - mostCells} more</span> : null}
+      {cells.length > maxCells ? <span class="faint">and {cells.length - maxCells} more</span> : null}
     </span>
   );
 }

@@ -12,12 +12,12 @@ interface Props {
 const width = 180;
 const height = 18;
 const inset = 7;
-const leastMs = 1;
-const mostMs = 3_600_000;
+const minMs = 1;
+const maxMs = 3_600_000;
 
 /** On a scale of powers of ten, from a millisecond to an hour. */
 function at(ms: number): number {
-  const part = Math.log(Math.min(mostMs, Math.max(leastMs, ms)) / leastMs) / Math.log(mostMs / leastMs);
+  const part = Math.log(Math.min(maxMs, Math.max(minMs, ms)) / minMs) / Math.log(maxMs / minMs);
   return inset + part * (width - 2 * inset);
 }
 

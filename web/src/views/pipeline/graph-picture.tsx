@@ -6,7 +6,7 @@ import { type Layout, layout, type Placed, type Routed } from "./layout.js";
 import { NodePicture, sizeOf } from "./node-picture.js";
 
 /** Smaller it cannot be read; then the picture scrolls. */
-const leastScale = 0.8;
+const minScale = 0.8;
 
 interface Props {
   readonly graph: Graph;
@@ -45,7 +45,7 @@ export function GraphPicture({ graph, selected, reads, isFit }: Props) {
       <svg
         ref={picture}
         class="graph"
-        style={{ minWidth: isFit ? "0" : `${places.width * leastScale}px`, maxWidth: `${places.width}px` }}
+        style={{ minWidth: isFit ? "0" : `${places.width * minScale}px`, maxWidth: `${places.width}px` }}
         viewBox={`0 0 ${places.width} ${places.height}`}
         role="group"
         aria-label="Graph of columns and observers. Arrow keys go along its edges."

@@ -8,7 +8,7 @@ export interface Filter {
 }
 
 /** Transactions that are kept in the page. */
-export const mostKept = 500;
+export const maxKept = 500;
 
 export function fits(transaction: TransactionShown, { label, observer, outcome }: Filter): boolean {
   return (
@@ -18,7 +18,7 @@ export function fits(transaction: TransactionShown, { label, observer, outcome }
   );
 }
 
-/** The newest first, each once, `mostKept` of them. */
+/** The newest first, each once, `maxKept` of them. */
 export function merged(
   newer: readonly TransactionShown[],
   older: readonly TransactionShown[],
@@ -30,5 +30,5 @@ export function merged(
     ids.add(transaction.id);
     all.push(transaction);
   }
-  return all.sort((a, b) => b.endedAt - a.endedAt).slice(0, mostKept);
+  return all.sort((a, b) => b.endedAt - a.endedAt).slice(0, maxKept);
 }

@@ -3,7 +3,7 @@ import type { TransactionShown } from "../../../../src/dashboard/api.js";
 import { apiPath } from "../../api/client.js";
 import { onTransactions } from "../../api/stream.js";
 import { type Answer, useApi } from "../../api/use-api.js";
-import { type Filter, fits, merged, mostKept } from "./kept.js";
+import { type Filter, fits, maxKept, merged } from "./kept.js";
 
 /** Which tables a transaction wrote is known to the server alone. */
 const tableEveryMs = 2_000;
@@ -12,7 +12,7 @@ const renewMs = 250;
 
 export interface Recent {
   readonly shown: readonly TransactionShown[];
-  /** That came while the list was paused; counted up to `mostKept`. */
+  /** That came while the list was paused; counted up to `maxKept`. */
   readonly held: number;
   readonly answer: Answer<readonly TransactionShown[]>;
 }
@@ -20,7 +20,7 @@ export interface Recent {
 /** What ended last, followed unless paused. */
 export function useRecent(filter: Filter, isPaused: boolean): Recent {
   const isByTable = filter.table !== "";
-  const path = apiPath("transactions", { ...filter, limit: mostKept });
+  const path = apiPath("transactions", { ...filter, limit: maxKept });
   const answer = useApi<readonly TransactionShown[]>(
     path,
     isByTable && !isPaused ? tableEveryMs : undefined,
@@ -38,7 +38,7 @@ export function useRecent(filter: Filter, isPaused: boolean): Recent {
     if (isByTable) return;
     return onTransactions((transactions) => {
       const fitting = transactions.filter((transaction) => fits(transaction, filter));
-      came.current = [...came.current, ...fitting].slice(-mostKept);
+      came.current = [...came.current, ...fitting].slice(-maxKept);
     });
   }, [path]);
   useEffect(() => {

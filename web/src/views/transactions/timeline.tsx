@@ -8,8 +8,8 @@ const labelWidth = 150;
 const width = 560;
 const right = 62;
 /** Lines that are drawn; of reads the longest. */
-const mostLines = 80;
-const mostReads = 16;
+const maxLines = 80;
+const maxReads = 16;
 
 const kinds = { read: "read", wait: "wait", step: "step" } as const;
 
@@ -53,9 +53,9 @@ export function Timeline({
 function shownOf(spans: readonly TransactionSpan[]): readonly TransactionSpan[] {
   const reads = spans.filter(({ kind }) => kind === "read");
   const longest = new Set(
-    reads.toSorted((a, b) => b.toMs - b.fromMs - (a.toMs - a.fromMs)).slice(0, mostReads),
+    reads.toSorted((a, b) => b.toMs - b.fromMs - (a.toMs - a.fromMs)).slice(0, maxReads),
   );
-  return spans.filter((span) => span.kind !== "read" || longest.has(span)).slice(0, mostLines);
+  return spans.filter((span) => span.kind !== "read" || longest.has(span)).slice(0, maxLines);
 }
 
 const said = (spans: readonly TransactionSpan[], endMs: number) =>

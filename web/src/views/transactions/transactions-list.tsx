@@ -14,7 +14,7 @@ import { change } from "../../routing/use-route.js";
 import { useAbout } from "../../state/about.js";
 import type { Level } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
-import { type Filter, mostKept } from "./kept.js";
+import { type Filter, maxKept } from "./kept.js";
 import { useRecent } from "./recent.js";
 
 /** Lines that are drawn; the rest is a button away. */
@@ -41,11 +41,11 @@ export function TransactionsList({ route }: { readonly route: Route }) {
         <div class="panel-head">
           <h2 id="recent">Recent</h2>
           <span class="faint">
-            the newest {count(mostKept)} at most{table === "" ? "" : ", asked for every two seconds"}
+            the newest {count(maxKept)} at most{table === "" ? "" : ", asked for every two seconds"}
           </span>
           <button type="button" data-pause aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
             {isPaused
-              ? `Go on${held === 0 ? "" : ` (${held >= mostKept ? `${mostKept}+` : held} new)`}`
+              ? `Go on${held === 0 ? "" : ` (${held >= maxKept ? `${maxKept}+` : held} new)`}`
               : "Pause"}
           </button>
         </div>
