@@ -164,10 +164,6 @@ export type {
   Columns,
   DeleteMutation,
   Guard,
-  LendingStore,
-  LentPage,
-  LentRead,
-  LentRecord,
   MaybePromise,
   Mutation,
   MutationAnswer,
@@ -192,6 +188,10 @@ export type {
   StoreRequestOptions,
   TakeCell,
   Version,
+  ZeroCopyPage,
+  ZeroCopyRead,
+  ZeroCopyRecord,
+  ZeroCopyStore,
 } from "./store/index.js";
 export type {
   CheckOptions,

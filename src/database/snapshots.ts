@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "../errors/index.js";
-import { dateToTimestamp, presentMoment, Snapshot, type TransactionContext } from "../transaction/index.js";
+import { currentTimestamp } from "../oracle/index.js";
+import { dateToTimestamp, Snapshot, type TransactionContext } from "../transaction/index.js";
 
 /** What `db.snapshot` takes. Everything has a default. */
 export interface SnapshotOptions {
@@ -20,7 +21,7 @@ export async function takeSnapshot(
   const known = await context.oracle.latest();
   // A client of the oracle may not know the latest that was given to anybody; what is older than what it knows needs no more.
   const isKnown = typeof options.at === "number" && options.at <= known;
-  const latest = isKnown ? known : await presentMoment(context);
+  const latest = isKnown ? known : await currentTimestamp(context);
   const snapshot = new Snapshot(context, snapshotTimestamp(context, options.at, latest), {
     signal: options.signal,
   });

@@ -11,7 +11,7 @@ import type { LeaseRecord } from "./lease-record.js";
 import { isRecord, isSameLease, LeaseRow, type StandingLease } from "./lease-row.js";
 import { checkCount, type TimestampRange } from "./range.js";
 import { RangeQueue } from "./range-queue.js";
-import { type Moment, momentOf, Term, wallUs } from "./term.js";
+import { type ClockReading, readClocks, Term, wallUs } from "./term.js";
 import { WatchedLease } from "./watched-lease.js";
 import { TimestampWindow } from "./window.js";
 
@@ -78,7 +78,7 @@ export class OracleLeader {
 
   /** Whether its lease holds at this moment, so that it answers. False also while it renews a lease that has run out. */
   get holds(): boolean {
-    return this.#term?.holds(momentOf(this.#environment)) ?? false;
+    return this.#term?.holds(readClocks(this.#environment)) ?? false;
   }
 
   /** Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once stopped. */
@@ -142,7 +142,7 @@ export class OracleLeader {
   }
 
   #checkHolds(term: Term): void {
-    if (this.#term === term && term.holds(momentOf(this.#environment))) return;
+    if (this.#term === term && term.holds(readClocks(this.#environment))) return;
     // To know soon whether it can be renewed.
     this.#alarm.ring();
     throw this.#notLeader();
@@ -210,7 +210,7 @@ export class OracleLeader {
         if (this.#isEnding) return;
         failures++;
         this.#options.onFailure?.({ doing, error });
-        if (!this.#term?.holds(momentOf(this.#environment))) this.#waiting.fail(this.#notLeader());
+        if (!this.#term?.holds(readClocks(this.#environment))) this.#waiting.fail(this.#notLeader());
         await this.#pause(backoffDelay(this.#environment, retrying, failures));
       }
     }
@@ -245,7 +245,7 @@ export class OracleLeader {
    */
   async #acquire(standing: StandingLease | undefined): Promise<void> {
     if (this.#isEnding) return;
-    const askedAt = momentOf(this.#environment);
+    const askedAt = readClocks(this.#environment);
     // A row that was deleted must not set the oracle back, as far as this candidate knows.
     const floor = standing?.record.mark ?? this.#highest;
     const record: LeaseRecord = {
@@ -276,7 +276,7 @@ export class OracleLeader {
     const { renewEveryMs, windowUs } = this.#settings;
     const everyMs = Math.min(renewEveryMs, windowUs / 2_000);
     const dueAt = term.leasedAt.monotonic + everyMs * (0.9 + 0.1 * this.#environment.random());
-    const now = momentOf(this.#environment);
+    const now = readClocks(this.#environment);
     const isWanted = !this.#waiting.isEmpty || term.window.isLow || !term.holds(now);
     if (!isWanted && dueAt > now.monotonic) await this.#alarm.wait(dueAt - now.monotonic);
     if (!this.#isEnding) await this.#save(term);
@@ -284,7 +284,7 @@ export class OracleLeader {
 
   /** Renews the lease and raises the mark, in one write. */
   async #save(term: Term): Promise<void> {
-    const askedAt = momentOf(this.#environment);
+    const askedAt = readClocks(this.#environment);
     // The clock goes on while the store is slow.
     const nowUs = wallUs(askedAt.wall + 2 * this.#saveTookMs);
     const record: LeaseRecord = {
@@ -310,12 +310,12 @@ export class OracleLeader {
     }
   }
 
-  #saved(term: Term, record: LeaseRecord, askedAt: Moment): void {
+  #saved(term: Term, record: LeaseRecord, askedAt: ClockReading): void {
     term.extend(record, askedAt);
     this.#highest = Math.max(this.#highest, record.mark);
     this.#saveTookMs = this.#environment.monotonic() - askedAt.monotonic;
     this.#serve(term);
-    if (term.holds(momentOf(this.#environment))) return;
+    if (term.holds(readClocks(this.#environment))) return;
     throw new OracleUnavailableError(
       "The oracle's lease had run out by the time its renewal was answered: the store is too slow for it, or a clock has jumped.",
     );

@@ -4,12 +4,12 @@ import type { StandingLease } from "./lease-row.js";
 import { TimestampWindow } from "./window.js";
 
 /** A moment by both clocks, in milliseconds. */
-export interface Moment {
+export interface ClockReading {
   readonly monotonic: number;
   readonly wall: number;
 }
 
-export function momentOf(environment: Environment): Moment {
+export function readClocks(environment: Environment): ClockReading {
   return { monotonic: environment.monotonic(), wall: environment.now() };
 }
 
@@ -24,12 +24,12 @@ export class Term {
   readonly epoch: number;
   readonly window: TimestampWindow;
   #lease: StandingLease;
-  #leasedAt: Moment;
+  #leasedAt: ClockReading;
   /** A write was rejected, and why is not known yet: the row may be lost. */
   isDoubted = false;
 
   /** `floor`: what was given before is at or below it. `askedAt`: before the lease was asked for. */
-  constructor(record: LeaseRecord, floor: number, askedAt: Moment, windowUs: number) {
+  constructor(record: LeaseRecord, floor: number, askedAt: ClockReading, windowUs: number) {
     this.epoch = record.epoch;
     this.window = new TimestampWindow(floor, record.mark, windowUs);
     this.#lease = { record, bytes: encodeLease(record) };
@@ -42,7 +42,7 @@ export class Term {
   }
 
   /** From when the lease counts. */
-  get leasedAt(): Moment {
+  get leasedAt(): ClockReading {
     return this.#leasedAt;
   }
 
@@ -50,7 +50,7 @@ export class Term {
    * Whether nobody else can lead yet. The monotonic clock decides; the wall clock can only say no: it goes on where a machine
    * sleeps and its monotonic clock stands.
    */
-  holds(at: Moment): boolean {
+  holds(at: ClockReading): boolean {
     const { leaseMs } = this.#lease.record;
     return (
       !this.isDoubted &&
@@ -60,7 +60,7 @@ export class Term {
   }
 
   /** A record was written that extends the lease: from when it was asked for. */
-  extend(record: LeaseRecord, askedAt: Moment): void {
+  extend(record: LeaseRecord, askedAt: ClockReading): void {
     this.adopt({ record, bytes: encodeLease(record) });
     this.#leasedAt = askedAt;
   }

@@ -229,7 +229,7 @@ test("one whose value cannot be read is put off and parked like one that throws,
 /** A store that fails reads while it is told to. */
 function failing(store: RowStore, fails: (row: Uint8Array | undefined) => boolean): RowStore {
   const instead: Partial<RowStore> = {
-    lending: undefined,
+    zeroCopy: undefined,
     readRow: async (read, options) => {
       if (fails(read.row)) throw new StoreError("no answer");
       return await store.readRow(read, options);

@@ -1,6 +1,6 @@
 export { byteString, equalBytes } from "./bytes.js";
 export * from "./cell.js";
 export { storeLimits } from "./check.js";
-export * from "./lending.js";
 export * from "./mutation.js";
 export * from "./row-store.js";
+export * from "./zero-copy.js";

@@ -1,6 +1,6 @@
 import type { Columns, Part, Position, RawRow, RowView, Version } from "./cell.js";
-import type { LendingStore } from "./lending.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "./mutation.js";
+import type { ZeroCopyStore } from "./zero-copy.js";
 
 /** An answer that a store may have at once. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -166,7 +166,7 @@ export interface RowStore {
   /** Present exactly where `capabilities.atomicBatches` is true. */
   readonly atomic: AtomicStore | undefined;
   /** Where it lends cells: optional, for speed only. Whoever stands between such a store and its readers must not hand it on. */
-  readonly lending?: LendingStore | undefined;
+  readonly zeroCopy?: ZeroCopyStore | undefined;
   /** Makes tables known before their first use. Harmless to repeat. */
   prepare(tables: readonly string[]): Promise<void>;
   /** One row at a timestamp, atomically. */

@@ -1,13 +1,13 @@
 import type { RowStore } from "../store/index.js";
 import { batchTests, noBatchTests } from "./conformance/batches.js";
 import type { Declare, TestRunner } from "./conformance/harness.js";
-import { lendingTests } from "./conformance/lending.js";
 import { mutationTests } from "./conformance/mutations.js";
 import { orderTests } from "./conformance/order.js";
 import { pageTests } from "./conformance/pages.js";
 import { randomTests } from "./conformance/random.js";
 import { requestTests } from "./conformance/requests.js";
 import { viewTests } from "./conformance/views.js";
+import { zeroCopyTests } from "./conformance/zero-copy.js";
 
 export type { TestRunner } from "./conformance/harness.js";
 
@@ -53,7 +53,7 @@ export function storeConformance(
     describe("order", () => orderTests(test));
     describe("views", () => viewTests(test));
     describe("pages", () => pageTests(test));
-    describe("lending", () => lendingTests(test));
+    describe("zero-copy reads", () => zeroCopyTests(test));
     describe("mutations", () => mutationTests(test));
     describe("batches", () => (options.atomicBatches ? batchTests(test) : noBatchTests(test)));
     describe("requests", () => requestTests(test));

@@ -53,7 +53,6 @@ export {
   listLocks,
   resolveLock,
 } from "./maintenance/inspect.js";
-export { presentMoment } from "./moment.js";
 export type { ReadHow, ReadPredictor } from "./read/read-predictor.js";
 export { SnapshotReader } from "./read/reader.js";
 export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./read/scan-target.js";

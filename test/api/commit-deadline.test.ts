@@ -24,7 +24,7 @@ function stuckStore(store: RowStore) {
     capabilities: { value: store.capabilities },
     description: { value: store.description },
     atomic: { value: { counter: () => atomic.counter(), next: () => atomic.next(), commit } },
-    lending: { value: undefined },
+    zeroCopy: { value: undefined },
     mutate: { value: mutate },
   });
   for (const name of [

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { RowStore } from "percolatordb";
 import { until } from "../support/waiting.js";
-import { lendStore } from "./lent-store.js";
+import { zeroCopyStore } from "./lent-store.js";
 
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
 
@@ -21,7 +21,7 @@ export class Candidate {
       stdio: ["ignore", "pipe", "pipe", ...(typeof store === "string" ? [] : ["ipc" as const])],
       serialization: "advanced",
     });
-    if (typeof store !== "string") lendStore(store, this.#process);
+    if (typeof store !== "string") zeroCopyStore(store, this.#process);
     this.#process.stdout!.on("data", (data: Buffer) => {
       const lines = (this.#rest + data.toString()).split("\n");
       this.#rest = lines.pop()!;

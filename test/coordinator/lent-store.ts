@@ -5,11 +5,11 @@ import type { RowStore } from "percolatordb";
  * A store that lives in one process and is lent to others over their channels: a process that stops, or is killed, holds nothing
  * that the others need, as with a store beyond the machine. What a lease takes is lent, and no more.
  */
-type LentCall = "prepare" | "readRow" | "mutate";
+type ZeroCopyCall = "prepare" | "readRow" | "mutate";
 
 interface Request {
   readonly id: number;
-  readonly call: LentCall;
+  readonly call: ZeroCopyCall;
   readonly argument: unknown;
 }
 
@@ -20,7 +20,7 @@ interface Answer {
 }
 
 /** Serves a store to a child, which was started with `serialization: "advanced"`. */
-export function lendStore(store: RowStore, child: ChildProcess): void {
+export function zeroCopyStore(store: RowStore, child: ChildProcess): void {
   const answer = async ({ id, call, argument }: Request): Promise<Answer> => {
     try {
       return { id, value: await (store[call] as (argument: unknown) => unknown)(argument) };
@@ -45,7 +45,7 @@ export function lentStore(): RowStore {
     if (error === undefined) asked?.resolve(value);
     else asked?.reject(new Error(error));
   });
-  const ask = (call: LentCall) => (argument: unknown) =>
+  const ask = (call: ZeroCopyCall) => (argument: unknown) =>
     new Promise((resolve, reject) => {
       const id = ++ids;
       waiting.set(id, { resolve, reject });

@@ -52,8 +52,8 @@ async function read(): Promise<object> {
     refused,
     // What is lent is checked by nobody, and can be overwritten at any moment.
     lent: [
-      store.lending!.cell("things", row, row.length, column, 1),
-      store.lending!.column(cells, () => true),
+      store.zeroCopy!.cell("things", row, row.length, column, 1),
+      store.zeroCopy!.column(cells, () => true),
     ].filter((answer) => answer !== undefined),
     // Each by itself: none may rest on what another has found.
     one: await outcome(async () => (await snapshot.get(things.name, "one"))?.slice(0, 5)),

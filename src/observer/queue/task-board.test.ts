@@ -37,11 +37,11 @@ describe("the task board", () => {
     const { board, ready } = makeBoard();
     expect(board.offer(offerOf("a"))).toBe("taken");
     expect(board.offer(offerOf("b"))).toBe("taken");
-    expect(board.offer(offerOf("a"))).toBe("claimed");
+    expect(board.offer(offerOf("a"))).toBe("held");
     expect(ready()).toBe(2);
     const first = board.take("length")!;
     expect(first.cell.row.toString()).toBe("a");
-    expect(board.offer(offerOf("a"))).toBe("claimed");
+    expect(board.offer(offerOf("a"))).toBe("held");
     board.done(first, 10);
     expect(board.offer(offerOf("a"))).toBe("taken");
     expect(board.isQuiet).toBe(false);
@@ -78,7 +78,7 @@ describe("the task board", () => {
       onForget: ({ cell, isClaimed }) => forgotten.push(`${Buffer.from(cell.row)} ${isClaimed}`),
     });
     for (const row of ["a", "b", "c"]) own.offer({ ...offerOf(row), isClaimed: true });
-    own.withdraw(own.claimant("length", offerOf("a").cell)!);
+    own.withdraw(own.taskOf("length", offerOf("a").cell)!);
     expect(own.queued("length")).toBe(2);
     expect(forgotten).toEqual(["a false"]);
     const running = own.take("length")!;
@@ -120,7 +120,7 @@ describe("the task board", () => {
   test("nor does what was withdrawn, and what waits among it keeps its order", () => {
     const { board } = makeBoard(4);
     for (const row of ["a", "b", "c", "d"]) board.offer(offerOf(row));
-    const withdraw = (row: string) => board.withdraw(board.claimant("length", offerOf(row).cell)!);
+    const withdraw = (row: string) => board.withdraw(board.taskOf("length", offerOf(row).cell)!);
     for (const row of ["a", "c"]) withdraw(row);
     expect(board.room("length")).toBe(2);
     for (const row of ["e", "f"]) expect(board.offer(offerOf(row))).toBe("taken");
@@ -187,7 +187,7 @@ describe("the task board", () => {
     });
     await new Promise((resolve) => setImmediate(resolve));
     expect(isQuiet).toBe(false);
-    expect(board.offer(offerOf("a"))).toBe("claimed");
+    expect(board.offer(offerOf("a"))).toBe("held");
     settle();
     await quiet;
     expect(board.size).toBe(0);

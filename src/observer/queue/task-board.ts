@@ -42,7 +42,7 @@ export interface TaskBoardOptions {
 export class TaskBoard {
   readonly #environment: Environment;
   readonly #queueLimit: (observer: string) => number;
-  readonly #claims = new Map<string, Task>();
+  readonly #tasks = new Map<string, Task>();
   readonly #lanes = new Map<string, Lane>();
   readonly #isWorked: (observer: string) => boolean;
   readonly #turns: RowTurns;
@@ -68,11 +68,11 @@ export class TaskBoard {
   }
 
   get size(): number {
-    return this.#claims.size;
+    return this.#tasks.size;
   }
 
   get isQuiet(): boolean {
-    return this.#claims.size === 0 && this.#unsettled === 0;
+    return this.#tasks.size === 0 && this.#unsettled === 0;
   }
 
   /** How many tasks of an observer wait to be run. */
@@ -119,10 +119,10 @@ export class TaskBoard {
   /** Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes it due again. */
   offer(offered: OfferedHint): Offer {
     const key = taskKey(offered.observer.name, offered.cell);
-    const claimed = this.#claims.get(key);
-    if (claimed !== undefined) {
-      this.#renew(claimed, offered);
-      return "claimed";
+    const held = this.#tasks.get(key);
+    if (held !== undefined) {
+      this.#renew(held, offered);
+      return "held";
     }
     const lane = this.#laneOf(offered.observer);
     const waitMs = this.#waitOf(offered);
@@ -132,7 +132,7 @@ export class TaskBoard {
       return "full";
     }
     const task = newTask(key, offered);
-    this.#claims.set(key, task);
+    this.#tasks.set(key, task);
     if (waitMs > 0) this.#delay(task, waitMs);
     else this.#enqueue(task);
     return "taken";
@@ -145,8 +145,8 @@ export class TaskBoard {
   }
 
   /** Who has taken a hint on, if anybody has. */
-  claimant(observer: string, cell: CellAddress): Task | undefined {
-    return this.#claims.get(taskKey(observer, cell));
+  taskOf(observer: string, cell: CellAddress): Task | undefined {
+    return this.#tasks.get(taskKey(observer, cell));
   }
 
   #renew(task: Task, offered: OfferedHint): void {
@@ -167,7 +167,7 @@ export class TaskBoard {
 
   /** Another process has it: lets go of it, unless it runs, or is over and another task of the cell stands. */
   withdraw(task: Task): void {
-    if (this.#claims.get(task.key) !== task) return;
+    if (this.#tasks.get(task.key) !== task) return;
     task.isClaimed = false;
     if (task.phase === "running") return;
     if (task.phase === "delayed") this.#undelay(task);
@@ -178,7 +178,7 @@ export class TaskBoard {
 
   /** Lets go of what waits and is not this process's: another one will do it. */
   letGo(isOurs: (task: Task) => boolean): void {
-    for (const task of [...this.#claims.values()]) {
+    for (const task of [...this.#tasks.values()]) {
       if (task.phase !== "queued" || isOurs(task)) continue;
       this.#unqueue(task);
       this.#forget(task);
@@ -264,7 +264,7 @@ export class TaskBoard {
 
   #forget(task: Task): void {
     this.#endTurn(task);
-    this.#claims.delete(task.key);
+    this.#tasks.delete(task.key);
     this.#onForget?.(task);
   }
 
@@ -327,7 +327,7 @@ export class TaskBoard {
     if (lane === undefined) return;
     for (const task of lane.queue.drain()) if (task.phase !== "withdrawn") this.#forget(task);
     lane.withdrawn = 0;
-    for (const task of [...this.#claims.values()]) {
+    for (const task of [...this.#tasks.values()]) {
       if (task.observer.name !== observer || task.phase !== "delayed") continue;
       this.#undelay(task);
       this.#forget(task);
@@ -342,7 +342,7 @@ export class TaskBoard {
 
   /** Resolves when nothing waits to be run, runs, or is being tidied up; what is delayed may stand. */
   whenOnlyDelayed(): Promise<void> {
-    return this.#when(() => this.#unsettled === 0 && this.#claims.size === this.#delayed);
+    return this.#when(() => this.#unsettled === 0 && this.#tasks.size === this.#delayed);
   }
 
   get #delayed(): number {

@@ -37,7 +37,7 @@ export type Offer =
   /** Queued, or kept until its time has come. */
   | "taken"
   /** Somebody has it already. */
-  | "claimed"
+  | "held"
   /** Its time has not come, and so many wait already that it is left to a later scan. */
   | "waits"
   /** The queue is full: come back. */

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from "../../errors/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
 import { allColumns, type Position } from "../../store/index.js";
-import { type CellAddress, CoreTransaction, presentMoment, SnapshotReader } from "../../transaction/index.js";
+import { type CellAddress, CoreTransaction, SnapshotReader } from "../../transaction/index.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { FailureText } from "../hint/failure.js";
 import { decodeParkedEntry, parkedEntryCell, parkedTable, parseParkedRow } from "../hint/parked-entry.js";
@@ -32,7 +33,7 @@ export async function* listParked(
   options: ParkedOptions = {},
 ): AsyncGenerator<ParkedChange, void, undefined> {
   const { context } = registry;
-  const at = await presentMoment(context);
+  const at = await currentTimestamp(context);
   const unregister = context.active.register(at);
   try {
     const reader = new SnapshotReader(context, at, { signal: options.signal });

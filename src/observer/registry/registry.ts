@@ -6,6 +6,7 @@ import {
   SchemaError,
   sleepUnlessAborted,
 } from "../../errors/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
 import { type AnyTable, definition, isTable, type TableDefinition } from "../../schema/index.js";
 import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../store/index.js";
 import {
@@ -13,7 +14,6 @@ import {
   CoreTransaction,
   type Hint,
   type Notifications,
-  presentMoment,
   type Schemas,
   SnapshotReader,
   showRow,
@@ -329,7 +329,7 @@ export class Registry implements Schemas, Notifications {
     const { active } = this.context;
     for (let attempt = 1; ; attempt++) {
       const readAt = this.#environment.monotonic();
-      const at = await presentMoment(this.context);
+      const at = await currentTimestamp(this.context);
       const unregister = active.register(at);
       try {
         const view = await readRegistry(new SnapshotReader(this.context, at));

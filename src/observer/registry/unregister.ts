@@ -1,12 +1,8 @@
 import { ObserverError, throwIfAborted } from "../../errors/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
 import { allColumns, type ColumnRange, type Position } from "../../store/index.js";
-import {
-  type CommittedRow,
-  CoreTransaction,
-  presentMoment,
-  type TransactionContext,
-} from "../../transaction/index.js";
+import { type CommittedRow, CoreTransaction, type TransactionContext } from "../../transaction/index.js";
 import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hint/acknowledgment.js";
 import { deleteHint, hintPrefix, prefixRange, readHints } from "../hint/hint.js";
 import { decodeParkedEntry, parkedTable } from "../hint/parked-entry.js";
@@ -108,7 +104,7 @@ class Removal {
     const range = prefixRange(hintPrefix(this.#name));
     // Hints that were on their way when it was taken out are younger, and go too unless it is registered again. The moment
     // comes first: who is not back by a view that is read after it leaves only hints that are younger than it.
-    const moment = await presentMoment(this.#context);
+    const moment = await currentTimestamp(this.#context);
     const isBack = (await this.#registry.reload()).observers.has(this.#name);
     const upTo = isBack ? this.#forgotten.upTo : moment;
     let start = range.start;

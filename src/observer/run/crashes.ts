@@ -1,4 +1,5 @@
-import { presentMoment, SnapshotReader } from "../../transaction/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
+import { SnapshotReader } from "../../transaction/index.js";
 import {
   type CrashRecord,
   clearRunner,
@@ -109,7 +110,7 @@ export class CrashCounter {
     const { context } = this.#registry;
     const registered = (await this.#registry.fresh()).observers.get(observer.name);
     if (registered === undefined) return 0;
-    const at = await presentMoment(context);
+    const at = await currentTimestamp(context);
     const unregister = context.active.register(at);
     try {
       const reader = new SnapshotReader(context, at);

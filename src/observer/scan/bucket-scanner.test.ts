@@ -122,7 +122,7 @@ describe("hints of another process's share", () => {
     await seeManyGo(5_000, async () => {});
     await hint("late", 20);
     expect(await looksUntilTaken()).toBeLessThanOrEqual(10);
-    expect(board.claimant(length.name, cellOf("late"))).toBeDefined();
+    expect(board.taskOf(length.name, cellOf("late"))).toBeDefined();
   });
 
   it("are found as soon beside one that is written again and again", async () => {
@@ -136,7 +136,7 @@ describe("hints of another process's share", () => {
     }
     await hint("late", 20);
     expect(await looksUntilTaken(renew)).toBeLessThanOrEqual(10);
-    expect(board.claimant(length.name, cellOf("late"))).toBeDefined();
+    expect(board.taskOf(length.name, cellOf("late"))).toBeDefined();
   });
 
   it("are found behind very many that another process runs", async () => {
@@ -152,7 +152,7 @@ describe("hints of another process's share", () => {
       await writeHintState(store, address, 10, { attempts: 1, notBefore: 0, runner: "another session" });
     }
     expect(await looksUntilTaken()).toBeLessThanOrEqual(20);
-    expect(board.claimant(length.name, cellOf(others.at(-1)!))).toBeDefined();
+    expect(board.taskOf(length.name, cellOf(others.at(-1)!))).toBeDefined();
   });
 
   it("are all taken on in the end, however many stand, by a busy process too", async () => {

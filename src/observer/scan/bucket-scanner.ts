@@ -157,7 +157,7 @@ export class BucketScanner implements HintScanner {
     return new Promise((resolve) => this.#options.environment.defer(resolve));
   }
 
-  #offer(found: StandingHint): "taken" | "claimed" | "others" | "full" | "waits" {
+  #offer(found: StandingHint): "taken" | "held" | "others" | "full" | "waits" {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
     if (runner !== undefined && runner !== sessions.session) {
@@ -167,9 +167,9 @@ export class BucketScanner implements HintScanner {
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
     const { address: hint, timestamp, state } = found;
     const outcome = board.offer({ observer, cell, hint, timestamp, state, takenBy: owner });
-    if (outcome !== "claimed") return outcome;
-    const claimant = board.claimant(observer.name, cell)?.takenBy;
-    return claimant !== undefined && claimant !== owner ? "others" : "claimed";
+    if (outcome !== "held") return outcome;
+    const claimant = board.taskOf(observer.name, cell)?.takenBy;
+    return claimant !== undefined && claimant !== owner ? "others" : "held";
   }
 
   /**

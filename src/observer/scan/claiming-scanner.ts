@@ -160,7 +160,7 @@ export class ClaimingScanner implements HintScanner {
     const { board, claims, observer } = this.#options;
     if (this.#waits(hint)) return "skipped";
     const cell = { table: observer.target.table.name, row: hint.row, column: hint.column };
-    const isHere = board.claimant(observer.name, cell) !== undefined;
+    const isHere = board.taskOf(observer.name, cell) !== undefined;
     if (!isHere) {
       if (this.#wasRefused(hint)) return "others";
       const answer = claims.take(hint.address);
@@ -174,7 +174,7 @@ export class ClaimingScanner implements HintScanner {
     const offer = { observer, cell, hint: address, timestamp, state, takenBy, isClaimed: !isHere };
     const outcome = board.offer(offer);
     if (!isHere && outcome !== "taken") claims.give(address);
-    return outcome === "claimed" || outcome === "waits" ? "skipped" : outcome;
+    return outcome === "held" || outcome === "waits" ? "skipped" : outcome;
   }
 
   /** Whether its time has not come, or another live process says in it that it runs it. */

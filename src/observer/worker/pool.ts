@@ -223,7 +223,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
       const isClaimed = this.claims !== undefined;
       if (!isClaimed && !this.shares.owns(observer, bucket)) continue;
       const offer = { observer, cell, hint, timestamp, state: undefined, takenBy: undefined, isClaimed };
-      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(this.board.claimant(name, cell)!);
+      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(this.board.taskOf(name, cell)!);
     }
   }
 

@@ -2,7 +2,6 @@ import { type Environment, systemEnvironment } from "../../environment/index.js"
 import { ClosedError, InvalidArgumentError, StoreError, throwIfAborted } from "../../errors/index.js";
 import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
-import type { LendingStore } from "../lending.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type {
   AtomicStore,
@@ -19,15 +18,16 @@ import type {
   StoreRequestOptions,
   VerifyOptions,
 } from "../row-store.js";
+import type { ZeroCopyStore } from "../zero-copy.js";
 import { verifyFolder } from "./file/verify.js";
 import { acquireFolder, releaseFolder } from "./folder/open-folders.js";
 import type { SharedFolder } from "./folder/shared-folder.js";
 import { folderStatistics } from "./folder/statistics.js";
 import { walkColumn } from "./read/column-walk.js";
-import { lendCell } from "./read/lend.js";
 import { readRaw } from "./read/raw.js";
 import { readRange, readRow } from "./read/read.js";
 import { splitPoints } from "./read/split.js";
+import { lendCell } from "./read/zero-copy.js";
 import { storeError } from "./record/errors.js";
 import { readCounter } from "./record/state.js";
 import { type Answer, Request, type Task } from "./write/request.js";
@@ -102,7 +102,7 @@ class LmdbStore implements RowStore {
   readonly description: string;
   readonly capabilities = capabilities;
   readonly atomic: AtomicStore;
-  readonly lending: LendingStore;
+  readonly zeroCopy: ZeroCopyStore;
   readonly #shared: SharedFolder;
   readonly #readOnly: boolean;
   readonly #early: boolean;
@@ -123,7 +123,7 @@ class LmdbStore implements RowStore {
     this.#early = early;
     this.description = `lmdb:${path}`;
     this.atomic = this.#atomicStore();
-    this.lending = this.#lendingStore();
+    this.zeroCopy = this.#zeroCopyStore();
   }
 
   async prepare(tables: readonly string[]): Promise<void> {
@@ -256,7 +256,7 @@ class LmdbStore implements RowStore {
   }
 
   /** What fails here is left to `readRow` and `readRange`, which fail likewise and say why, or mend it. */
-  #lendingStore(): LendingStore {
+  #zeroCopyStore(): ZeroCopyStore {
     return {
       cell: (table, row, rowLength, column, at) => {
         if (!this.#lends || !isTimestamp(at)) return undefined;

@@ -13,8 +13,8 @@ import {
   type RowStore,
 } from "../../store/index.js";
 import { awkwardKeys, bytes, type Declare, range, raw, row, seededRandom } from "./harness.js";
-import { checkLentCell, checkLentColumn } from "./lending.js";
 import { ModelStore } from "./model.js";
+import { checkLentCell, checkLentColumn } from "./zero-copy.js";
 
 const tables = ["t", "tt", "~t"] as const;
 const parts: readonly Part[] = ["write", "write", "lock", "data", "txn"];

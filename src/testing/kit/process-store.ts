@@ -1,6 +1,6 @@
 import { sleep } from "../../environment/index.js";
 import { abortError, ClosedError } from "../../errors/index.js";
-import type { AtomicStore, LendingStore, RowStore, StoreRequestOptions } from "../../store/index.js";
+import type { AtomicStore, RowStore, StoreRequestOptions, ZeroCopyStore } from "../../store/index.js";
 import type { TestProcess } from "./process.js";
 
 /** How a store answers one process. */
@@ -33,7 +33,7 @@ export class ProcessStore implements RowStore {
   readonly description: string;
   readonly capabilities: RowStore["capabilities"];
   readonly atomic: AtomicStore | undefined;
-  readonly lending: LendingStore | undefined;
+  readonly zeroCopy: ZeroCopyStore | undefined;
   /** Milliseconds that each request takes, half of them on its way back. May be changed at any time. */
   delayMs: number;
   readonly #store: RowStore;
@@ -47,7 +47,7 @@ export class ProcessStore implements RowStore {
     this.delayMs = options.delayMs ?? 0;
     this.description = store.description;
     this.capabilities = store.capabilities;
-    const { atomic, lending } = store;
+    const { atomic, zeroCopy } = store;
     this.atomic = atomic && {
       counter: () => this.#read(() => atomic.counter()),
       next: (options) => this.#request("taking a timestamp", () => atomic.next(options), options, rejects),
@@ -59,9 +59,9 @@ export class ProcessStore implements RowStore {
           () => ({ answer: "unknown" }),
         ),
     };
-    this.lending = lending && {
-      cell: (...read) => (this.#answersAtOnce ? lending.cell(...read) : undefined),
-      column: (...read) => (this.#answersAtOnce ? lending.column(...read) : undefined),
+    this.zeroCopy = zeroCopy && {
+      cell: (...read) => (this.#answersAtOnce ? zeroCopy.cell(...read) : undefined),
+      column: (...read) => (this.#answersAtOnce ? zeroCopy.column(...read) : undefined),
     };
   }
 

@@ -55,7 +55,7 @@ test("an answer keeps its bytes on its way, though the store had only lent them"
     cells: [{ column: bytes("c"), lock: undefined, write, latest: true, data: [write] }],
     next: undefined,
   };
-  const lending = new Proxy(memoryStore(), {
+  const zeroCopy = new Proxy(memoryStore(), {
     get: (store, name) => (name === "readRow" ? () => page : Reflect.get(store, name, store)),
   });
   const network: Network = {
@@ -65,7 +65,7 @@ test("an answer keeps its bytes on its way, though the store had only lent them"
       return answer;
     },
   };
-  const store = new DistantStore({ store: lending, network });
+  const store = new DistantStore({ store: zeroCopy, network });
   const { cells } = await store.readRow({ table: "t", row: bytes("r"), columns: [], at: 7 });
   expect(Buffer.from(cells[0]!.write!.value).toString()).toBe("before");
   expect(Buffer.from(cells[0]!.data[0]!.value).toString()).toBe("before");

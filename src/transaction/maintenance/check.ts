@@ -158,7 +158,7 @@ class Checker {
   ): Promise<readonly Problem[]> {
     const { store } = this.#context;
     const scanned = ofPart(versions, "write")[0]?.timestamp;
-    if (store.lending === undefined || scanned === undefined) return [];
+    if (store.zeroCopy === undefined || scanned === undefined) return [];
     const { table, row, column } = cell;
     const page = await store.readRow({ table, row, columns: [{ exact: column }], at: scanned });
     const got = page.cells[0]?.write?.timestamp;

@@ -69,10 +69,10 @@ export class SnapshotReader {
 
   /** Reads by the shortest ways, where the store has them, and nobody is to be told of each read; else undefined. */
   get lent(): ZeroCopyReader | undefined {
-    const { lending } = this.#context.store;
-    if (lending === undefined || this.#ahead !== undefined || this.#options.trace !== undefined)
+    const { zeroCopy } = this.#context.store;
+    if (zeroCopy === undefined || this.#ahead !== undefined || this.#options.trace !== undefined)
       return undefined;
-    this.#lent ??= new ZeroCopyReader(this.#context, lending, this.timestamp, this.#options);
+    this.#lent ??= new ZeroCopyReader(this.#context, zeroCopy, this.timestamp, this.#options);
     return this.#lent;
   }
 

@@ -5,7 +5,7 @@ import { isSelected, mergeRows } from "./merge.js";
 import type { Page } from "./paged-iterator.js";
 import type { ReadRange, ReadRecorder } from "./read-recorder.js";
 import type { SnapshotReader } from "./reader.js";
-import type { LentColumn } from "./zero-copy-reader.js";
+import type { ZeroCopyColumn } from "./zero-copy-reader.js";
 
 /** `T`: what an item is made to be. */
 export interface RowScanRequest<T> {
@@ -18,7 +18,7 @@ export interface RowScanRequest<T> {
   /** How many rows are wanted; Infinity for all. The scan may give more. */
   readonly limit: number;
   /** The column, where it is but one and a store may lend it. */
-  readonly lent?: LentColumn<T> | undefined;
+  readonly lent?: ZeroCopyColumn<T> | undefined;
 }
 
 const firstPage = 32;

@@ -22,7 +22,7 @@ import { notAColumn } from "../argument-errors.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
 import { userColumns } from "../cell/user-columns.js";
 import { buildRow, familyMap } from "./build-row.js";
-import type { LentColumn } from "./zero-copy-reader.js";
+import type { ZeroCopyColumn } from "./zero-copy-reader.js";
 
 /** What can be scanned: a column, a family, a table. */
 export type Scannable = Column<unknown, unknown> | Family<unknown, unknown> | AnyTable;
@@ -62,7 +62,7 @@ interface ScanTarget {
   readonly columns: Columns;
   readonly convert: (row: CommittedRow) => ScanItem<unknown, unknown>;
   /** Where rows and values of one column may be decoded where a store has them. */
-  readonly lent?: LentColumn<ScanItem<unknown, unknown>> | undefined;
+  readonly lent?: ZeroCopyColumn<ScanItem<unknown, unknown>> | undefined;
 }
 
 /** What is scanned: a column, a family or a table. */
@@ -94,7 +94,9 @@ export function scanTarget(target: unknown): ScanTarget {
   throw notAColumn("scan", target);
 }
 
-function lentColumn(column: Column<unknown, unknown>): LentColumn<ScanItem<unknown, unknown>> | undefined {
+function lentColumn(
+  column: Column<unknown, unknown>,
+): ZeroCopyColumn<ScanItem<unknown, unknown>> | undefined {
   const { key } = column.table;
   const { decodeRange, decodesInPlace } = column.codec;
   if (!decodesInPlace || decodeRange === undefined) return undefined;

@@ -1,20 +1,20 @@
 import type {
-  LendingStore,
-  LentPage,
-  LentRead,
-  LentRecord,
   MaybePromise,
   TakeCell,
+  ZeroCopyPage,
+  ZeroCopyRead,
+  ZeroCopyRecord,
+  ZeroCopyStore,
 } from "../../store/index.js";
 import { writeForm, writeHeaderBytes } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import type { ReaderOptions } from "./reader-options.js";
 
 /** Makes a value of lent bytes, without keeping any. */
-export type DecodeLent<V> = (bytes: Buffer, start: number, end: number) => V;
+export type DecodeZeroCopy<V> = (bytes: Buffer, start: number, end: number) => V;
 
 /** A column that is scanned, and how an item is made of a lent row and value: by no code but this package's. */
-export interface LentColumn<T> {
+export interface ZeroCopyColumn<T> {
   readonly column: Uint8Array;
   readonly toItem: (
     row: Buffer,
@@ -26,12 +26,12 @@ export interface LentColumn<T> {
   ) => T;
 }
 
-/** A page of a scan. `next` and `stopped` as in `LentPage`. */
-export interface LentItems<T> extends Pick<LentPage, "next" | "stopped"> {
+/** A page of a scan. `next` and `stopped` as in `ZeroCopyPage`. */
+export interface ZeroCopyItems<T> extends Pick<ZeroCopyPage, "next" | "stopped"> {
   readonly items: readonly T[];
 }
 
-export type LentColumnRead = Omit<LentRead, "at" | "column">;
+export type ZeroCopyColumnRead = Omit<ZeroCopyRead, "at" | "column">;
 
 /** The answer where nothing is lent, or more has to be seen than what is: the ordinary way has to be gone. */
 export const notLent: unique symbol = Symbol("not lent");
@@ -42,13 +42,18 @@ export const notLent: unique symbol = Symbol("not lent");
  */
 export class ZeroCopyReader {
   readonly #context: TransactionContext;
-  readonly #lending: LendingStore;
+  readonly #zeroCopy: ZeroCopyStore;
   readonly #timestamp: number;
   readonly #options: ReaderOptions;
 
-  constructor(context: TransactionContext, lending: LendingStore, timestamp: number, options: ReaderOptions) {
+  constructor(
+    context: TransactionContext,
+    zeroCopy: ZeroCopyStore,
+    timestamp: number,
+    options: ReaderOptions,
+  ) {
     this.#context = context;
-    this.#lending = lending;
+    this.#zeroCopy = zeroCopy;
     this.#timestamp = timestamp;
     this.#options = options;
   }
@@ -59,10 +64,10 @@ export class ZeroCopyReader {
     row: Uint8Array,
     rowLength: number,
     column: Uint8Array,
-    decode: DecodeLent<V>,
+    decode: DecodeZeroCopy<V>,
   ): MaybePromise<V | undefined> | typeof notLent {
     if (!this.#isOpen() || this.#options.recorder !== undefined) return notLent;
-    const cell = this.#lending.cell(table, row, rowLength, column, this.#timestamp);
+    const cell = this.#zeroCopy.cell(table, row, rowLength, column, this.#timestamp);
     if (cell === undefined) return notLent;
     if (cell === "absent" || !cell.latest) return this.#beneath(cell, decode);
     const { buffer, start, end } = cell;
@@ -73,8 +78,8 @@ export class ZeroCopyReader {
 
   /** What stands beneath a newer record, or nothing: collection may have taken what was there. */
   #beneath<V>(
-    cell: LentRecord | "absent",
-    decode: DecodeLent<V>,
+    cell: ZeroCopyRecord | "absent",
+    decode: DecodeZeroCopy<V>,
   ): MaybePromise<V | undefined> | typeof notLent {
     let bytes: Buffer | undefined;
     if (cell !== "absent") {
@@ -94,7 +99,10 @@ export class ZeroCopyReader {
   }
 
   /** A page of a scan of one column. */
-  async items<T>(read: LentColumnRead, { column, toItem }: LentColumn<T>): Promise<LentItems<T> | undefined> {
+  async items<T>(
+    read: ZeroCopyColumnRead,
+    { column, toItem }: ZeroCopyColumn<T>,
+  ): Promise<ZeroCopyItems<T> | undefined> {
     if (!this.#isOpen()) return undefined;
     const items: T[] = [];
     const take: TakeCell = (row, rowStart, rowEnd, record, start, end) => {
@@ -109,7 +117,7 @@ export class ZeroCopyReader {
         return false;
       }
     };
-    const page = this.#lending.column({ ...read, column, at: this.#timestamp }, take);
+    const page = this.#zeroCopy.column({ ...read, column, at: this.#timestamp }, take);
     if (page === undefined) return undefined;
     const { yielding } = this.#context;
     if (yielding.isDue(page.cells)) await yielding.turn();

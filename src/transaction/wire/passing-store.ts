@@ -14,7 +14,7 @@ import type {
   StoreRequestOptions,
 } from "../../store/index.js";
 
-/** Passes on to another store all but its lending, which nothing between may hand on. Subclasses override what they change. */
+/** Passes on to another store all but its zero-copy reads, which nothing between may hand on. Subclasses override what they change. */
 export class PassingStore implements RowStore {
   readonly description: string;
   readonly capabilities: StoreCapabilities;

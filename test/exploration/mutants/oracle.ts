@@ -35,7 +35,7 @@ export const oracleMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/oracle/leader.ts",
-        find: "if (this.#term === term && term.holds(momentOf(this.#environment))) return;",
+        find: "if (this.#term === term && term.holds(readClocks(this.#environment))) return;",
         replace: "if (this.#term === term) return;",
       },
     ],

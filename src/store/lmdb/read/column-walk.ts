@@ -1,6 +1,6 @@
 import { compareBytes, successor } from "../../bytes.js";
 import type { Position } from "../../cell.js";
-import type { LentPage, LentRead, TakeCell } from "../../lending.js";
+import type { TakeCell, ZeroCopyPage, ZeroCopyRead } from "../../zero-copy.js";
 import type { Databases } from "../record/databases.js";
 import { Key, readTimestamp, tablePrefix } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
@@ -13,8 +13,8 @@ const noBytes = Buffer.alloc(0);
 const notWritten = 0;
 const held = flags.lock | flags.data | flags.far;
 
-/** Cells of one column as `LendingStore.column` hands them over. */
-export function walkColumn(databases: Databases, read: LentRead, take: TakeCell): LentPage {
+/** Cells of one column as `ZeroCopyStore.column` hands them over. */
+export function walkColumn(databases: Databases, read: ZeroCopyRead, take: TakeCell): ZeroCopyPage {
   const prefix = tablePrefix(read.table);
   const bounds = rangeBounds(prefix, read.start, read.end);
   if (bounds.low.compare(bounds.high) >= 0) return { next: undefined, stopped: false, cells: 0 };
@@ -30,9 +30,9 @@ function handOver(
   databases: Databases,
   prefix: Uint8Array,
   scan: ColumnScan,
-  read: LentRead,
+  read: ZeroCopyRead,
   take: TakeCell,
-): LentPage {
+): ZeroCopyPage {
   const most = Math.min(read.limit, pageLimits.cells);
   let cells = 0;
   let bytes = 0;
@@ -73,7 +73,7 @@ function handOlder(
   databases: Databases,
   prefix: Uint8Array,
   row: Buffer,
-  { column, at }: LentRead,
+  { column, at }: ZeroCopyRead,
   entry: Buffer,
   take: TakeCell,
 ): number | undefined {
@@ -85,7 +85,7 @@ function handOlder(
 }
 
 /** Where to go on, with the entry that the scan has stopped at: the column's cell of its row is done, or is not. */
-function placeOf(scan: ColumnScan, { column, reverse }: LentRead): Position {
+function placeOf(scan: ColumnScan, { column, reverse }: ZeroCopyRead): Position {
   const row = scan.row();
   const order = scan.wanted ? 0 : compareBytes(scan.column(), column);
   return { row: (reverse ? order >= 0 : order > 0) ? successor(row) : row };

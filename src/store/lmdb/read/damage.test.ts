@@ -135,10 +135,10 @@ describe("a record with a changed bit", () => {
           cells.put(cellKey(), record);
         });
         for (const use of uses) expect(await outcome(use)).toBeInstanceOf(StoreDamagedError);
-        const { lending } = store;
-        expect(lending?.cell(table, row, row.length, column, 9)).toBeUndefined();
+        const { zeroCopy } = store;
+        expect(zeroCopy?.cell(table, row, row.length, column, 9)).toBeUndefined();
         const read = { table, start: undefined, end: undefined, column, at: 9, reverse: false, limit: 9 };
-        expect(lending?.column(read, () => true)).toBeUndefined();
+        expect(zeroCopy?.column(read, () => true)).toBeUndefined();
       }),
       { numRuns: 100 },
     );

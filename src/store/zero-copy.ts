@@ -1,7 +1,7 @@
 import type { Position } from "./cell.js";
 
 /** A write record where the store has it: `buffer` from `start` to `end`, until the caller yields or calls the store again. */
-export interface LentRecord {
+export interface ZeroCopyRecord {
   readonly buffer: Buffer;
   readonly start: number;
   readonly end: number;
@@ -10,7 +10,7 @@ export interface LentRecord {
 }
 
 /** Cells of one column, as `RangeRead` would name them. */
-export interface LentRead {
+export interface ZeroCopyRead {
   readonly table: string;
   readonly start: Position | undefined;
   readonly end: Position | undefined;
@@ -35,7 +35,7 @@ export type TakeCell = (
 ) => boolean;
 
 /** How a page of lent cells ended. `next` as in `RangePage`. */
-export interface LentPage {
+export interface ZeroCopyPage {
   readonly next: Position | undefined;
   /** The first cell from `next` on is one that was refused, or cannot be lent: `readRange` shows it. */
   readonly stopped: boolean;
@@ -48,7 +48,7 @@ export interface LentPage {
  * object for each. Every answer is what `readRow` or `readRange` would show at the same moment; `undefined`, always
  * allowed, says that these have to be asked, for what they would show or for the reason why they fail.
  */
-export interface LendingStore {
+export interface ZeroCopyStore {
   /**
    * One cell, whose row is the first `rowLength` bytes of `row`: the newest write record at or below `at`, if there is no
    * lock and no data cell to be seen. `"absent"` where there is no record either.
@@ -59,10 +59,10 @@ export interface LendingStore {
     rowLength: number,
     column: Uint8Array,
     at: number,
-  ): LentRecord | "absent" | undefined;
+  ): ZeroCopyRecord | "absent" | undefined;
   /**
    * Hands over the newest write record at or below `at` of each cell of one column, in order, up to the end of a page or to a
    * cell that has more to be seen. Where the answer is `undefined`, what was handed over does not count.
    */
-  column(read: LentRead, take: TakeCell): LentPage | undefined;
+  column(read: ZeroCopyRead, take: TakeCell): ZeroCopyPage | undefined;
 }

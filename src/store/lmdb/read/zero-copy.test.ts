@@ -29,7 +29,7 @@ async function put(row: string, part: Mutation["part"], timestamp: number, value
 
 /** The record that is lent of a cell, with whether it is the latest. */
 function lent(row: string, at: number): unknown {
-  const found = store.lending!.cell(table, Buffer.from(row), row.length, column, at);
+  const found = store.zeroCopy!.cell(table, Buffer.from(row), row.length, column, at);
   if (found === undefined || found === "absent") return found;
   return [found.buffer.toString("latin1", found.start, found.end), found.latest];
 }
@@ -38,7 +38,7 @@ function lent(row: string, at: number): unknown {
 function lentRows(start: string, end: string, at: number, limit = 100) {
   const rows: string[] = [];
   const read = { table, start: { row: Buffer.from(start) }, end: { row: Buffer.from(end) }, column, at };
-  const page = store.lending!.column({ ...read, reverse: false, limit }, (row, from, to) => {
+  const page = store.zeroCopy!.column({ ...read, reverse: false, limit }, (row, from, to) => {
     rows.push(row.toString("latin1", from, to));
     return true;
   });
@@ -72,7 +72,7 @@ describe("the embedded store lends", () => {
     expect(lent("short", Number.NaN)).toBeUndefined();
     expect(lent("short", -1)).toBeUndefined();
     expect(lent("x".repeat(1_900), 9)).toBeUndefined();
-    expect(store.lending!.cell("", Buffer.from("r"), 1, column, 9)).toBeUndefined();
+    expect(store.zeroCopy!.cell("", Buffer.from("r"), 1, column, 9)).toBeUndefined();
     expect(lentRows("", "z", 9, 0).stopped).toBeUndefined();
   });
 

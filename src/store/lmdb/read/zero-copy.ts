@@ -1,4 +1,4 @@
-import type { LentRecord } from "../../lending.js";
+import type { ZeroCopyRecord } from "../../zero-copy.js";
 import type { Databases } from "../record/databases.js";
 import { placeBelow, recordAt } from "../record/inline-history.js";
 import { CellAddress, readTimestamp, tablePrefix } from "../record/key.js";
@@ -9,14 +9,14 @@ import { lentBytes } from "./read.js";
 const address = new CellAddress();
 
 /** Reused from read to read. */
-const lent: { -readonly [K in keyof LentRecord]: LentRecord[K] } = {
+const lent: { -readonly [K in keyof ZeroCopyRecord]: ZeroCopyRecord[K] } = {
   buffer: Buffer.alloc(0),
   start: 0,
   end: 0,
   latest: true,
 };
 
-/** One cell as `LendingStore.cell` gives it: one get, and nothing is copied or made. */
+/** One cell as `ZeroCopyStore.cell` gives it: one get, and nothing is copied or made. */
 export function lendCell(
   databases: Databases,
   table: string,
@@ -24,7 +24,7 @@ export function lendCell(
   rowLength: number,
   column: Uint8Array,
   at: number,
-): LentRecord | "absent" | undefined {
+): ZeroCopyRecord | "absent" | undefined {
   const entry = databases.cells.getBinaryFast(address.of(tablePrefix(table), row, column, rowLength));
   if (entry === undefined) return "absent";
   const length = openEntry(entry, entry.length, address.sum);
@@ -39,7 +39,7 @@ export function lendCell(
 }
 
 /** The newest record at or below `at` beneath a newer one, if it stands in the same entry. */
-function lendOlder(entry: Buffer, length: number, at: number): LentRecord | "absent" | undefined {
+function lendOlder(entry: Buffer, length: number, at: number): ZeroCopyRecord | "absent" | undefined {
   const cellFlags = entry[0]!;
   const place =
     (cellFlags & flags.beside) === 0 ? -1 : placeBelow(entry, newestEnd(entry, length), length, at);

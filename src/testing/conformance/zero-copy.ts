@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LendingStore, LentRead, RowStore } from "../../store/index.js";
+import type { RowStore, ZeroCopyRead, ZeroCopyStore } from "../../store/index.js";
 import {
   apply,
   awkwardKeys,
@@ -30,8 +30,8 @@ export async function checkLentCell(
   store: RowStore,
   read: { readonly table: string; readonly row: string; readonly column: string; readonly at: number },
 ): Promise<boolean> {
-  const { lending } = store;
-  if (lending === undefined) return false;
+  const { zeroCopy } = store;
+  if (zeroCopy === undefined) return false;
   const [seen] = await row(store, read.row, {
     table: read.table,
     columns: exactly(read.column),
@@ -39,7 +39,7 @@ export async function checkLentCell(
   });
   // The row stands at the beginning of more.
   const rowBytes = bytes(`${read.row}and more`);
-  const lent = lending.cell(read.table, rowBytes, read.row.length, bytes(read.column), read.at);
+  const lent = zeroCopy.cell(read.table, rowBytes, read.row.length, bytes(read.column), read.at);
   if (lent === undefined) return false;
   if (lent === "absent") {
     assert.equal(seen, undefined);
@@ -53,11 +53,11 @@ export async function checkLentCell(
 }
 
 /** A whole range, by what is lent of it; what is not comes by an ordinary read, of one row each time. */
-async function lentRange(store: RowStore, lending: LendingStore, read: LentRead): Promise<Shown> {
+async function lentRange(store: RowStore, zeroCopy: ZeroCopyStore, read: ZeroCopyRead): Promise<Shown> {
   const all: string[] = [];
   const lent: string[] = [];
   let { start, end } = read;
-  const goOn = (next: LentRead["start"]) => {
+  const goOn = (next: ZeroCopyRead["start"]) => {
     if (read.reverse) end = next;
     else start = next;
     return next !== undefined;
@@ -65,7 +65,7 @@ async function lentRange(store: RowStore, lending: LendingStore, read: LentRead)
   for (let pages = 0; ; pages++) {
     assert.ok(pages < 10_000, "pages come to an end");
     const page: string[] = [];
-    const answer = lending.column({ ...read, start, end }, (...[rows, from, to, record, first, last]) => {
+    const answer = zeroCopy.column({ ...read, start, end }, (...[rows, from, to, record, first, last]) => {
       page.push(`${text(rows.subarray(from, to))}=${text(record.subarray(first, last))}`);
       return true;
     });
@@ -93,8 +93,8 @@ async function lentRange(store: RowStore, lending: LendingStore, read: LentRead)
 }
 
 /** Holds what is lent of a column against what a read of the range shows. */
-export async function checkLentColumn(store: RowStore, read: LentRead): Promise<void> {
-  if (store.lending === undefined) return;
+export async function checkLentColumn(store: RowStore, read: ZeroCopyRead): Promise<void> {
+  if (store.zeroCopy === undefined) return;
   const rows = await range(store, {
     table: read.table,
     columns: [{ exact: read.column }],
@@ -107,7 +107,7 @@ export async function checkLentColumn(store: RowStore, read: LentRead): Promise<
     const { write } = each.cells[0]!;
     return write === undefined ? [] : [`${each.row}=${recordOf(write)}`];
   });
-  const shown = await lentRange(store, store.lending, read);
+  const shown = await lentRange(store, store.zeroCopy, read);
   assert.deepEqual(shown.all, expected);
   const locked = new Set(rows.flatMap((each) => (each.cells[0]!.lock === undefined ? [] : [each.row])));
   for (const each of shown.lent)
@@ -119,7 +119,7 @@ function directions(store: RowStore): readonly boolean[] {
 }
 
 /** What a store lends is what it would show. A store that lends nothing passes: there is nothing to be wrong. */
-export function lendingTests(test: Declare): void {
+export function zeroCopyTests(test: Declare): void {
   test("what is lent of a cell is what a read of its row shows", async (store) => {
     for (const key of awkwardKeys) {
       for (const timestamp of [3, 6, 9])
@@ -150,8 +150,8 @@ export function lendingTests(test: Declare): void {
       };
       await checkLentColumn(store, read);
     }
-    assert.equal(store.lending?.cell(table, bytes("r"), 1, bytes("c"), 9), undefined);
-    assert.equal(store.lending?.cell(table, bytes("r"), 1, bytes("only"), 9), undefined);
+    assert.equal(store.zeroCopy?.cell(table, bytes("r"), 1, bytes("c"), 9), undefined);
+    assert.equal(store.zeroCopy?.cell(table, bytes("r"), 1, bytes("only"), 9), undefined);
     await apply(store, "r", erase("c", "lock", 0, 9));
     await checkLentCell(store, { table, row: "r", column: "c", at: 9 });
   });
@@ -181,7 +181,7 @@ export function lendingTests(test: Declare): void {
   });
 
   test("a cell that is refused is the first of what is left", async (store) => {
-    const { lending } = store;
+    const { zeroCopy } = store;
     const names = ["r0", "r1", "r2", "r3", "r4", "r5"];
     for (const name of names) await apply(store, name, put("c", "write", 1, name));
     for (const reverse of directions(store)) {
@@ -197,7 +197,7 @@ export function lendingTests(test: Declare): void {
           limit: 100,
         };
         const taken: string[] = [];
-        const page = lending?.column(read, (...[, , , record, start, end]) => {
+        const page = zeroCopy?.column(read, (...[, , , record, start, end]) => {
           if (taken.length === most) return false;
           taken.push(text(record.subarray(start, end)));
           return true;
@@ -205,7 +205,7 @@ export function lendingTests(test: Declare): void {
         if (page === undefined) continue;
         assert.ok(page.stopped);
         assert.equal(page.cells, taken.length);
-        const { all } = await lentRange(store, lending!, {
+        const { all } = await lentRange(store, zeroCopy!, {
           ...read,
           ...(reverse ? { end: page.next } : { start: page.next }),
         });
@@ -217,7 +217,7 @@ export function lendingTests(test: Declare): void {
   test("nothing is lent once the store is closed", async (store) => {
     await apply(store, "r", put("c", "write", 1, "x"));
     await store.close();
-    assert.equal(store.lending?.cell(table, bytes("r"), 1, bytes("c"), 9), undefined);
+    assert.equal(store.zeroCopy?.cell(table, bytes("r"), 1, bytes("c"), 9), undefined);
     const read = {
       table,
       start: undefined,
@@ -228,7 +228,7 @@ export function lendingTests(test: Declare): void {
       limit: 9,
     };
     assert.equal(
-      store.lending?.column(read, () => true),
+      store.zeroCopy?.column(read, () => true),
       undefined,
     );
   });
