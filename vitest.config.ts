@@ -12,6 +12,7 @@ export default defineConfig(({ mode }) => ({
     alias: [
       { find: /^percolatordb$/, replacement: source("index.ts") },
       { find: /^percolatordb\/(memory|lmdb|bigtable)$/, replacement: `${source("store")}/$1/index.ts` },
+      { find: /^percolatordb\/store$/, replacement: source("store/public.ts") },
       { find: /^percolatordb\/dashboard$/, replacement: source("dashboard/public.ts") },
       { find: /^percolatordb\/(coordinator|recipes|testing)$/, replacement: `${source("")}$1/index.ts` },
     ],

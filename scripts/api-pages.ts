@@ -30,6 +30,7 @@ const about: Readonly<Record<string, string>> = {
   "percolatordb/testing":
     "Time that a test moves, steps, faults, recorded histories, simulation, exploration.",
   "percolatordb/dashboard": "The dashboard and the metrics, inside a program of your own.",
+  "percolatordb/store": "What a store is made of, for those who write one.",
   "percolatordb/memory": "The store in memory, for tests.",
   "percolatordb/lmdb": "The embedded store: a folder.",
   "percolatordb/bigtable": "The store on Google Cloud Bigtable.",

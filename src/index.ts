@@ -1,6 +1,6 @@
 /**
  * Transactions with snapshot isolation and observers, in memory, in a folder or on Google Cloud Bigtable: Google's Percolator (OSDI
- * 2010) for TypeScript. Everything public is named here.
+ * 2010) for TypeScript. What programs use is named here; what a store is made of, in `percolatordb/store`.
  */
 export {
   type CoordinatorChoice,
@@ -154,50 +154,11 @@ export {
   text,
   tuple,
 } from "./schema/index.js";
-export type {
-  AbsentGuard,
-  AtomicBatch,
-  AtomicStore,
-  BatchAnswer,
-  CellView,
-  ColumnRange,
-  Columns,
-  DeleteMutation,
-  Guard,
-  MaybePromise,
-  Mutation,
-  MutationAnswer,
-  Part,
-  PartVersion,
-  Position,
-  PresentGuard,
-  PutMutation,
-  RangeGuard,
-  RangePage,
-  RangeRead,
-  RawCell,
-  RawPage,
-  RawRead,
-  RawRow,
-  RowMutation,
-  RowPage,
-  RowRead,
-  RowStore,
-  RowView,
-  StoreCapabilities,
-  StoreRequestOptions,
-  TakeCell,
-  Version,
-  ZeroCopyPage,
-  ZeroCopyRead,
-  ZeroCopyRecord,
-  ZeroCopyStore,
-} from "./store/index.js";
+export type { RowStore } from "./store/index.js";
 export type {
   CheckOptions,
   CollectOptions,
   CollectReport,
-  CommitHooks,
   EntriesOptions,
   Entry,
   HistoryEntry,
@@ -209,8 +170,6 @@ export type {
   Scannable,
   ScanOptions,
   Snapshot,
-  StepInfo,
-  StepName,
   Transaction,
   TransactionOptions,
   TransactOptions,

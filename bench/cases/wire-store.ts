@@ -1,20 +1,17 @@
-import {
-  type Columns,
-  type Environment,
-  type MaybePromise,
-  type Oracle,
-  type RangePage,
-  type RangeRead,
-  type RawPage,
-  type RawRead,
-  type RowMutation,
-  type RowPage,
-  type RowRead,
-  type RowStore,
-  type StoreCapabilities,
-  systemEnvironment,
-} from "percolatordb";
+import { type Environment, type Oracle, type RowStore, systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
+import type {
+  Columns,
+  MaybePromise,
+  RangePage,
+  RangeRead,
+  RawPage,
+  RawRead,
+  RowMutation,
+  RowPage,
+  RowRead,
+  StoreCapabilities,
+} from "percolatordb/store";
 
 /** What is asked of a distant store and its oracle. */
 export type WireKind = "read" | "scan" | "conditional" | "plain" | "timestamp";

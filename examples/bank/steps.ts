@@ -1,6 +1,7 @@
-import { type Database, open, type StepName } from "percolatordb";
+import type { Database } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { StepHooks } from "percolatordb/testing";
+import type { StepName } from "percolatordb/testing";
+import { openWithHooks, StepHooks } from "percolatordb/testing";
 import { ProtocolView } from "./protocol-view.js";
 import { accounts, cash, tables } from "./tables.js";
 import { transfer } from "./transfer.js";
@@ -35,7 +36,7 @@ export async function showSteps(print: (line: string) => void): Promise<void> {
   const hooks = new StepHooks();
   // Values go into data cells, as in the paper: by default small ones stand in the lock and the write record.
   const store = memoryStore({ inlineBytes: 0 });
-  await using db = await open(store, { tables, hooks, commit: "two-phase", collectEveryMs: 0 });
+  await using db = await openWithHooks(store, { tables, hooks, commit: "two-phase", collectEveryMs: 0 });
   await db.transact(async (tx) => {
     await transfer(tx, "deposit-1", { from: cash, to: "Bob", amount: 10 });
     await transfer(tx, "deposit-2", { from: cash, to: "Joe", amount: 2 });

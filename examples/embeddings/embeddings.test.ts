@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type Database, type Observer, type OpenOptions, open } from "percolatordb";
-import { SeededRandom, StepHooks } from "percolatordb/testing";
+import { type Database, type Observer, open } from "percolatordb";
+import { type OpenWithHooksOptions, SeededRandom, StepHooks } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder, type Variant, variants, withDatabase } from "../../test/support/databases.js";
 import { differences } from "./batch.js";
@@ -93,7 +93,7 @@ describe("embeddings by feature hashing", () => {
 async function withIndex(
   variant: Variant,
   use: (db: Database, count: () => number) => Promise<void>,
-  options: Partial<OpenOptions> = {},
+  options: OpenWithHooksOptions = {},
 ): Promise<void> {
   let embedded = 0;
   const observers: readonly Observer[] = observersOf(() => embedded++);

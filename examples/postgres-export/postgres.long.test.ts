@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type Database, open } from "percolatordb";
-import { requestLost, StepHooks } from "percolatordb/testing";
+import { openWithHooks, requestLost, StepHooks } from "percolatordb/testing";
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { changeOrder, type Order, orderChanges, orders } from "./orders.js";
@@ -62,7 +62,7 @@ test("every change arrives once and in order, many in one statement, though runs
     return deliver(entries, options);
   });
   const hooks = new StepHooks();
-  await using db = await open("memory:", {
+  await using db = await openWithHooks("memory:", {
     tables: [orders, ...queue.tables],
     observers: [queue.observer],
     hooks,

@@ -1,6 +1,14 @@
 import { type Database, int, observer, open, table, text } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { diesBefore, Pause, ProcessStore, type StepFilter, StepHooks, TestClock } from "percolatordb/testing";
+import {
+  diesBefore,
+  openWithHooks,
+  Pause,
+  ProcessStore,
+  type StepFilter,
+  StepHooks,
+  TestClock,
+} from "percolatordb/testing";
 import { Scene } from "./scene.js";
 
 /*
@@ -23,7 +31,7 @@ interface Bank {
 async function openBank(): Promise<Bank> {
   const clock = new TestClock();
   const hooks = new StepHooks();
-  const db = await open("memory:", {
+  const db = await openWithHooks("memory:", {
     environment: clock.process(),
     tables: [accounts],
     hooks,
@@ -167,7 +175,11 @@ async function deadWriter(): Promise<Scene> {
   const [dying, living] = [clock.process(), clock.process()];
   const hooks = new StepHooks();
   const options = { tables: [accounts], commit: "two-phase" } as const;
-  const first = await open(new ProcessStore(store, dying), { ...options, environment: dying, hooks });
+  const first = await openWithHooks(new ProcessStore(store, dying), {
+    ...options,
+    environment: dying,
+    hooks,
+  });
   const db = await open(new ProcessStore(store, living), { ...options, environment: living });
   await fill(db, clock);
   const scene = new Scene([bob, joe]);

@@ -57,7 +57,6 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
     environment: true,
     oracle: true,
     coordinator: true,
-    hooks: true,
     create: true,
     readOnly: true,
     noReadAhead: true,

@@ -18,7 +18,7 @@ import {
   type TransactionContext,
   Yielding,
 } from "../transaction/index.js";
-import type { OpenOptions, Settings } from "./options.js";
+import type { OpenWithHooksOptions, Settings } from "./options.js";
 
 /** How long a safepoint that was read counts as new on a store without atomic batches, in milliseconds. */
 const safepointCacheMs = 1_000;
@@ -29,7 +29,7 @@ export function buildContext(
   environment: Environment,
   registry: Registry,
   liveness: Liveness,
-  options: OpenOptions,
+  options: OpenWithHooksOptions,
   settings: Settings,
 ): TransactionContext {
   const events = new Emitter();

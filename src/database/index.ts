@@ -8,8 +8,8 @@ export {
 } from "./coordinator-choice.js";
 export { Database, type DatabaseStatus } from "./database.js";
 export { type Location, openStore } from "./location.js";
-export { open } from "./open.js";
-export type { Logger, OpenOptions } from "./options.js";
+export { open, openWithHooks } from "./open.js";
+export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";
 export type { SnapshotOptions } from "./snapshots.js";
 export type { StrayRecord } from "./stray-records.js";

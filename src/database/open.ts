@@ -10,7 +10,7 @@ import { chooseCoordinator } from "./coordinator-choice.js";
 import { Database } from "./database.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
-import { checkOptions, checkSettings, type OpenOptions } from "./options.js";
+import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOptions } from "./options.js";
 import { readRetention, recordRetention } from "./retention.js";
 
 /**
@@ -26,6 +26,21 @@ import { readRetention, recordRetention } from "./retention.js";
  * await using db = await open("./data", { observers: [cluster] });
  */
 export async function open(location: Location, options: OpenOptions = {}): Promise<Database> {
+  return await openWithHooks(location, options);
+}
+
+/**
+ * As `open`, for tests: `hooks`, such as a `StepHooks`, see each step of a commit before it is sent. They can stop at it, let it
+ * fail, or answer in the place of the store.
+ *
+ * @example
+ * const hooks = new StepHooks();
+ * await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
+ */
+export async function openWithHooks(
+  location: Location,
+  { hooks, ...options }: OpenWithHooksOptions,
+): Promise<Database> {
   checkOptions(known("open", options));
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
@@ -34,7 +49,7 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
     await store.prepare([systemTable, hintTable, parkedTable]);
     const failures = new Failures();
     coordination = await coordinate(store, environment, options, failures);
-    return await openDatabase(store, environment, options, coordination, failures);
+    return await openDatabase(store, environment, { ...options, hooks }, coordination, failures);
   } catch (error) {
     // What failed first is told, whatever closing says.
     await coordination?.close().catch(() => undefined);
@@ -65,7 +80,7 @@ async function coordinate(
 async function openDatabase(
   store: RowStore,
   environment: Environment,
-  options: OpenOptions,
+  options: OpenWithHooksOptions,
   coordination: Coordination | undefined,
   failures: Failures,
 ): Promise<Database> {

@@ -52,8 +52,6 @@ export interface OpenOptions {
    * given; else none.
    */
   readonly coordinator?: CoordinatorOption | undefined;
-  /** For tests: stops at, fails or answers for the steps of commits. */
-  readonly hooks?: CommitHooks | undefined;
   /** Makes the database where there is none. With `false`, that is a `StoreError`. Default: true. */
   readonly create?: boolean | undefined;
   /**
@@ -64,6 +62,12 @@ export interface OpenOptions {
   readonly readOnly?: boolean | undefined;
   /** For databases larger than memory: the embedded store does not read ahead. Default: false. */
   readonly noReadAhead?: boolean | undefined;
+}
+
+/** What `openWithHooks` takes: the options of `open`, and what stands between a commit and its store. */
+export interface OpenWithHooksOptions extends OpenOptions {
+  /** Called for each step of a commit: can wait, fail, or answer in its place. Default: none. */
+  readonly hooks?: CommitHooks | undefined;
 }
 
 /** The settings of an open database: the options with their defaults, checked. */

@@ -4,6 +4,7 @@ import { memoryStore } from "percolatordb/memory";
 import {
   answerLost,
   diesAfter,
+  openWithHooks,
   ProcessStore,
   requestLost,
   StepHooks,
@@ -206,7 +207,11 @@ test.each([
   const hits = combiningCounter("hits");
   const hooks = new StepHooks();
   const clock = new TestClock();
-  await using db = await open("memory:", { environment: clock.process(), observers: [hits.observer], hooks });
+  await using db = await openWithHooks("memory:", {
+    environment: clock.process(),
+    observers: [hits.observer],
+    hooks,
+  });
   hooks.once("one-phase-commit", fault, ({ label }) => label === "hits");
   await db.transact((tx) => hits.add(tx, "a", 1));
   await clock.until(db.drain());
@@ -222,7 +227,11 @@ test.each(["prewrite", "commit-primary"] as const)(
     const store = memoryStore({ environment: clock.process() });
     const [first, second] = [clock.process(), clock.process()];
     const hooks = new StepHooks();
-    const dying = await open(new ProcessStore(store, first), { ...options, environment: first, hooks });
+    const dying = await openWithHooks(new ProcessStore(store, first), {
+      ...options,
+      environment: first,
+      hooks,
+    });
     await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
     hooks.once(step, diesAfter(first), ({ label }) => label === "hits");
     await dying.transact((tx) => {

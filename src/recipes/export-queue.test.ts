@@ -7,6 +7,7 @@ import {
   answerLost,
   diesAfter,
   diesBefore,
+  openWithHooks,
   ProcessStore,
   requestLost,
   StepHooks,
@@ -192,7 +193,7 @@ test.each([
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
   const hooks = new StepHooks();
   const clock = new TestClock();
-  await using db = await open("memory:", {
+  await using db = await openWithHooks("memory:", {
     environment: clock.process(),
     tables: queue.tables,
     observers: [queue.observer],
@@ -217,7 +218,11 @@ test.each([
     const store = memoryStore({ environment: clock.process() });
     const [first, second] = [clock.process(), clock.process()];
     const hooks = new StepHooks();
-    const dying = await open(new ProcessStore(store, first), { ...options, environment: first, hooks });
+    const dying = await openWithHooks(new ProcessStore(store, first), {
+      ...options,
+      environment: first,
+      hooks,
+    });
     await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
     hooks.once(step, fault(first), ({ label }) => label === "queue");
     await addAll(dying, queue, "a", ["1", "2"]);
@@ -275,7 +280,7 @@ describe("a file", () => {
       const deliver: typeof toFile = (...given) => clock.during(Promise.resolve(toFile(...given)));
       const queue = exportQueue("orders", { value: json<{ item: string }>(), deliver });
       const hooks = new StepHooks();
-      await using db = await open("memory:", {
+      await using db = await openWithHooks("memory:", {
         environment: clock.process(),
         tables: queue.tables,
         observers: [queue.observer],

@@ -15,7 +15,15 @@ import {
   text,
 } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { diesAfter, diesBefore, ProcessStore, requestLost, StepHooks, TestClock } from "percolatordb/testing";
+import {
+  diesAfter,
+  diesBefore,
+  openWithHooks,
+  ProcessStore,
+  requestLost,
+  StepHooks,
+  TestClock,
+} from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { schedule, type View } from "./index.js";
@@ -415,7 +423,11 @@ test.each([
   const [due, dueThere] = [reminders(first), reminders(second)];
   const hooks = new StepHooks();
   const options = { tables: [fired, ...due.tables], commit: "two-phase" } as const;
-  const dying = await open(new ProcessStore(store, first), { ...options, environment: first, hooks });
+  const dying = await openWithHooks(new ProcessStore(store, first), {
+    ...options,
+    environment: first,
+    hooks,
+  });
   await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
   await dying.transact((tx) => due.after(tx, "a", 0, "x"));
   hooks.once("commit-primary", fault(first), ({ label }) => label === "reminders");

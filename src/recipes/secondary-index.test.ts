@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { int, json, open, table, text, tuple } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { diesAfter, ProcessStore, StepHooks, TestClock } from "percolatordb/testing";
+import { diesAfter, openWithHooks, ProcessStore, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { gather } from "../../test/support/gather.js";
@@ -78,7 +78,11 @@ test("no entry is left behind by a worker that dies in its commit", async () => 
   const store = memoryStore({ environment: clock.process() });
   const [first, second] = [clock.process(), clock.process()];
   const hooks = new StepHooks();
-  const dying = await open(new ProcessStore(store, first), { ...options, environment: first, hooks });
+  const dying = await openWithHooks(new ProcessStore(store, first), {
+    ...options,
+    environment: first,
+    hooks,
+  });
   await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
   await dying.transact((tx) => tx.set(articles.tags, "a", ["x", "y"]));
   await clock.until(dying.drain());

@@ -47,9 +47,12 @@ export {
 } from "./invariants/index.js";
 export {
   answerLost,
+  type CommitHooks,
   diesAfter,
   diesBefore,
   type Interference,
+  type OpenWithHooksOptions,
+  openWithHooks,
   Pause,
   ProcessStore,
   type ProcessStoreOptions,
@@ -59,6 +62,8 @@ export {
   type SeenStep,
   type StepFilter,
   StepHooks,
+  type StepInfo,
+  type StepName,
   stopsAfter,
   stopsBefore,
   TestClock,

@@ -1,5 +1,6 @@
-import { type Database, family, open, type RowMutation, type RowStore, table, text } from "percolatordb";
+import { type Database, family, open, type RowStore, table, text } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
+import type { RowMutation } from "percolatordb/store";
 import { expect, test } from "vitest";
 
 const wide = table("wide", { parts: family(text()) });

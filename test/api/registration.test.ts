@@ -1,6 +1,6 @@
-import { type Database, int, type OpenOptions, observer, open, table, text } from "percolatordb";
+import { type Database, int, observer, table, text } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { StepHooks, TestClock } from "percolatordb/testing";
+import { type OpenWithHooksOptions, openWithHooks, StepHooks, TestClock } from "percolatordb/testing";
 import { expect, test } from "vitest";
 
 const documents = table("documents", { contents: text(), length: int() });
@@ -18,8 +18,10 @@ async function start() {
     latest: () => counting.counter(),
   };
   const hooks = new StepHooks();
-  const openOne = (options: OpenOptions = {}) =>
-    clock.until(open(store, { environment: clock.process(), oracle, collectEveryMs: 0, ...options }));
+  const openOne = (options: OpenWithHooksOptions = {}) =>
+    clock.until(
+      openWithHooks(store, { environment: clock.process(), oracle, collectEveryMs: 0, ...options }),
+    );
   const writer = await openOne({ tables: [documents], hooks });
   const write = (row: string) => writer.transact(async (tx) => tx.set(documents.contents, row, "abc"));
   await clock.until(write("before"));

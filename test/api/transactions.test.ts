@@ -22,7 +22,7 @@ import {
   text,
   tuple,
 } from "percolatordb";
-import { StepHooks } from "percolatordb/testing";
+import { openWithHooks, StepHooks } from "percolatordb/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { temporaryFolder, variants, withDatabase } from "../support/databases.js";
@@ -476,7 +476,7 @@ describe("a folder", () => {
 
   test("a lock that no reader has pushed lets its transaction commit from just above its start", async () => {
     const hooks = new StepHooks();
-    await using db = await open("memory:", { hooks, commit: "two-phase" });
+    await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
     const pause = hooks.pauseBefore("commit-primary");
     const committing = db.transact((tx) => tx.set(pages.title, "a", "x"));
     await pause.reached;

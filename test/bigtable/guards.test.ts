@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import type { Guard, MutationAnswer, RowStore } from "percolatordb";
+import type { RowStore } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
+import type { Guard, MutationAnswer } from "percolatordb/store";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
 

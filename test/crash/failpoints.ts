@@ -1,4 +1,4 @@
-import type { CommitHooks, StepInfo, StepName } from "percolatordb";
+import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import type { Random } from "./random.js";
 
 /** Every step at which a process can be killed or stopped, and the commit path that goes through it. */

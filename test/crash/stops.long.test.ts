@@ -1,4 +1,4 @@
-import type { StepName } from "percolatordb";
+import type { StepName } from "percolatordb/testing";
 import { expect, test } from "vitest";
 import { newTally, type Plan } from "./life.js";
 import { playLife } from "./lives.js";

@@ -1,3 +1,4 @@
+import { openWithHooks } from "percolatordb/testing";
 /**
  * A process that is to be killed or stopped. Says `ready` when it is loaded, reads one line of JSON, does as it says until its
  * time has come, and writes into the journal what it was told committed. One that stays says `done` then, and waits to be ended.
@@ -6,7 +7,7 @@
 
 import { once } from "node:events";
 import { openSync, writeSync } from "node:fs";
-import { type Database, open, PercolatorError } from "percolatordb";
+import { type Database, PercolatorError } from "percolatordb";
 import { type Generation, observersOf, tables, versioned } from "./app.js";
 import { type Failpoint, GhostHooks, StrikingHooks } from "./failpoints.js";
 import { operation, perform } from "./operations.js";
@@ -54,7 +55,7 @@ const common = {
   retentionMs: 50,
   lockTtlMs: orders.lockTtlMs,
 } as const;
-const db = await open(orders.folder, {
+const db = await openWithHooks(orders.folder, {
   ...common,
   observers: observersOf(orders.generation),
   hooks: striking,
@@ -99,7 +100,7 @@ async function backfill(): Promise<void> {
 /** Never ends by itself: its transactions do not. */
 async function haunt(): Promise<void> {
   const hooks = new GhostHooks(striking, orders.lockTtlMs, random.below(4));
-  const ghost = await open(orders.folder, { ...common, hooks });
+  const ghost = await openWithHooks(orders.folder, { ...common, hooks });
   while (!isOver()) {
     void operate(ghost, "ghost").catch(fail);
     await new Promise((resolve) => setTimeout(resolve, 15));

@@ -13,7 +13,7 @@ const help = `Tries every interleaving of small programs on the code that ships,
   --larger          larger budgets of faults too: takes hours
   --no-mutants      programs only
   --beside-tests    without the mutants that npm test tries
-  --most-states N   programs of more states only in part
+  --max-states N    programs of more states only in part
   --processes N     default: as many as there are cores
   --traces          the shortest way to each mutant's end, line by line
 `;
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     larger: { type: "boolean", default: false },
     mutants: { type: "boolean", default: true },
     "beside-tests": { type: "boolean", default: false },
-    "most-states": { type: "string" },
+    "max-states": { type: "string" },
     processes: { type: "string" },
     traces: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -43,7 +43,7 @@ if (values.help) {
 
 /** Lines of a trace that are shown: the last ones. */
 const maxLines = 60;
-const maxStates = values["most-states"] === undefined ? undefined : Number(values["most-states"]);
+const maxStates = values["max-states"] === undefined ? undefined : Number(values["max-states"]);
 const jobs = listJobs({
   larger: values.larger,
   mutants: values.mutants,

@@ -1,13 +1,5 @@
-import {
-  boolean,
-  family,
-  int,
-  type Snapshot,
-  type StepName,
-  type Transaction,
-  table,
-  text,
-} from "percolatordb";
+import { boolean, family, int, type Snapshot, type Transaction, table, text } from "percolatordb";
+import type { StepName } from "percolatordb/testing";
 import { StepHooks } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { everyVariant } from "../support/databases.js";

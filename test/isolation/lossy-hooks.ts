@@ -1,4 +1,4 @@
-import type { CommitHooks, StepInfo, StepName } from "percolatordb";
+import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import type { Random } from "./random.js";
 
 /** Steps that only the owner of a transaction takes, one after the other: where he stops, none follows. */

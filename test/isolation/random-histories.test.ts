@@ -1,5 +1,11 @@
-import type { Database, OpenOptions } from "percolatordb";
-import { type AnomalyKind, checkHistory, HistoryRecorder, type RecordedDatabase } from "percolatordb/testing";
+import type { Database } from "percolatordb";
+import {
+  type AnomalyKind,
+  checkHistory,
+  HistoryRecorder,
+  type OpenWithHooksOptions,
+  type RecordedDatabase,
+} from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { everyVariant, type Variant, withDatabase, withTwo } from "../support/databases.js";
 import * as faults from "./broken.js";
@@ -9,7 +15,7 @@ import { copying, counting, things, Workload, type WorkloadOptions } from "./wor
 
 const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
 const seeds = Array.from({ length: runs }, (_, at) => at + 1);
-const quick: OpenOptions = { tables: [things], durability: "none", collectEveryMs: 0 };
+const quick: OpenWithHooksOptions = { tables: [things], durability: "none", collectEveryMs: 0 };
 const busy: WorkloadOptions = { clients: 16, transactions: 12, rows: 12 };
 
 describe.each(everyVariant)("$store, commit $commit", (variant) => {

@@ -2,12 +2,11 @@ import {
   ConflictError,
   type Database,
   int,
-  type OpenOptions,
   type Transaction,
   type TransactionOptions,
   table,
 } from "percolatordb";
-import { checkHistory, HistoryRecorder } from "percolatordb/testing";
+import { checkHistory, HistoryRecorder, type OpenWithHooksOptions } from "percolatordb/testing";
 import { expect } from "vitest";
 import { type Variant, withTwo } from "../support/databases.js";
 
@@ -28,7 +27,7 @@ export interface RecordedCase {
 export async function withCase(
   variant: Variant,
   use: (recorded: RecordedCase) => Promise<void>,
-  options: OpenOptions = {},
+  options: OpenWithHooksOptions = {},
 ): Promise<void> {
   await withTwo(variant, { tables: [numbers], collectEveryMs: 0, ...options }, async (db, other) => {
     const recorder = new HistoryRecorder();

@@ -1,12 +1,12 @@
-import { CommitOutcomeUnknownError, open, StoreError } from "percolatordb";
-import { StepHooks } from "percolatordb/testing";
+import { CommitOutcomeUnknownError, StoreError } from "percolatordb";
+import { openWithHooks, StepHooks } from "percolatordb/testing";
 import { expect, test } from "vitest";
 import { numbers } from "./recorded.js";
 
 test("a commit of unknown outcome is not said to have been given up, though its signal was aborted meanwhile", async () => {
   const hooks = new StepHooks();
   const controller = new AbortController();
-  await using db = await open("memory:", { tables: [numbers], hooks });
+  await using db = await openWithHooks("memory:", { tables: [numbers], hooks });
   hooks.once("one-phase-commit", async (run) => {
     await run();
     controller.abort();
@@ -19,7 +19,7 @@ test("a commit of unknown outcome is not said to have been given up, though its 
 
 test("a commit of unknown outcome says why, if the store knows", async () => {
   const hooks = new StepHooks();
-  await using db = await open("memory:", { tables: [numbers], hooks });
+  await using db = await openWithHooks("memory:", { tables: [numbers], hooks });
   const cause = new StoreError("The disk is on fire.");
   hooks.once("one-phase-commit", async () => ({ answer: "unknown", cause }));
   const committing = db.transact((tx) => tx.set(numbers.value, "1", 1));
@@ -32,7 +32,7 @@ test("a commit of unknown outcome says why, if the store knows", async () => {
 
 test("a commit that is delayed, and cannot be decided meanwhile, is of unknown outcome", async () => {
   const hooks = new StepHooks();
-  await using db = await open("memory:", { tables: [numbers], hooks, commit: "two-phase" });
+  await using db = await openWithHooks("memory:", { tables: [numbers], hooks, commit: "two-phase" });
   let arrive: () => Promise<unknown> = async () => {};
   hooks.once("commit-primary", async (run) => {
     arrive = run;

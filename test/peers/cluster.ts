@@ -3,7 +3,6 @@ import {
   type Environment,
   type OpenOptions,
   type Oracle,
-  open,
   type RowStore,
   systemEnvironment,
 } from "percolatordb";
@@ -14,6 +13,7 @@ import {
   diesAfter as diesAfterStep,
   diesBefore,
   type Interference,
+  openWithHooks,
   ProcessStore,
   StepHooks,
   TestClock,
@@ -106,7 +106,7 @@ export class Cluster implements AsyncDisposable {
     const environment = this.clock.process();
     const hooks = new StepHooks();
     const store = new ProcessStore(await this.#open(), environment);
-    const db = await open(store, {
+    const db = await openWithHooks(store, {
       lockTtlMs,
       collectEveryMs: 0,
       ...options,

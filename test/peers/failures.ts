@@ -1,4 +1,5 @@
-import type { Isolation, StepName } from "percolatordb";
+import type { Isolation } from "percolatordb";
+import type { StepName } from "percolatordb/testing";
 import { type Interference, passes } from "percolatordb/testing";
 import { expect } from "vitest";
 import { accounts, copies } from "./bank.js";

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, type Location, type OpenOptions, type Oracle, open } from "percolatordb";
+import type { Database, Location, Oracle } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
+import { type OpenWithHooksOptions, openWithHooks } from "percolatordb/testing";
 import { startEmulator } from "./emulator/index.js";
 
 /** Every store and commit path that a database can have here by its location alone. */
@@ -35,7 +36,7 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
 /** Opens an empty database of a variant, runs `use`, closes it and removes what it left. */
 export async function withDatabase(
   variant: Variant,
-  options: OpenOptions,
+  options: OpenWithHooksOptions,
   use: (db: Database) => Promise<void>,
 ): Promise<void> {
   await withPlace(variant, async (openHere) => {
@@ -54,7 +55,7 @@ export async function withDatabase(
  */
 export async function withTwo(
   variant: Variant,
-  options: OpenOptions,
+  options: OpenWithHooksOptions,
   use: (one: Database, other: Database) => Promise<void>,
 ): Promise<void> {
   if (variant.store !== "bigtable") return withDatabase(variant, options, (db) => use(db, db));
@@ -73,7 +74,7 @@ export async function withTwo(
   });
 }
 
-type Open = (options: OpenOptions) => Promise<Database>;
+type Open = (options: OpenWithHooksOptions) => Promise<Database>;
 
 /** Makes a place for a database of a variant, and removes it. */
 async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Promise<void>): Promise<void> {
@@ -87,7 +88,7 @@ async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Pr
     const location: Location =
       store === "memory" ? "memory:" : store === "lmdb" ? folder.path : memoryStore({ atomicBatches: false });
     const oracle = typeof location === "string" ? {} : { oracle: separateOracle() };
-    await use((options) => open(location, { ...oracle, ...options, commit }));
+    await use((options) => openWithHooks(location, { ...oracle, ...options, commit }));
   } finally {
     await folder.remove();
   }
@@ -97,9 +98,12 @@ async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Pr
 export const bigtableLocation = "bigtable://test/test";
 
 /** Opens the database of an emulator; the first of its processes starts the coordinator that all share. */
-export async function openOnEmulator(emulatorHost: string, options: OpenOptions = {}): Promise<Database> {
+export async function openOnEmulator(
+  emulatorHost: string,
+  options: OpenWithHooksOptions = {},
+): Promise<Database> {
   const store = await openBigtableStore(bigtableLocation, { emulatorHost });
-  return await open(store, { coordinator: "auto", ...options });
+  return await openWithHooks(store, { coordinator: "auto", ...options });
 }
 
 /** The oracle of a store that cannot count: the counter of another. */

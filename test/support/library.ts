@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Database, type OpenOptions, open } from "../../src/database/index.js";
+import { type Database, type OpenWithHooksOptions, openWithHooks } from "../../src/database/index.js";
 import {
   bytes,
   codec,
@@ -37,9 +37,9 @@ export const ledger = table("ledger", { total: bigints });
 export async function withLibrary<T>(
   { folder }: CommandLine,
   use: (db: Database) => Promise<T>,
-  options: OpenOptions = {},
+  options: OpenWithHooksOptions = {},
 ): Promise<T> {
-  await using db = await open(join(folder, "data"), {
+  await using db = await openWithHooks(join(folder, "data"), {
     tables: [documents, visits, ledger],
     collectEveryMs: 0,
     ...options,

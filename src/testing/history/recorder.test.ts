@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { open } from "../../database/index.js";
+import { open, openWithHooks } from "../../database/index.js";
 import { ConflictError } from "../../errors/index.js";
 import { isObserver, observer } from "../../observer/index.js";
 import { bytes, family, float, int, json, table, text, tuple } from "../../schema/index.js";
@@ -101,7 +101,7 @@ test("outcomes: conflict, each attempt by itself, rollback, failure, and a clien
     step: (name, info, run) =>
       name === "one-phase-commit" && never.has(info.label) ? new Promise(() => {}) : run(),
   };
-  await using db = await open("memory:", { hooks });
+  await using db = await openWithHooks("memory:", { hooks });
   const recorder = new HistoryRecorder();
   const [a, b] = [recorder.client("a"), recorder.client("b")];
   const [one, two] = [await a.begin(db), await b.begin(db)];

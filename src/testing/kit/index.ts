@@ -1,3 +1,5 @@
+export { type OpenWithHooksOptions, openWithHooks } from "../../database/index.js";
+export type { CommitHooks, StepInfo, StepName } from "../../transaction/index.js";
 export { TestClock, type TestClockOptions, type UntilOptions } from "./clock.js";
 export {
   answerLost,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Database, open } from "../../database/index.js";
+import { type Database, open, openWithHooks } from "../../database/index.js";
 import { CommitOutcomeUnknownError, StoreError } from "../../errors/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table } from "../../schema/index.js";
@@ -33,7 +33,7 @@ const write = (db: Database, value = 1) =>
 const read = (db: Database) => db.transact((tx) => tx.getMany(accounts.balance, ["alice", "bob"]));
 
 async function twoPhase(hooks: StepHooks): Promise<Database> {
-  return open("memory:", {
+  return openWithHooks("memory:", {
     tables: [accounts],
     hooks,
     commit: "two-phase",
@@ -79,7 +79,12 @@ describe("steps", () => {
     );
     const hooks = new StepHooks();
     const environment = new TestClock({ passesByItself: true }).process();
-    await using db = await open("memory:", { tables: [accounts], hooks, observers: [copies], environment });
+    await using db = await openWithHooks("memory:", {
+      tables: [accounts],
+      hooks,
+      observers: [copies],
+      environment,
+    });
     const log: string[] = [];
     const logged =
       (name: string): Interference =>
@@ -131,7 +136,7 @@ describe("faults of a commit in two phases", () => {
     const hooks = new StepHooks();
     const store = memoryStore();
     const environment = new TestClock({ passesByItself: true }).process();
-    const db = await open(store, { tables: [accounts], hooks, commit: "two-phase", environment });
+    const db = await openWithHooks(store, { tables: [accounts], hooks, commit: "two-phase", environment });
     hooks.once("commit-primary", interference);
     let isOver = false;
     void write(db).finally(() => {
@@ -149,7 +154,7 @@ describe("faults of a commit in one phase", () => {
     { name: "request", interference: requestLost, values: [undefined, undefined] },
   ])("the $name is lost: the outcome is unknown", async ({ interference, values }) => {
     const hooks = new StepHooks();
-    await using db = await open("memory:", { tables: [accounts], hooks });
+    await using db = await openWithHooks("memory:", { tables: [accounts], hooks });
     hooks.once("one-phase-commit", interference);
     await expect(write(db)).rejects.toThrow(CommitOutcomeUnknownError);
     expect(await read(db)).toEqual(values);
@@ -166,7 +171,7 @@ describe("a process that dies", () => {
     const [owner, other] = [clock.process(), clock.process()];
     const hooks = new StepHooks();
     const commit = "two-phase";
-    const ownerDb = await open(new ProcessStore(store, owner), {
+    const ownerDb = await openWithHooks(new ProcessStore(store, owner), {
       tables: [accounts],
       environment: owner,
       hooks,

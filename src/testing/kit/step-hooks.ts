@@ -18,12 +18,12 @@ interface Plan {
 
 /**
  * The steps of commits, one by one: shows which were done, stops before or after one so that a test can look at the
- * database in between, and lets requests and answers be lost. For the option `hooks` of `open`; steps that
+ * database in between, and lets requests and answers be lost. For `openWithHooks`; steps that
  * nothing was planned for just happen. A commit in one phase has one step; `commit: "two-phase"` has them all.
  *
  * @example
  * const hooks = new StepHooks();
- * await using db = await open("memory:", { hooks, commit: "two-phase" });
+ * await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
  * const pause = hooks.pauseBefore("commit-primary");
  * const committing = db.transact((tx) => tx.set(accounts.balance, "alice", 1));
  * await pause.reached; // the lock stands, and nothing is committed yet

@@ -1,4 +1,4 @@
-import { type Database, type OpenOptions, open } from "../../database/index.js";
+import { type Database, type OpenWithHooksOptions, openWithHooks } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import { PercolatorError } from "../../errors/index.js";
 import type { Observer } from "../../observer/index.js";
@@ -77,7 +77,7 @@ export class SimulatedProcess {
     const { machine, connect, plan, tables, observers, oracle, commit } = this.#options;
     this.#store ??= connect();
     const store = this.#store instanceof Promise ? await this.#store : this.#store;
-    const options: OpenOptions = {
+    const options: OpenWithHooksOptions = {
       tables: another.tables ?? tables,
       observers: another.observers ?? observers,
       environment: machine,
@@ -90,7 +90,7 @@ export class SimulatedProcess {
     };
     for (let attempt = 1; ; attempt++) {
       try {
-        const db = await open(store, options);
+        const db = await openWithHooks(store, options);
         this.#listen(db);
         this.#opened.push(db);
         return db;

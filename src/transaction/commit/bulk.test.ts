@@ -4,7 +4,7 @@ import { counterOracle } from "../../oracle/index.js";
 import { int, table } from "../../schema/index.js";
 import type { RowMutation, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { StepHooks, TestClock } from "../../testing/index.js";
+import { openWithHooks, StepHooks, TestClock } from "../../testing/index.js";
 
 const accounts = table("accounts", { balance: int() });
 const retentionMs = 600_000;
@@ -21,7 +21,7 @@ async function start(bulkMutations: boolean) {
   const oracle = counterOracle(memoryStore({ environment }).atomic!);
   const hooks = new StepHooks();
   const options = { tables: [accounts], oracle, retentionMs, collectEveryMs: 0 };
-  const db = await clock.until(open(store, { ...options, environment, hooks }));
+  const db = await clock.until(openWithHooks(store, { ...options, environment, hooks }));
   const other = await clock.until(open(store, { ...options, environment: clock.process() }));
   return {
     clock,

@@ -11,7 +11,7 @@ import {
   type Worker,
 } from "percolatordb";
 import { type DashboardServer, serveDashboard } from "percolatordb/dashboard";
-import { StepHooks, stopsBefore } from "percolatordb/testing";
+import { openWithHooks, StepHooks, stopsBefore } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
 
 /** A real pipeline, small: pages, what is derived from them, an observer that fails, and one row that all fight over. */
@@ -154,7 +154,7 @@ export class Pipeline {
 async function leaveLock(path: string): Promise<void> {
   const hooks = new StepHooks();
   hooks.once("commit-timestamp", stopsBefore);
-  const db = await open(path, { tables, commit: "two-phase", hooks, lockTtlMs: 1 });
+  const db = await openWithHooks(path, { tables, commit: "two-phase", hooks, lockTtlMs: 1 });
   const abandoned = db.transact((tx) => tx.set(totals.words, "left-behind", 1));
   abandoned.catch(() => undefined);
   while (hooks.count("commit-timestamp") === 0) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,4 +1,5 @@
-import { type Database, type Isolation, open, type Transaction } from "percolatordb";
+import type { Database, Isolation, Transaction } from "percolatordb";
+import { openWithHooks } from "percolatordb/testing";
 import { SteppedEnvironment } from "../support/environment.js";
 import { type Stand, StepWatch, type StoreKind, standOf } from "../support/stores.js";
 import { Model } from "./model.js";
@@ -37,7 +38,7 @@ export class Session {
   async open(): Promise<void> {
     const { store, options } = await this.#stand.open();
     this.hasCounter = store.atomic !== undefined;
-    this.#database = await open(store, {
+    this.#database = await openWithHooks(store, {
       ...options,
       tables: [docs, pairs, derived],
       observers: modelObservers((run) => this.runs.push(run)),

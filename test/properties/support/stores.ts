@@ -1,6 +1,7 @@
-import type { CommitHooks, OpenOptions, Oracle, RowStore, StepInfo, StepName } from "percolatordb";
+import type { OpenOptions, Oracle, RowStore } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
+import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
 import type { SteppedEnvironment } from "./environment.js";
 
