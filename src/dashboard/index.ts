@@ -1,10 +1,9 @@
 export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
-export { type CoordinatorMetric, coordinatorCatalogue } from "./coordinator-metrics.js";
-export { type GaugeDescription, gaugeCatalogue } from "./gauges.js";
-export type { MetricsServerOptions } from "./metrics-server.js";
+export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordinator-metrics.js";
+export { type GaugeDescription, gaugeCatalogue } from "./metrics/gauges.js";
+export type { MetricsServer, MetricsServerOptions, PlainServerOptions } from "./metrics/metrics-server.js";
 export { type Overdue, overdueSchedules } from "./overdue.js";
-export type { MetricsServer, PlainServerOptions } from "./plain-pages.js";
 export type { Report, ReportRequest } from "./recording/report.js";
 export type { DashboardOptions } from "./server/options.js";
 export type { DashboardServer } from "./server/server.js";

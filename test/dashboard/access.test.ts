@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { type Database, open } from "percolatordb";
 import { dashboardHandler, serveDashboard } from "percolatordb/dashboard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -202,6 +203,45 @@ test("what is sent is bounded, and must be an object", async () => {
   }
   expect((await dashboard.post("report", { after: [1] })).status).toBe(400);
   expect((await dashboard.post("report", { heat: { table: "pages" } })).status).toBe(400);
+});
+
+test("a body in chunks is bounded, and refused before all of it has come", async () => {
+  await using dashboard = await served(db, { writable: true });
+  const send = (chunks: readonly string[]) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
+      const sent = request(`${dashboard.url}api/report`, { method: "POST", headers, agent: false });
+      sent.on("response", (response) => resolve(response.resume().statusCode));
+      sent.on("error", reject);
+      for (const chunk of chunks) sent.write(chunk);
+      sent.end();
+    });
+  expect(await send(['{"who":', "[1]}"])).toBe(200);
+  expect(
+    await send([
+      '{"who":"',
+      ..."x"
+        .repeat(20)
+        .split("")
+        .map((x) => x.repeat(10_000)),
+      '"}',
+    ]),
+  ).toBe(413);
+});
+
+test("a request without a host, or with one that is none, is refused", async () => {
+  await using dashboard = await served(db);
+  const statusOf = async (head: string) => {
+    const socket = connect(Number(new URL(dashboard.url).port), "127.0.0.1");
+    socket.write(`${head}\r\n\r\n`);
+    const answer = await textOf(socket);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+  };
+  expect(await statusOf("GET /api/about HTTP/1.0")).toBe(421);
+  expect(await statusOf("GET /api/about HTTP/1.0\r\nHost: exa<mple")).toBe(421);
+  expect(await statusOf("GET /api/about HTTP/1.1\r\nConnection: close")).toBe(400);
+  expect(await statusOf("GET // HTTP/1.0\r\nHost: localhost")).toBe(400);
+  expect(await statusOf("GET /api/about HTTP/1.0\r\nHost: localhost")).toBe(200);
 });
 
 test("a handler is mounted under any base, and leaves the rest alone", async () => {

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { parse } from "hono/utils/cookie";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { RequestError } from "./failure.js";
 import { hostName, isLoopback, isLoopbackHost } from "./loopback.js";
@@ -12,8 +13,6 @@ export interface AccessOptions {
   /** Names by which it may be called besides those of loopback. */
   readonly hosts: readonly string[];
   readonly writable: boolean;
-  /** Where the dashboard is: ends with a slash. */
-  readonly base: string;
 }
 
 const minToken = 16;
@@ -105,10 +104,9 @@ export class Access {
     if (token === undefined) return true;
     const bears = hasBearer(request, token);
     if (bears !== undefined) return bears;
-    const { cookie } = request.headers;
     const name = cookieName(request);
-    const given = (cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));
-    return given !== undefined && isSame(given.slice(name.length + 1), cookieOf(token));
+    const given = parse(request.headers.cookie ?? "", name)[name];
+    return given !== undefined && isSame(given, cookieOf(token));
   }
 
   checkAllowed(request: IncomingMessage): void {
@@ -121,11 +119,11 @@ export class Access {
     );
   }
 
-  /** The cookie for a token that was given in the address; undefined where it is wrong, or none is asked for. */
-  cookieFor(request: IncomingMessage, given: string): string | undefined {
+  /** The cookie for a token that was given in the address; undefined if it is wrong, or no token is needed. */
+  cookieFor(request: IncomingMessage, given: string): { name: string; value: string } | undefined {
     const token = this.#token();
     if (token === undefined || !isSame(given, token)) return undefined;
-    return `${cookieName(request)}=${cookieOf(token)}; Path=${this.#options.base}; HttpOnly; SameSite=Strict`;
+    return { name: cookieName(request), value: cookieOf(token) };
   }
 
   /** Only what comes from the dashboard's own pages, or from no page, may change something. */

@@ -17,6 +17,3 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-
-/** What is not to be kept anywhere. */
-export const noStore = { ...securityHeaders, "cache-control": "no-store" };

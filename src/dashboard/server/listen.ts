@@ -1,31 +1,75 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import type { Hono } from "hono";
 import { InvalidArgumentError } from "../../errors/index.js";
 
-/** Begins to listen. `what`: for the message where the address is taken, or none of this machine's. */
-export async function listen(server: Server, what: string, host: string, port: number): Promise<void> {
+/** A server that runs in this process. */
+export interface RunningServer {
+  /** Where its first page is. */
+  readonly url: string;
+  /** Ends what is under way, and waits for it. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** An app as a listener of Node's server. */
+export function listenerOf(app: Hono<{ Bindings: HttpBindings }>): RequestListener {
+  // The program's own `Request` and `Response` stay as they are.
+  const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+    overrideGlobalObjects: false,
+  });
+  return (request, response) => void listener(request, response);
+}
+
+/** The path of a request; undefined if what was sent is no path. */
+export function pathOf({ url = "/" }: IncomingMessage): string | undefined {
+  return URL.canParse(url, "http://localhost") ? new URL(url, "http://localhost").pathname : undefined;
+}
+
+export interface ListenOptions {
+  /** What is served, for messages. */
+  readonly what: string;
+  readonly host: string;
+  readonly port: number;
+  /** Path of the first page. */
+  readonly path: string;
+  /** Called first when the server is closed, and if it cannot listen. */
+  readonly end: () => void;
+}
+
+/**
+ * Serves until it is closed.
+ *
+ * @throws InvalidArgumentError if the address is taken or is none of this machine's.
+ */
+export async function serveOn(options: ListenOptions, listener: RequestListener): Promise<RunningServer> {
+  const { what, host, port, path, end } = options;
+  const server = createServer(listener);
+  server.requestTimeout = 30_000;
+  server.headersTimeout = 10_000;
+  server.maxConnections = 256;
   try {
     server.listen(port, host);
     await once(server, "listening");
   } catch (cause) {
+    end();
     throw new InvalidArgumentError(
       `${what} cannot be served at ${host}:${port}: ${(cause as Error).message}. Name a free port of this machine.`,
       { cause },
     );
   }
-}
-
-/** Ends what is under way, and waits for it. */
-export async function endServer(server: Server): Promise<void> {
-  const closed = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await closed;
-}
-
-/** Where a server that listens is reached, without a path. */
-export function originOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const close = async () => {
+    end();
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  const name = host.includes(":") ? `[${host}]` : host;
+  const url = `http://${name}:${(server.address() as AddressInfo).port}${path}`;
+  return { url, close, [Symbol.asyncDispose]: close };
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../../errors/index.js";
 import type { Overview, TransactionShown } from "../api.js";
-import type { HeatMetric } from "../recording/report.js";
+import type { HeatMetric, Report, ReportRequest } from "../recording/report.js";
+import { RemoteSource } from "../sources/remote.js";
 import { about } from "../views/about.js";
 import { conflicts } from "../views/conflicts.js";
 import type { ViewContext } from "../views/context.js";
@@ -13,9 +14,8 @@ import { pipeline } from "../views/pipeline.js";
 import { row, rows } from "../views/rows.js";
 import { transaction, transactions } from "../views/transactions.js";
 import { workers } from "../views/workers.js";
-import { stringOf } from "./body.js";
 import { RequestError } from "./failure.js";
-import type { Parameters } from "./parameters.js";
+import { type Parameters, stringOf } from "./input.js";
 
 export interface RouteContext extends ViewContext {
   /** Worked out once for all who ask within a second. */
@@ -150,4 +150,37 @@ function parkedOf(body: Readonly<Record<string, unknown>>) {
   throw new InvalidArgumentError(
     "Give either `id`, of one parked change, or `observer`, for all of its changes.",
   );
+}
+
+/** What this process, and those that it supervises, have seen: for the dashboards that name this one. */
+export async function reports(
+  { gathered }: RouteContext,
+  body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<readonly Report[]> {
+  const request = checkRequest(body);
+  // Two dashboards may name each other.
+  const here = gathered.sources.filter((source) => !(source instanceof RemoteSource));
+  return (await Promise.all(here.map((source) => source.reports(request, signal)))).flat();
+}
+
+const maxNamed = 2_048;
+
+function checkRequest({ after = {}, who = [], heat }: Readonly<Record<string, unknown>>): ReportRequest {
+  const isMap = typeof after === "object" && after !== null && !Array.isArray(after);
+  const numbers = isMap ? Object.values(after) : [];
+  const isBounded = numbers.length <= maxNamed && Array.isArray(who) && who.length <= maxNamed;
+  if (!isMap || !isBounded || ![...numbers, ...who].every((each) => typeof each === "number")) {
+    throw new InvalidArgumentError("`after` must be numbers by name, and `who` a list of timestamps.");
+  }
+  return { after: after as Record<string, number>, who: who as readonly number[], heat: checkHeat(heat) };
+}
+
+function checkHeat(heat: unknown): ReportRequest["heat"] {
+  if (heat === undefined) return undefined;
+  const { table, metric } = (heat ?? {}) as { readonly table?: unknown; readonly metric?: unknown };
+  if (typeof table === "string" && ["writes", "conflicts", "hints"].includes(metric as string)) {
+    return { table, metric: metric as HeatMetric };
+  }
+  throw new InvalidArgumentError("`heat` must be a table and a metric.");
 }

@@ -1,19 +1,12 @@
-import { createServer } from "node:http";
 import type { Database } from "../../database/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { dashboardHandler } from "./handler.js";
-import { endServer, listen, originOf } from "./listen.js";
+import { type RunningServer, serveOn } from "./listen.js";
 import { isLoopbackHost } from "./loopback.js";
 import type { DashboardOptions } from "./options.js";
 
 /** A dashboard that is served. */
-export interface DashboardServer {
-  /** Where its pages are. */
-  readonly url: string;
-  /** Ends what is under way, and waits for it. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type DashboardServer = RunningServer;
 
 /**
  * Serves the dashboard of a database in this process: its pages, what they ask for, `/metrics` and `/healthz`. Lives until it is closed;
@@ -35,21 +28,8 @@ export async function serveDashboard(db: Database, options: DashboardOptions = {
   }
   const hosts = [...(options.hosts ?? []), host.includes(":") ? `[${host}]` : host];
   const handler = dashboardHandler(db, { ...options, hosts });
-  const server = createServer((request, response) => {
+  const end = () => handler.close();
+  return await serveOn({ what: "The dashboard", host, port, path: "/", end }, (request, response) => {
     if (!handler.handle(request, response)) response.writeHead(400).end();
   });
-  server.requestTimeout = 30_000;
-  server.headersTimeout = 10_000;
-  server.maxConnections = 256;
-  try {
-    await listen(server, "The dashboard", host, port);
-  } catch (error) {
-    handler.close();
-    throw error;
-  }
-  const close = async () => {
-    handler.close();
-    await endServer(server);
-  };
-  return { url: `${originOf(server, host)}/`, close, [Symbol.asyncDispose]: close };
 }

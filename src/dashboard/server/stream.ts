@@ -1,16 +1,18 @@
-import type { ServerResponse } from "node:http";
 import type { Environment, Timer } from "../../environment/index.js";
 import type { Overview, TransactionShown } from "../api.js";
 import type { RecordedTransaction } from "../recording/report.js";
 import type { Gathered } from "../sources/gathered.js";
 import { shown } from "../views/transactions.js";
 import { failureOf, RequestError } from "./failure.js";
-import { noStore } from "./headers.js";
 
 const everyMs = 1_000;
 const maxStreams = 32;
 /** How long a browser waits before it comes again. */
 const retryMs = 2_000;
+/** What may wait for a viewer before no more is sent to them. */
+const maxWaitingBytes = 16 * 1_024;
+
+type Viewer = ReadableStreamDefaultController<Uint8Array>;
 
 export interface StreamsOptions {
   readonly environment: Environment;
@@ -21,7 +23,7 @@ export interface StreamsOptions {
 /** Tells all who watch, once a second, what is new: worked out once for all of them, and not at all while nobody watches. */
 export class Streams {
   readonly #options: StreamsOptions;
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new Set<Viewer>();
   readonly #unlisten: () => void;
   #timer: Timer | undefined;
   #isTelling = false;
@@ -31,31 +33,28 @@ export class Streams {
     this.#unlisten = options.gathered.onTransactions((learned) => this.#tellTransactions(learned));
   }
 
-  /** Streams that are open. */
-  get size(): number {
-    return this.#open.size;
-  }
-
-  /** Begins to tell one of them; ends when it goes away, or all end. */
-  add(response: ServerResponse): void {
+  /** Begins to tell one more viewer, until they go away or all streams end. */
+  add(): ReadableStream<Uint8Array> {
     if (this.#open.size >= maxStreams) {
       throw new RequestError(503, "TOO_MANY", `There are ${maxStreams} viewers already.`, {
         "retry-after": "10",
       });
     }
-    response.writeHead(200, {
-      ...noStore,
-      "content-type": "text/event-stream; charset=utf-8",
-      "x-accel-buffering": "no",
-    });
-    response.write(`retry: ${retryMs}\n\n`);
-    this.#open.add(response);
-    response.once("close", () => {
-      this.#open.delete(response);
+    let viewer: Viewer | undefined;
+    const start = (controller: Viewer) => {
+      viewer = controller;
+      controller.enqueue(Buffer.from(`retry: ${retryMs}\n\n`));
+    };
+    const cancel = () => {
+      if (viewer !== undefined) this.#open.delete(viewer);
       if (this.#open.size === 0) this.#rest();
-    });
+    };
+    const bound = new ByteLengthQueuingStrategy({ highWaterMark: maxWaitingBytes });
+    const stream = new ReadableStream<Uint8Array>({ start, cancel }, bound);
+    this.#open.add(viewer!);
     if (this.#timer === undefined && !this.#isTelling) void this.#tick();
-    else void this.#tell([response]);
+    else void this.#tell([viewer!]);
+    return stream;
   }
 
   async #tick(): Promise<void> {
@@ -69,12 +68,12 @@ export class Streams {
     this.#timer = this.#options.environment.setTimer(() => void this.#tick(), waitMs, { background: true });
   }
 
-  async #tell(responses: readonly ServerResponse[]): Promise<void> {
+  async #tell(viewers: readonly Viewer[]): Promise<void> {
     try {
       const now = await this.#options.overview();
-      this.#send(responses, "overview", JSON.stringify(now));
+      this.#send(viewers, "overview", JSON.stringify(now));
     } catch (error) {
-      this.#send(responses, "failure", JSON.stringify(failureOf(error).failure));
+      this.#send(viewers, "failure", JSON.stringify(failureOf(error).failure));
     }
   }
 
@@ -86,11 +85,11 @@ export class Streams {
     this.#send([...this.#open], "transactions", JSON.stringify(transactions));
   }
 
-  /** Whoever does not read what was sent before is not sent more. */
-  #send(responses: readonly ServerResponse[], event: string, data: string): void {
-    for (const response of responses) {
-      if (!response.writableNeedDrain && !response.writableEnded)
-        response.write(`event: ${event}\ndata: ${data}\n\n`);
+  /** A viewer that has not read what was sent before is sent no more. */
+  #send(viewers: readonly Viewer[], event: string, data: string): void {
+    const bytes = Buffer.from(`event: ${event}\ndata: ${data}\n\n`);
+    for (const viewer of viewers) {
+      if (this.#open.has(viewer) && (viewer.desiredSize ?? 0) > 0) viewer.enqueue(bytes);
     }
   }
 
@@ -102,6 +101,7 @@ export class Streams {
   close(): void {
     this.#unlisten();
     this.#rest();
-    for (const response of this.#open) response.end();
+    for (const viewer of this.#open) viewer.close();
+    this.#open.clear();
   }
 }

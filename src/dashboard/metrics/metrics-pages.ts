@@ -1,7 +1,7 @@
-import type { Database, DatabaseReach, SignOfLife } from "../database/index.js";
-import { type Environment, sleep, systemEnvironment } from "../environment/index.js";
-import { ClosedError } from "../errors/index.js";
-import { prometheusText } from "../events/index.js";
+import type { Database, DatabaseReach, SignOfLife } from "../../database/index.js";
+import { type Environment, sleep, systemEnvironment } from "../../environment/index.js";
+import { ClosedError } from "../../errors/index.js";
+import { prometheusText } from "../../events/index.js";
 import { exposedGauges, readStanding, type Standing } from "./gauges.js";
 import type { PlainAnswer, PlainPages } from "./plain-pages.js";
 
@@ -44,7 +44,7 @@ export class MetricsPages {
     this.#environment = options.environment ?? systemEnvironment;
   }
 
-  end(): void {
+  close(): void {
     this.#ending.abort();
   }
 

@@ -1,6 +1,6 @@
-import type { Database, DatabaseReach } from "../database/index.js";
-import type { ExposedMetric, MetricDescription, MetricSample } from "../events/index.js";
-import { type Backlog, countBacklog } from "./backlog.js";
+import type { Database, DatabaseReach } from "../../database/index.js";
+import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
+import { type Backlog, countBacklog } from "../backlog.js";
 
 /** Changes of an observer that are counted one by one, at most so many: it is done every few seconds. */
 const maxCounted = 10_000;

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Coordinators } from "../../test/support/coordinator/coordinators.js";
-import { type Database, open } from "../database/index.js";
-import { systemEnvironment } from "../environment/index.js";
-import { table, text } from "../schema/index.js";
-import type { RowStore } from "../store/index.js";
-import { coordinatorCatalogue, serveCoordinatorMetrics } from "./coordinator-metrics.js";
-import { serveMetrics } from "./metrics-server.js";
-import type { MetricsServer } from "./plain-pages.js";
+import { Coordinators } from "../../../test/support/coordinator/coordinators.js";
+import { type Database, open } from "../../database/index.js";
+import { systemEnvironment } from "../../environment/index.js";
+import { table, text } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
+import { coordinatorCatalogue } from "./coordinator-metrics.js";
+import { type MetricsServer, serveCoordinatorMetrics, serveMetrics } from "./metrics-server.js";
 
 /** What is served while the store, or the coordinator, does not answer. */
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { InvalidArgumentError } from "../../errors/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { KnownTables } from "../text/tables.js";
@@ -63,4 +64,45 @@ export class Parameters {
     const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
     throw new RequestError(404, "SCHEMA", `The database has no table ${JSON.stringify(name)}; ${known}.`);
   }
+}
+
+const maxBytes = 64 * 1_024;
+
+/** The body of a request, which must be a JSON object. */
+export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    throw new RequestError(415, "CONTENT_TYPE", "Send JSON, with `content-type: application/json`.");
+  }
+  const text = await readText(request);
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === "object" && body !== null && !Array.isArray(body))
+      return body as Record<string, unknown>;
+  } catch {
+    // Refused below.
+  }
+  throw new RequestError(400, "INVALID_ARGUMENT", "The body is not a JSON object.");
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // The request must outlive a refusal, or the client would see a broken connection and not the reason.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) {
+      const headers = { connection: "close" };
+      throw new RequestError(413, "TOO_LARGE", `A body may have at most ${maxBytes} bytes.`, headers);
+    }
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** A string in a body. */
+export function stringOf(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = body[name];
+  if (value === undefined || (typeof value === "string" && value.length <= 16_384)) return value;
+  throw new RequestError(400, "INVALID_ARGUMENT", `\`${name}\` must be a string.`);
 }

@@ -1,6 +1,6 @@
-import type { Coordinator } from "../coordinator/index.js";
-import { type ExposedMetric, exposedText, type MetricDescription } from "../events/index.js";
-import { type MetricsServer, type PlainServerOptions, servePlain } from "./plain-pages.js";
+import type { Coordinator } from "../../coordinator/index.js";
+import { type ExposedMetric, exposedText, type MetricDescription } from "../../events/index.js";
+import type { PlainPages } from "./plain-pages.js";
 
 /** A metric of a coordinator. */
 export interface CoordinatorMetric extends Omit<MetricDescription, "read" | "labels"> {
@@ -70,30 +70,21 @@ export const coordinatorCatalogue: readonly CoordinatorMetric[] = [
   ),
 ];
 
-/**
- * Serves the metrics of a coordinator in this process at `/metrics`; `/healthz`, which answers 200 while the process is alive; and
- * `/readyz`, which answers 200 while it leads or stands by for one that does, and 503 while its own lease has run out. Lives until it is closed.
- *
- * @throws InvalidArgumentError as `serveMetrics` does.
- */
-export async function serveCoordinatorMetrics(
-  coordinator: Coordinator,
-  options: PlainServerOptions = {},
-): Promise<MetricsServer> {
-  const pages = {
-    "/metrics": async () => ({ status: 200, text: exposedText(exposed(coordinator)) }) as const,
-    "/healthz": async () => ({ status: 200, text: "ok\n" }) as const,
+/** `/metrics`, `/healthz` and `/readyz` of a coordinator in this process. */
+export function coordinatorPages(coordinator: Coordinator): PlainPages {
+  return {
+    "/metrics": async () => ({ status: 200, text: exposedText(exposed(coordinator)) }),
+    "/healthz": async () => ({ status: 200, text: "ok\n" }),
     "/readyz": async () => {
       const { role, leader } = coordinator.status;
-      if (coordinator.holdsLease) return { status: 200, text: "ok, leading\n" } as const;
+      if (coordinator.holdsLease) return { status: 200, text: "ok, leading\n" };
       if (role === "standby" && leader !== undefined)
-        return { status: 200, text: `ok, standing by for ${leader}\n` } as const;
+        return { status: 200, text: `ok, standing by for ${leader}\n` };
       const why =
         role === "leading" ? "its lease has run out and is not renewed yet" : "it knows of no leader";
-      return { status: 503, text: `The coordinator does not lead: ${why}.\n` } as const;
+      return { status: 503, text: `The coordinator does not lead: ${why}.\n` };
     },
   };
-  return await servePlain(options, pages, () => undefined);
 }
 
 function exposed(coordinator: Coordinator): readonly ExposedMetric[] {

@@ -1,13 +1,12 @@
 import { connect } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
-import { type Database, open } from "../database/index.js";
-import { metricPrefix } from "../events/index.js";
-import { observer } from "../observer/index.js";
-import { table, text } from "../schema/index.js";
+import { type Database, open } from "../../database/index.js";
+import { metricPrefix } from "../../events/index.js";
+import { observer } from "../../observer/index.js";
+import { table, text } from "../../schema/index.js";
 import { gaugeCatalogue } from "./gauges.js";
-import { serveMetrics } from "./metrics-server.js";
-import type { MetricsServer } from "./plain-pages.js";
+import { type MetricsServer, serveMetrics } from "./metrics-server.js";
 
 const pages = table("pages", { body: text(), title: text() });
 const titles = observer("titles", pages.body, (tx, { row, value }) => tx.set(pages.title, row, value ?? ""));

@@ -1,0 +1,8 @@
+/** What a page says, always within a second: a scraper gives up soon. */
+export interface PlainAnswer {
+  readonly status: 200 | 503;
+  readonly text: string;
+}
+
+/** Pages of plain text by their paths: `/metrics` for Prometheus, `/healthz` and `/readyz` for probes. */
+export type PlainPages = Readonly<Record<string, (() => Promise<PlainAnswer>) | undefined>>;

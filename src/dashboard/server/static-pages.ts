@@ -1,0 +1,36 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serveStatic } from "@hono/node-server/serve-static";
+import type { MiddlewareHandler } from "hono";
+import { answer } from "./answers.js";
+import { notBuiltPage } from "./plain-page.js";
+
+const hasIndex = (folder: string) => existsSync(join(folder, "index.html"));
+
+/** Where the built pages are: beside the compiled code, or for the sources in the folder of the build. */
+export function builtPages(): string {
+  const beside = fileURLToPath(new URL("../pages/", import.meta.url));
+  return hasIndex(beside)
+    ? beside
+    : fileURLToPath(new URL("../../../dist/dashboard/pages/", import.meta.url));
+}
+
+/** Serves the files of a folder under a base, and nothing outside of the folder. */
+export function staticPages(folder: string, base: string): MiddlewareHandler {
+  const rewriteRequestPath = (path: string) => path.slice(base.length - 1);
+  let serve: MiddlewareHandler | undefined;
+  return async (c, next) => {
+    // The pages may be built while this runs.
+    if (serve === undefined && hasIndex(folder)) serve = serveStatic({ root: folder, rewriteRequestPath });
+    if (serve === undefined) {
+      return c.req.path === base ? answer(c, 503, "text/html; charset=utf-8", notBuiltPage) : await next();
+    }
+    const page = await serve(c, async () => undefined);
+    if (page === undefined) return await next();
+    // The name of an asset changes with its contents.
+    const isHashed = c.req.path.startsWith(`${base}assets/`);
+    page.headers.set("cache-control", isHashed ? "private, max-age=31536000, immutable" : "no-cache");
+    return page;
+  };
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { systemEnvironment } from "../../environment/index.js";
+import type { RecordedTransaction } from "../recording/report.js";
+import { Gathered } from "../sources/gathered.js";
+import { Streams } from "./stream.js";
+
+class Told extends Gathered {
+  tell: (transactions: readonly RecordedTransaction[]) => void = () => undefined;
+
+  override onTransactions(listener: typeof this.tell): () => void {
+    this.tell = listener;
+    return () => undefined;
+  }
+}
+
+test("a viewer that does not read is sent no more, and is sent what is new when they read again", async () => {
+  const gathered = new Told([], systemEnvironment);
+  const overview = () => new Promise<never>(() => undefined);
+  const streams = new Streams({ environment: systemEnvironment, gathered, overview });
+  const reader = streams.add().getReader();
+  const one = { label: "x".repeat(1_000), conflict: undefined } as RecordedTransaction;
+  for (let count = 0; count < 1_000; count++) gathered.tell([one]);
+  const decoder = new TextDecoder();
+  const next = async () => decoder.decode((await reader.read()).value);
+  expect(await next()).toBe("retry: 2000\n\n");
+  let bytes = 0;
+  for (let count = 0; count < 16; count++) bytes += (await next()).length;
+  expect(bytes).toBeLessThan(32_000);
+  gathered.tell([{ ...one, label: "newer" }]);
+  let event = "";
+  while (!event.includes("newer")) event = await next();
+  await reader.cancel();
+  gathered.tell([one]);
+  streams.close();
+});
