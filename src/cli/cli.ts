@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Environment } from "../environment/index.js";
 import { AbortedError } from "../errors/index.js";
-import { exitCodes } from "./exit.js";
-import type { EndSignal, Io } from "./io.js";
-import { Output } from "./output.js";
+import { exitCodes } from "./print/exit.js";
+import type { EndSignal, Io } from "./print/io.js";
+import { Output } from "./print/output.js";
 
 /** One run of the command line: where it prints, whether as JSON, when to end, and what it will answer. */
 export class Cli {

@@ -1,2 +1,2 @@
-export type { EndSignal, Io, OutputStream } from "./io.js";
+export type { EndSignal, Io, OutputStream } from "./print/io.js";
 export { runCli } from "./run.js";

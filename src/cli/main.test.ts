@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
-import { processVariable } from "./io.js";
+import { processVariable } from "./print/io.js";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 const tsx = import.meta.resolve("tsx");

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { systemIo } from "./io.js";
+import { systemIo } from "./print/io.js";
 import { runCli } from "./run.js";
 
 const io = systemIo();

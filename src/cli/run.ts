@@ -1,9 +1,9 @@
 import { CommanderError } from "commander";
 import { Cli } from "./cli.js";
-import { exitCodeOf, exitCodes } from "./exit.js";
-import { outputExitCode, reportFailure } from "./failure.js";
-import type { Io } from "./io.js";
-import type { OutputError } from "./output.js";
+import { exitCodeOf, exitCodes } from "./print/exit.js";
+import { outputExitCode, reportFailure } from "./print/failure.js";
+import type { Io } from "./print/io.js";
+import type { OutputError } from "./print/output.js";
 import { buildProgram } from "./program.js";
 import { UsageError } from "./usage-error.js";
 

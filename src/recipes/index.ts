@@ -2,48 +2,12 @@
 
 export { type ClearedRange, type ClearOptions, clearRange } from "./clear-range.js";
 export {
-  type CombinedChange,
-  type CombineOptions,
-  CombineQueue,
-  type CounterOptions,
-  combineQueue,
-  combiningCounter,
-} from "./combine-queue.js";
-export { exportToFile, readExportFile } from "./export-file.js";
-export {
-  type Deliver,
-  type ExportEntry,
-  type ExportOptions,
-  ExportQueue,
-  ExportQueueFullError,
-  exportQueue,
-} from "./export-queue.js";
-export {
   type ColumnKeeper,
   ColumnWriter,
   columnWriter,
   isColumnKeeper,
   type KeptChange,
-} from "./kept-column.js";
-export {
-  type AcquireOptions,
-  RateLimit,
-  RateLimitError,
-  type RateLimitOptions,
-  rateLimit,
-  type Taken,
-  type TakeOptions,
-} from "./rate-limit.js";
-export {
-  type AnySchedule,
-  isSchedule,
-  Schedule,
-  type ScheduledChange,
-  type ScheduleOptions,
-  type ScheduleWorkOptions,
-  schedule,
-} from "./schedule.js";
-export type { ParkedScheduledChange } from "./schedule-parked.js";
+} from "./lookup/kept-column.js";
 export {
   EventualIndex,
   ExactIndex,
@@ -53,7 +17,43 @@ export {
   type IndexOptions,
   type IndexRange,
   SecondaryIndex,
-} from "./secondary-index.js";
+} from "./lookup/secondary-index.js";
+export { UniqueConstraint, UniqueConstraintError, uniqueConstraint } from "./lookup/unique-constraint.js";
+export {
+  type CombinedChange,
+  type CombineOptions,
+  CombineQueue,
+  type CounterOptions,
+  combineQueue,
+  combiningCounter,
+} from "./queue/combine-queue.js";
+export { exportToFile, readExportFile } from "./queue/export-file.js";
+export {
+  type Deliver,
+  type ExportEntry,
+  type ExportOptions,
+  ExportQueue,
+  ExportQueueFullError,
+  exportQueue,
+} from "./queue/export-queue.js";
 export { type SpreadOptions, type SpreadRow, SpreadTable, spreadTable } from "./spread-table.js";
-export { UniqueConstraint, UniqueConstraintError, uniqueConstraint } from "./unique-constraint.js";
+export {
+  type AcquireOptions,
+  RateLimit,
+  RateLimitError,
+  type RateLimitOptions,
+  rateLimit,
+  type Taken,
+  type TakeOptions,
+} from "./time/rate-limit.js";
+export {
+  type AnySchedule,
+  isSchedule,
+  Schedule,
+  type ScheduledChange,
+  type ScheduleOptions,
+  type ScheduleWorkOptions,
+  schedule,
+} from "./time/schedule.js";
+export type { ParkedScheduledChange } from "./time/schedule-parked.js";
 export type { View } from "./view.js";

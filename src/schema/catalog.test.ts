@@ -9,12 +9,12 @@ import {
   tableFromDescription,
 } from "./catalog.js";
 import type { Column, Family } from "./column.js";
-import { codec } from "./custom.js";
 import { definition } from "./definition.js";
-import { json } from "./json.js";
-import { boolean, bytes, float, int, text } from "./scalars.js";
+import { tuple } from "./key/tuple.js";
 import { family, signal, table } from "./table.js";
-import { tuple } from "./tuple.js";
+import { codec } from "./value/custom.js";
+import { json } from "./value/json.js";
+import { boolean, bytes, float, int, text } from "./value/scalars.js";
 
 const dates = codec<Date>({
   encode: (value) => Buffer.from(value.toISOString()),

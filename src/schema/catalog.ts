@@ -1,8 +1,5 @@
 import { SchemaError } from "../errors/index.js";
-import { bigint } from "./bigint.js";
-import { buildCodec, type Codec } from "./codec.js";
 import type { AnyColumn } from "./column.js";
-import { date } from "./date.js";
 import {
   type ColumnDefinition,
   type ColumnKind,
@@ -10,12 +7,15 @@ import {
   definition,
   type TableDefinition,
 } from "./definition.js";
-import { json } from "./json.js";
-import { type KeyCodec, textKey } from "./key.js";
+import { type KeyCodec, textKey } from "./key/key.js";
+import { tupleFromTag } from "./key/tuple.js";
 import { checkName } from "./names.js";
-import { boolean, bytes, copyBytes, float, int, text } from "./scalars.js";
 import { type AnyTable, bindTable } from "./table.js";
-import { tupleFromTag } from "./tuple.js";
+import { bigint } from "./value/bigint.js";
+import { buildCodec, type Codec } from "./value/codec.js";
+import { date } from "./value/date.js";
+import { json } from "./value/json.js";
+import { boolean, bytes, copyBytes, float, int, text } from "./value/scalars.js";
 
 /** What the database records of a column. Plain JSON. */
 export interface ColumnDescription {

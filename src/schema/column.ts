@@ -1,8 +1,8 @@
 import { InvalidKeyError } from "../errors/index.js";
-import type { Codec } from "./codec.js";
 import type { TableDefinition } from "./definition.js";
 import { describeValue } from "./describe.js";
-import { columnPath } from "./path.js";
+import { columnPath } from "./key/path.js";
+import type { Codec } from "./value/codec.js";
 
 /** Carries the type of a table's row keys; never there at run time. */
 export declare const rowKey: unique symbol;

@@ -1,5 +1,5 @@
-import type { Codec } from "./codec.js";
-import type { KeyCodec } from "./key.js";
+import type { KeyCodec } from "./key/key.js";
+import type { Codec } from "./value/codec.js";
 
 /** Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name. */
 export const definition: unique symbol = Symbol.for("percolatordb.table");

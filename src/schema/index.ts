@@ -1,4 +1,3 @@
-export { bigint } from "./bigint.js";
 export {
   bytesTable,
   type ColumnDescription,
@@ -13,7 +12,6 @@ export {
   tableFromDescription,
   type UntypedTable,
 } from "./catalog.js";
-export type { Codec, KeyPart, KeyPartTag } from "./codec.js";
 export {
   type AnyColumn,
   bindColumn,
@@ -24,8 +22,6 @@ export {
   isSignal,
   type Signal,
 } from "./column.js";
-export { type CodecFunctions, codec } from "./custom.js";
-export { date } from "./date.js";
 export {
   type ColumnDefinition,
   type ColumnKind,
@@ -35,11 +31,7 @@ export {
   type TableWriter,
 } from "./definition.js";
 export { describeValue } from "./describe.js";
-export { type JsonFit, json } from "./json.js";
-export { type KeyCodec, type KeyPrefix, keyCost, keyPrefix, prefixEnd, textKey } from "./key.js";
-export { limits } from "./limits.js";
-export { checkName, type NameOf } from "./names.js";
-export { oneOf } from "./one-of.js";
+export { type KeyCodec, type KeyPrefix, keyCost, keyPrefix, prefixEnd, textKey } from "./key/key.js";
 export {
   columnPath,
   familyRange,
@@ -48,7 +40,10 @@ export {
   parsePath,
   type QualifierRange,
   qualifierBytes,
-} from "./path.js";
+} from "./key/path.js";
+export { type KeyParts, type TupleOf, tuple } from "./key/tuple.js";
+export { limits } from "./limits.js";
+export { checkName, type NameOf } from "./names.js";
 export {
   checkCellKey,
   decodeRow,
@@ -63,8 +58,6 @@ export {
   valueErrorAt,
 } from "./position.js";
 export { parseCellRowText, parsePrefixText, parseRowText } from "./row-text.js";
-export { boolean, bytes, float, int, text } from "./scalars.js";
-export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.js";
 export {
   type AnyTable,
   bindTable,
@@ -83,4 +76,11 @@ export {
   tableColumns,
 } from "./table.js";
 export { formatValue, type Json, parseValue, valueToJson } from "./text-form.js";
-export { type KeyParts, type TupleOf, tuple } from "./tuple.js";
+export { bigint } from "./value/bigint.js";
+export type { Codec, KeyPart, KeyPartTag } from "./value/codec.js";
+export { type CodecFunctions, codec } from "./value/custom.js";
+export { date } from "./value/date.js";
+export { type JsonFit, json } from "./value/json.js";
+export { oneOf } from "./value/one-of.js";
+export { boolean, bytes, float, int, text } from "./value/scalars.js";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./value/standard-schema.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { InvalidKeyError, InvalidValueError } from "../errors/index.js";
-import { codec } from "./custom.js";
 import { definition } from "./definition.js";
 import { describeValue } from "./describe.js";
+import { tuple } from "./key/tuple.js";
 import { limits } from "./limits.js";
 import {
   checkCellKey,
@@ -14,9 +14,9 @@ import {
   encodeRow,
   encodeValue,
 } from "./position.js";
-import { int, text } from "./scalars.js";
 import { family, table } from "./table.js";
-import { tuple } from "./tuple.js";
+import { codec } from "./value/custom.js";
+import { int, text } from "./value/scalars.js";
 
 const documents = table("documents", { contents: text(), anchors: family(text()) });
 const visits = table("visits", { count: int() }, { key: tuple(text(), int()) });

@@ -2,8 +2,8 @@ import { type ErrorCode, InvalidKeyError, InvalidValueError, type PercolatorErro
 import type { Column } from "./column.js";
 import type { TableDefinition } from "./definition.js";
 import { describeValue } from "./describe.js";
-import { keyCost } from "./key.js";
-import { keyRoom } from "./key-part.js";
+import { keyCost } from "./key/key.js";
+import { keyRoom } from "./key/key-part.js";
 import { limits } from "./limits.js";
 import { asBuffer } from "./utf8.js";
 

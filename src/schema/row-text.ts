@@ -1,11 +1,11 @@
 import { codecFromTag } from "./catalog.js";
-import type { KeyPart } from "./codec.js";
 import type { Column } from "./column.js";
 import type { TableDefinition } from "./definition.js";
-import type { KeyCodec } from "./key.js";
-import { qualifierBytes } from "./path.js";
+import type { KeyCodec } from "./key/key.js";
+import { qualifierBytes } from "./key/path.js";
+import { isOneText, tuple } from "./key/tuple.js";
 import { checkCellKey, describeRow, encodePrefix, encodeRow } from "./position.js";
-import { isOneText, tuple } from "./tuple.js";
+import type { KeyPart } from "./value/codec.js";
 
 /** The row key of a person's text. Throws an InvalidKeyError where it is none of this table. */
 export function parseRowText(table: TableDefinition, text: string): unknown {

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { InvalidKeyError, SchemaError } from "../errors/index.js";
 import { isColumn, isFamily, isSignal } from "./column.js";
 import { definition } from "./definition.js";
+import { tuple } from "./key/tuple.js";
 import { limits } from "./limits.js";
 import { checkName } from "./names.js";
-import { int, text } from "./scalars.js";
 import { family, isTable, signal, table, tableColumns } from "./table.js";
-import { tuple } from "./tuple.js";
+import { int, text } from "./value/scalars.js";
 
 const documents = table("documents", { contents: text(), anchors: family(text()), rescore: signal() });
 

@@ -1,5 +1,4 @@
 import { checkOptionNames, SchemaError } from "../errors/index.js";
-import type { Codec } from "./codec.js";
 import {
   type AnyColumn,
   bindColumn,
@@ -9,11 +8,12 @@ import {
   type rowKey,
   type Signal,
 } from "./column.js";
-import { adoptCodec } from "./custom.js";
 import { type ColumnDefinition, definition, type TableDefinition, type TableWriter } from "./definition.js";
 import { describeValue } from "./describe.js";
-import { isKeyCodec, type KeyCodec, textKey } from "./key.js";
+import { isKeyCodec, type KeyCodec, textKey } from "./key/key.js";
 import { checkName } from "./names.js";
+import type { Codec } from "./value/codec.js";
+import { adoptCodec } from "./value/custom.js";
 
 /** Declares a family in `table`. */
 export interface FamilyDeclaration<V, I = V> {

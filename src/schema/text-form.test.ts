@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidValueError, SchemaError } from "../errors/index.js";
 import { codecFromTag } from "./catalog.js";
-import { codec } from "./custom.js";
-import { boolean, bytes, float, int, text } from "./scalars.js";
 import { formatValue, parseValue, valueToJson } from "./text-form.js";
+import { codec } from "./value/custom.js";
+import { boolean, bytes, float, int, text } from "./value/scalars.js";
 
 describe("values as text", () => {
   it.each([

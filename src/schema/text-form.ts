@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { InvalidValueError, SchemaError } from "../errors/index.js";
-import type { Codec } from "./codec.js";
 import { describeValue } from "./describe.js";
-import { fromBase64, toBase64 } from "./key-part.js";
+import { fromBase64, toBase64 } from "./key/key-part.js";
+import type { Codec } from "./value/codec.js";
 
 /** A value that JSON can carry. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { Cli } from "../../src/cli/cli.js";
-import { systemIo } from "../../src/cli/io.js";
+import { systemIo } from "../../src/cli/print/io.js";
 import { buildProgram } from "../../src/cli/program.js";
 import { commandLines, flagValue } from "./commands.js";
 import { composeSchema } from "./compose-schema.js";

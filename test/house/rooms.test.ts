@@ -32,6 +32,22 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "store/bigtable": ["protos", "wire", "table", "read", "write"],
   transaction: ["cell", "lock", "read", "commit", "maintenance", "wire"],
   observer: ["hint", "session", "registry", "queue", "scan", "run", "worker"],
+  schema: ["value", "key"],
+  recipes: ["queue", "lookup", "time"],
+  cli: [
+    "print",
+    "input",
+    "database",
+    "worker",
+    "dump",
+    "doctor",
+    "bench",
+    "completion",
+    "commands/data",
+    "commands/operate",
+    "commands/serve",
+    "commands/setup",
+  ],
 };
 
 interface SourceFile {

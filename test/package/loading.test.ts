@@ -48,7 +48,7 @@ await db.close();`;
 
   test("by the command line before it knows its command: commander", async ({ expect }) => {
     const code = `import { runCli } from ${JSON.stringify(source("cli/index.ts"))};
-import { systemIo } from ${JSON.stringify(source("cli/io.ts"))};
+import { systemIo } from ${JSON.stringify(source("cli/print/io.ts"))};
 if ((await runCli(["--help"], systemIo())) !== 0) process.exitCode = 1;`;
     expect(await packagesLoaded(code)).toEqual(["commander"]);
   });

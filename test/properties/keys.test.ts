@@ -14,8 +14,8 @@ import {
 } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
-import { parseCellRow, parsePrefix, showRow } from "../../src/cli/key-text.js";
-import { parseCellValue } from "../../src/cli/value-text.js";
+import { parseCellValue } from "../../src/cli/database/value-text.js";
+import { parseCellRow, parsePrefix, showRow } from "../../src/cli/input/key-text.js";
 import { definition, formatValue, type KeyCodec } from "../../src/schema/index.js";
 import { codeOf, gather } from "./model/perform.js";
 import { runs } from "./support/runs.js";

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { showBytes } from "../layout.js";
+import { showBytes } from "../print/layout.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
 /** File systems over a network, by the number that Linux gives them. */

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import { type Environment, sleep } from "../../environment/index.js";
-import { counted } from "../layout.js";
+import { counted } from "../print/layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 

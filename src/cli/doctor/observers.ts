@@ -1,9 +1,9 @@
 import type { Database, DatabaseStatus } from "../../database/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import { compareTables, definition, describeTable } from "../../schema/index.js";
-import { countParked, countPending, showCount } from "../backlog.js";
-import { counted } from "../layout.js";
-import type { App } from "../module.js";
+import { countParked, countPending, showCount } from "../database/backlog.js";
+import type { App } from "../input/module.js";
+import { counted } from "../print/layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 

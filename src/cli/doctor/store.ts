@@ -1,5 +1,5 @@
 import type { DatabaseStatus } from "../../database/index.js";
-import { counted, showBytes } from "../layout.js";
+import { counted, showBytes } from "../print/layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, nearLimit, ok, problem, warning } from "./finding.js";
 

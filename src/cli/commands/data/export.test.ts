@@ -1,0 +1,202 @@
+import { readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
+import {
+  documents,
+  ledger,
+  libraryCommandLine,
+  visits,
+  withLibrary,
+} from "../../../../test/support/library.js";
+
+let cli: CommandLine;
+
+beforeEach(async () => {
+  cli = await libraryCommandLine();
+});
+
+const textOf = async (name: string) => {
+  const bytes = await readFile(join(cli.folder, name));
+  return (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
+};
+const linesOf = async (name: string) =>
+  (await textOf(name))
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Fills the database with several blocks, one row far wider than a page. */
+function fill(): Promise<void> {
+  return withLibrary(cli, async (db) => {
+    await db.transact((tx) => {
+      for (let index = 0; index < 3_000; index++) tx.set(documents.title, `row ${index}`, `title ${index}`);
+    });
+    await db.transact((tx) => {
+      for (let index = 0; index < 3_000; index++)
+        tx.set(documents.anchors.at(`q${index}`), "wide", `a${index}`);
+    });
+    await db.transact((tx) => {
+      for (let index = 0; index < 12; index++)
+        tx.set(documents.thumbnail, `big ${index}`, Buffer.alloc(300_000, index));
+    });
+  });
+}
+
+describe("export", () => {
+  it("writes every cell as of one moment, with checksums", async () => {
+    const { code, documents: reports } = await cli.run(["export", "data", "all.jsonl", "--json"]);
+    expect(code).toBe(0);
+    expect(reports[0]).toMatchObject({
+      file: "all.jsonl",
+      tables: ["documents", "ledger", "visits"],
+      cells: 12,
+      continued: false,
+      bytes: (await stat(join(cli.folder, "all.jsonl"))).size,
+    });
+    const [header, first, ...rest] = await linesOf("all.jsonl");
+    expect(header).toMatchObject({
+      format: "percolatordb-export",
+      version: 1,
+      timestamp: reports[0]!.timestamp,
+    });
+    expect(first).toMatchObject({ block: 0, lines: 1, cells: 0 });
+    expect(rest.slice(0, -2)).toEqual([
+      {
+        table: "documents",
+        row: "a",
+        cells: [
+          ["anchors", "https://x.example/", "first"],
+          ["anchors", "y", "second"],
+          ["links", ["b", "c"]],
+          ["size", 5],
+          ["thumbnail", "AP8="],
+          ["title", "Alpha"],
+        ],
+      },
+      { table: "documents", row: "ab", cells: [["title", "Line one\nLine two"]] },
+      { table: "documents", row: "b", cells: [["title", "Beta"]] },
+      {
+        table: "ledger",
+        row: "all",
+        cells: [["total", Buffer.from("12345678901234567890").toString("base64")]],
+      },
+      { table: "visits", row: '["home",1]', cells: [["seconds", 1.5]] },
+      { table: "visits", row: '["home",2]', cells: [["seconds", 2.5]] },
+      { table: "visits", row: '["shop",1]', cells: [["seconds", "Infinity"]] },
+    ]);
+    const [block, end] = rest.slice(-2);
+    expect(block).toMatchObject({ block: 1, lines: 7, cells: 12 });
+    expect(end).toEqual({ end: true, blocks: 2, cells: 12, sha256: block!.sha256 });
+  });
+
+  it("shows a moment of the past, and only the tables that are named", async () => {
+    const { timestamp } = (await cli.run(["export", "data", "one.jsonl", "--table", "visits", "--json"]))
+      .documents[0]!;
+    await withLibrary(cli, (db) =>
+      db.transact((tx) => {
+        tx.set(visits.seconds, ["home", 1], 9);
+        tx.set(ledger.total, "all", 1n);
+      }),
+    );
+    const at = String(timestamp);
+    await cli.run(["export", "data", "two.jsonl", "--table", "visits", "--at", at]);
+    expect(await textOf("two.jsonl")).toBe(await textOf("one.jsonl"));
+    const rows = (await linesOf("two.jsonl")).filter(({ table }) => table !== undefined);
+    expect(new Set(rows.map(({ table }) => table))).toEqual(new Set(["visits"]));
+  });
+
+  it("carries a value that its column cannot as it is stored", async () => {
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(visits.seconds, ["zero", 0], -0)));
+    await cli.run(["export", "data", "all.jsonl"]);
+    expect(await textOf("all.jsonl")).toContain('["seconds","-0"]');
+  });
+
+  it("goes to the standard output, and compressed where that is asked for", async () => {
+    const { timestamp } = (await cli.run(["export", "data", "one.jsonl", "--json"])).documents[0]!;
+    const plain = await cli.run(["export", "data", "--at", String(timestamp)]);
+    expect(plain).toMatchObject({ code: 0, stderr: "" });
+    expect(plain.documents.at(-1)).toMatchObject({ end: true });
+    await cli.run(["export", "data", "all.jsonl.gz"]);
+    const lines = await linesOf("all.jsonl.gz");
+    expect(lines.at(-1)).toMatchObject({ end: true, cells: 12 });
+  });
+
+  it.each(["all.jsonl", "all.jsonl.gz"])(
+    "continues %s where it was cut, at the same moment",
+    async (name) => {
+      await fill();
+      expect(await cli.run(["export", "data", name])).toMatchObject({ code: 0 });
+      const path = join(cli.folder, name);
+      const whole = await textOf(name);
+      const { size } = await stat(path);
+      await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "row 1", "changed")));
+      for (const share of [0.05, 0.3, 0.5, 0.8, 0.999]) {
+        await truncate(path, Math.floor(size * share));
+        const { code, documents: reports } = await cli.run(["export", "data", name, "--json"]);
+        expect({ code, continued: reports[0]!.continued }).toEqual({ code: 0, continued: true });
+        expect((await textOf(name)) === whole).toBe(true);
+      }
+    },
+  );
+
+  it("continues behind the last block that is sound", async () => {
+    await fill();
+    await cli.run(["export", "data", "all.jsonl"]);
+    const path = join(cli.folder, "all.jsonl");
+    const whole = await readFile(path);
+    const damaged = Buffer.from(whole);
+    damaged[damaged.length >> 1]! ^= 1;
+    await writeFile(path, damaged);
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({ code: 0 });
+    expect((await readFile(path)).equals(whole)).toBe(true);
+  });
+
+  it("refuses what stands there and is no beginning of it", async () => {
+    await cli.write("notes.txt", "mine\n");
+    const foreign = await cli.run(["export", "data", "notes.txt"]);
+    expect(foreign).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("is not the beginning of an export"),
+    });
+    expect(await textOf("notes.txt")).toBe("mine\n");
+    await cli.run(["export", "data", "all.jsonl"]);
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("is a whole export already"),
+    });
+    const text = await textOf("all.jsonl");
+    await truncate(join(cli.folder, "all.jsonl"), text.length - 2);
+    expect(await cli.run(["export", "data", "all.jsonl", "--table", "visits"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("it has documents, ledger, visits"),
+    });
+    expect(await cli.run(["export", "data", "all.jsonl", "--at", "1"])).toMatchObject({ code: 2 });
+    expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
+    expect(await cli.run(["export", "data", "nowhere/all.jsonl"])).toMatchObject({ code: 2 });
+    expect(await cli.run(["export", "data", "x.jsonl", "--table", "nowhere"])).toMatchObject({ code: 2 });
+  });
+
+  it("says so where its moment was collected", async () => {
+    await cli.run(["export", "data", "all.jsonl"]);
+    const path = join(cli.folder, "all.jsonl");
+    await truncate(path, (await stat(path)).size - 2);
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "later")));
+    expect(await cli.run(["gc", "data", "--retention", "0"])).toMatchObject({ code: 0 });
+    const { code, stderr } = await cli.run(["export", "data", "all.jsonl"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("start anew with --force");
+    expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
+  });
+
+  it("stops at a signal, and can be continued", async () => {
+    await fill();
+    const stdout = new Printed();
+    const command = cli.start(["export", "data", "all.jsonl"], { stdout });
+    command.signal("SIGINT");
+    expect(await command.outcome).toMatchObject({ code: 130 });
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({ code: 0 });
+    expect((await linesOf("all.jsonl")).at(-1)).toMatchObject({ end: true });
+  });
+});

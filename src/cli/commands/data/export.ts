@@ -1,0 +1,212 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Database } from "../../../database/index.js";
+import { StaleSnapshotError, throwIfAborted } from "../../../errors/index.js";
+import { definition, describeTable, type TableDescription } from "../../../schema/index.js";
+import { dateToTimestamp, type Snapshot } from "../../../transaction/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, listOption, parsedBy } from "../../command.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import { BlockBuilder } from "../../dump/block-builder.js";
+import { DueChanges } from "../../dump/due-changes.js";
+import { exportBlocks } from "../../dump/export-blocks.js";
+import { type CutExport, ExportFile } from "../../dump/export-file.js";
+import { type DueLine, type ExportHeader, formatName, formatVersion } from "../../dump/format.js";
+import { gzipMember } from "../../dump/gzip-member.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
+import { findTable } from "../../input/target.js";
+import { counted, showBytes } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
+import { formatDuration, parseMoment, showTimestamp } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
+
+interface ExportOptions extends CoordinatorFlags {
+  readonly table?: readonly string[] | undefined;
+  readonly at?: number | Date | undefined;
+  readonly gzip?: boolean | undefined;
+  readonly force?: boolean | undefined;
+}
+
+/** Where blocks go. */
+interface Sink {
+  readonly cut: CutExport | undefined;
+  begin(): Promise<void>;
+  write(text: Uint8Array): Promise<void>;
+  /** Bytes written, where that is known. */
+  readonly bytes: number;
+}
+
+export function addExport(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "export", {
+    summary: "write a consistent copy of the tables to a file",
+    description:
+      "Writes all cells of all tables, as of one moment, as lines of JSON with checksums; compressed where the file's name ends " +
+      "with .gz. Without a file, to the standard output. The database may be in use. Given again, the command continues a file " +
+      "that was cut, at the same moment, as long as that is within the retention. `import` reads the file into any store. " +
+      "What observers are due on, or have parked, is part of it, and due again after the import. " +
+      'Versions of the past and what observers have handled are not part of it. "The format of an export" in the documentation describes the file.',
+    examples: [
+      "export ./data backup.jsonl.gz",
+      "export ./data documents.jsonl --table documents --at 2025-01-31T12:00:00Z",
+      "export ./data | percolator import bigtable://my-project/my-instance --coordinator auto",
+    ],
+    json: [
+      '{"file","timestamp","time","tables","cells","bytes","continued","durationMs"}, where there is a file; without one the',
+      "export is all that is printed.",
+    ],
+    exit: [
+      "1 also where the moment of a file that was cut is older than the retention: start anew with --force.",
+    ],
+  });
+  addCoordinatorFlags(command)
+    .argument("[file]", "the file; a new one, or one that was cut (default: the standard output)")
+    .option("--table <name>", "only this table; may be given several times", listOption)
+    .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
+    .option("--gzip", "compress what goes to the standard output")
+    .option("--force", "replace a file that stands there")
+    .action((location: string, file: string | undefined, options: ExportOptions) =>
+      withDatabase(cli, { reads: true, location, coordinator: options }, (opened) =>
+        run(cli, opened, file, options),
+      ),
+    );
+}
+
+async function run(
+  cli: Cli,
+  opened: OpenedDatabase,
+  path: string | undefined,
+  options: ExportOptions,
+): Promise<void> {
+  const tables = await chosenTables(opened, options.table);
+  if (path === undefined) {
+    await exportTo(cli, opened, standardOutput(cli, options.gzip === true), tables, options);
+    return;
+  }
+  if (options.gzip)
+    throw new UsageError("A file is compressed where its name ends with .gz: leave --gzip out.");
+  const file = await ExportFile.open(resolve(cli.io.cwd, path), options.force === true);
+  try {
+    if (file.cut !== undefined) await checkCut(opened, file.cut, path, tables, options);
+    const done = await exportTo(cli, opened, file, tables, options);
+    await file.flush();
+    const { header, cells, durationMs } = done;
+    const { timestamp, time } = header;
+    const report = { file: path, timestamp, time, tables: header.tables.map(({ name }) => name), cells };
+    await cli.print({ ...report, bytes: file.bytes, continued: file.cut !== undefined, durationMs }, () => [
+      `${counted(cells, "cell")} of ${counted(header.tables.length, "table")} as of ${timestamp} (${time})`,
+      `${showBytes(file.bytes)} in ${path}, ${formatDuration(durationMs)}`,
+    ]);
+  } finally {
+    await file.close();
+  }
+}
+
+function standardOutput(cli: Cli, compress: boolean): Sink {
+  return {
+    cut: undefined,
+    bytes: 0,
+    begin: async () => {},
+    write: (text) => cli.out.write(compress ? gzipMember(text) : text),
+  };
+}
+
+async function chosenTables(
+  opened: OpenedDatabase,
+  names: readonly string[] | undefined,
+): Promise<readonly TableDescription[]> {
+  for (const name of names ?? []) findTable(opened, name);
+  const chosen = [...new Set(names ?? opened.names)].sort();
+  return chosen.map((name) => describeTable(opened.table(name)![definition]));
+}
+
+/** Throws unless what was cut is the beginning of the same export. */
+async function checkCut(
+  { db }: OpenedDatabase,
+  { header }: CutExport,
+  path: string,
+  tables: readonly TableDescription[],
+  { at, table }: ExportOptions,
+): Promise<void> {
+  const refuse = (why: string) =>
+    new UsageError(`${path} is the beginning of another export: ${why}. See --force.`);
+  const { store } = await db.status();
+  if (header.source !== store) throw refuse(`it is of ${header.source}`);
+  const timestamp = at instanceof Date ? dateToTimestamp(at) : at;
+  if (timestamp !== undefined && timestamp !== header.timestamp) {
+    throw refuse(`it is as of ${header.timestamp} (${header.time})`);
+  }
+  const names = (list: readonly TableDescription[]) => list.map(({ name }) => name).join(", ");
+  // Tables that came later had nothing at that moment.
+  if (table !== undefined && names(tables) !== names(header.tables))
+    throw refuse(`it has ${names(header.tables)}`);
+}
+
+async function exportTo(
+  cli: Cli,
+  opened: OpenedDatabase,
+  sink: Sink,
+  tables: readonly TableDescription[],
+  { at }: ExportOptions,
+): Promise<{ readonly header: ExportHeader; readonly cells: number; readonly durationMs: number }> {
+  const { cut } = sink;
+  const progress = new Progress(cli);
+  const { db } = opened;
+  // Looked at on both sides of the moment: what is due at it stands at one of them, unless it came and went between.
+  const due = new DueChanges();
+  const names = new Set(tables.map(({ name }) => name));
+  if (cut === undefined) await due.add(db, opened, names, cli.signal);
+  await using snapshot = await takeSnapshot(cli, db, cut, at);
+  if (cut === undefined) await due.add(db, opened, names, cli.signal);
+  const header = cut?.header ?? headerOf(snapshot, (await db.status()).store, tables, due.lines);
+  await sink.begin();
+  const builder = new BlockBuilder(cut?.block);
+  if (cut === undefined) {
+    builder.add(header, 0);
+    await sink.write(builder.take());
+  }
+  const before = builder.cells;
+  const show = () => {
+    const done = builder.cells - before;
+    const size = sink.bytes === 0 ? "" : `, ${showBytes(sink.bytes)}`;
+    return `${counted(builder.cells, "cell")} written${size}, ${progress.rate(done)}`;
+  };
+  try {
+    for await (const block of exportBlocks(snapshot, header, builder, cut?.lastLine)) {
+      throwIfAborted(cli.signal, "The export");
+      await sink.write(block);
+      progress.show(show);
+    }
+    await sink.write(builder.end());
+  } finally {
+    progress.end();
+  }
+  return { header, cells: builder.cells, durationMs: Math.round(progress.elapsedMs) };
+}
+
+async function takeSnapshot(
+  cli: Cli,
+  db: Database,
+  cut: CutExport | undefined,
+  at: number | Date | undefined,
+): Promise<Snapshot> {
+  try {
+    return await db.snapshot({ at: cut?.header.timestamp ?? at, signal: cli.signal });
+  } catch (error) {
+    if (cut === undefined || !(error instanceof StaleSnapshotError)) throw error;
+    throw new StaleSnapshotError(
+      `The export that was cut is as of ${cut.header.time}, and what it has not read yet may have been collected: start anew ` +
+        "with --force.",
+      { cause: error },
+    );
+  }
+}
+
+function headerOf(
+  { timestamp }: Snapshot,
+  source: string,
+  tables: readonly TableDescription[],
+  due: readonly DueLine[],
+): ExportHeader {
+  const time = showTimestamp(timestamp);
+  return { format: formatName, version: formatVersion, timestamp, time, source, tables, due };
+}

@@ -1,0 +1,265 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Database } from "../../../database/index.js";
+import { StoreError } from "../../../errors/index.js";
+import type { AnyTable } from "../../../schema/index.js";
+import type { Snapshot } from "../../../transaction/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, listOption } from "../../command.js";
+import { withDatabase } from "../../database/open-database.js";
+import { BlockCells } from "../../dump/block-cells.js";
+import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
+import { type ExportInput, fileInput, streamInput } from "../../dump/export-input.js";
+import type { ExportHeader } from "../../dump/format.js";
+import { BlockImporter } from "../../dump/import-blocks.js";
+import { checkKept, checkSchemas } from "../../dump/import-check.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
+import { loadApp } from "../../input/module.js";
+import { counted } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
+import { formatDuration } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
+
+interface ImportCommandOptions extends CoordinatorFlags {
+  readonly table?: readonly string[] | undefined;
+  readonly app?: string | undefined;
+  readonly merge?: boolean | undefined;
+  readonly force?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+export function addImport(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "import", {
+    summary: "read what export wrote into a database",
+    description:
+      "Writes the cells of an export into a database, which is made where there is none, and may be on another store. A file is " +
+      "checked whole before anything is changed; of the standard input each block is, before it is written. Given again, the " +
+      "command goes on where it stopped. Cells that are imported are changes: observers that are registered become due on " +
+      "them. Import before observers are registered, and only that is due which was due or parked in the database that was exported. " +
+      "With --app each value is read by the module's codecs and schemas before it is written; nothing of the module is registered. " +
+      "Refused without --force, before anything is written: values of a column without a schema into one that is recorded with a " +
+      "schema, unless --app is given; and a column apart from its unique constraint or exact index, or both over what stands there.",
+    examples: [
+      "import ./copy backup.jsonl.gz",
+      "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",
+      "import ./data backup.jsonl.gz --table documents --merge",
+      "import ./data backup.jsonl.gz --dry-run",
+      "import ./data backup.jsonl.gz --app ./app.ts",
+    ],
+    json: [
+      '{"file","timestamp","time","tables","cells","continuedAt","dryRun","durationMs"}: cells that were',
+      "written now, and the block behind which it went on, or null.",
+    ],
+    exit: ["1 where the file is damaged or cut (EXPORT_DAMAGED), or a table holds something already."],
+  });
+  addCoordinatorFlags(command)
+    .argument("[file]", "the file (default: the standard input)")
+    .option("--table <name>", "only this table; may be given several times", listOption)
+    .option(
+      "--merge",
+      "also into tables that hold something: cells of the export replace those that stand there",
+    )
+    .option(
+      "--app <module>",
+      "JavaScript or TypeScript module that default-exports { tables, observers }: its tables read each value",
+    )
+    .option(
+      "--force",
+      "import what is refused: past schemas, and columns apart from their constraints and indexes",
+    )
+    .option("--dry-run", "only check the file, with --app each value too")
+    .action(async (location: string, path: string | undefined, options: ImportCommandOptions) => {
+      const input =
+        path === undefined ? streamInput(cli.io.stdin) : await fileInput(resolve(cli.io.cwd, path), path);
+      const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd);
+      await new Import(cli, location, input, options, app?.tables ?? []).run();
+    });
+}
+
+class Import {
+  readonly #cli: Cli;
+  readonly #location: string;
+  readonly #input: ExportInput;
+  readonly #options: ImportCommandOptions;
+  readonly #declared: readonly AnyTable[];
+  readonly #progress: Progress;
+  #cells = 0;
+  #continuedAt: number | undefined;
+
+  constructor(
+    cli: Cli,
+    location: string,
+    input: ExportInput,
+    options: ImportCommandOptions,
+    declared: readonly AnyTable[],
+  ) {
+    this.#cli = cli;
+    this.#location = location;
+    this.#input = input;
+    this.#options = options;
+    this.#declared = declared;
+    this.#progress = new Progress(cli);
+  }
+
+  async run(): Promise<void> {
+    const { dryRun = false } = this.#options;
+    try {
+      // A stream cannot be read again, and is checked block by block.
+      const checked = this.#input.isFile || dryRun ? await this.#check() : undefined;
+      if (checked !== undefined && dryRun) return await this.#report(checked, this.#wanted(checked));
+      const { reader, blocks } = this.#read();
+      try {
+        const first = await blocks.next();
+        const header = reader.header!;
+        const wanted = this.#wanted(header);
+        await this.#into(header, wanted, first.value as ReadBlock, blocks);
+        await this.#report(header, wanted);
+      } finally {
+        await blocks.return(undefined);
+      }
+    } finally {
+      this.#progress.end();
+    }
+  }
+
+  #read() {
+    const reader = new BlockReader(this.#input.text(this.#cli.signal), this.#input.name);
+    return { reader, blocks: reader.blocks() };
+  }
+
+  /** Reads all of it once, so that nothing is changed by a file that is damaged. */
+  async #check(): Promise<ExportHeader> {
+    const { reader } = this.#read();
+    let blockCells: BlockCells | undefined;
+    for await (const block of reader.blocks()) {
+      if (blockCells !== undefined && this.#declared.length > 0) blockCells.of(block);
+      blockCells ??= this.#cellsOf(reader.header!);
+      const { cells } = block;
+      this.#cells = cells;
+      this.#show(() => `checking: ${counted(cells, "cell")}`);
+    }
+    if (!this.#options.dryRun) this.#cells = 0;
+    return reader.header!;
+  }
+
+  #cellsOf(header: ExportHeader): BlockCells {
+    const { name } = this.#input;
+    return new BlockCells(header, { wanted: this.#wanted(header), name, declared: this.#declared });
+  }
+
+  #wanted(header: ExportHeader): ReadonlySet<string> {
+    const names = header.tables.map(({ name }) => name);
+    for (const name of this.#options.table ?? []) {
+      if (names.includes(name)) continue;
+      throw new UsageError(
+        `The export has no table ${JSON.stringify(name)}; it has ${names.join(", ")}.`,
+        "SCHEMA",
+      );
+    }
+    return new Set(this.#options.table ?? names);
+  }
+
+  async #into(
+    header: ExportHeader,
+    wanted: ReadonlySet<string>,
+    first: ReadBlock,
+    blocks: AsyncGenerator<ReadBlock>,
+  ): Promise<void> {
+    const request = { location: this.#location, coordinator: this.#options, create: true };
+    await withDatabase(this.#cli, request, async ({ db }) => {
+      const note = noteName(first, wanted);
+      const { signal } = this.#cli;
+      const cells = this.#cellsOf(header);
+      const importer = new BlockImporter({ db, note, cells, signal });
+      const done = await importer.done();
+      this.#continuedAt = done?.block;
+      if (done === undefined) await this.#begin(db, header, wanted, cells);
+      for await (const block of blocks) {
+        if (block.block > (done?.block ?? 0)) await importer.write(block);
+        this.#cells = importer.cells;
+        this.#show(
+          () => `${counted(importer.cells, "cell")} written, ${this.#progress.rate(importer.cells)}`,
+        );
+      }
+      await importer.finish();
+    });
+  }
+
+  /** Checks that the import may be, and records its tables. One that was begun was checked. */
+  async #begin(
+    db: Database,
+    header: ExportHeader,
+    wanted: ReadonlySet<string>,
+    cells: BlockCells,
+  ): Promise<void> {
+    const { merge, force } = this.#options;
+    const recorded = await db.tables();
+    await using snapshot = await db.snapshot({ signal: this.#cli.signal });
+    const isEmpty = async (name: string) => !recorded.has(name) || (await hasNoCells(snapshot, name));
+    if (!merge) await checkEmpty(wanted, isEmpty);
+    if (!force) {
+      const ofWanted = header.tables.filter(({ name }) => wanted.has(name));
+      const plan = { wanted: ofWanted, exported: header.tables, recorded, declared: this.#declared };
+      checkSchemas(plan);
+      await checkKept(plan, isEmpty);
+    }
+    // The first use records a table, reading too: one without cells would not be recorded else.
+    for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
+  }
+  #show(text: () => string): void {
+    const { size, bytesRead } = this.#input;
+    this.#progress.show(
+      () => `${text()}${this.#progress.left(size === undefined ? undefined : bytesRead / size)}`,
+    );
+  }
+
+  async #report(header: ExportHeader, wanted: ReadonlySet<string>): Promise<void> {
+    this.#progress.end();
+    const { dryRun = false } = this.#options;
+    const { timestamp, time } = header;
+    const durationMs = Math.round(this.#progress.elapsedMs);
+    const document = {
+      file: this.#input.isFile ? this.#input.name : null,
+      timestamp,
+      time,
+      tables: [...wanted],
+      cells: this.#cells,
+      continuedAt: this.#continuedAt ?? null,
+      dryRun,
+      durationMs,
+    };
+    await this.#cli.print(document, () => [
+      `${counted(this.#cells, "cell")} of ${counted(wanted.size, "table")} as of ${timestamp} (${time})`,
+      dryRun
+        ? "the file is whole; nothing was imported"
+        : `imported in ${formatDuration(durationMs)}${this.#continuedAt === undefined ? "" : `, going on behind block ${this.#continuedAt}`}`,
+    ]);
+  }
+}
+
+async function checkEmpty(
+  wanted: ReadonlySet<string>,
+  isEmpty: (table: string) => Promise<boolean>,
+): Promise<void> {
+  for (const name of wanted) {
+    if (await isEmpty(name)) continue;
+    throw new StoreError(
+      `Table ${name} holds something already, and nothing was imported: give --merge, and cells of the export replace those ` +
+        "that stand there.",
+    );
+  }
+}
+
+async function hasNoCells(snapshot: Snapshot, table: string): Promise<boolean> {
+  for await (const rows of snapshot.cells(table)) {
+    if (rows.some(({ cells }) => cells.some((cell) => !cell.isDeleted))) return false;
+  }
+  return true;
+}
+
+/** One for each export and choice of tables. */
+function noteName({ sha256 }: ReadBlock, wanted: ReadonlySet<string>): string {
+  const tables = [...wanted].sort().join(",");
+  return `import/${createHash("sha256").update(`${sha256} ${tables}`).digest("hex")}`;
+}

@@ -1,0 +1,51 @@
+import type { Command } from "commander";
+import { definition } from "../../../schema/index.js";
+import type { Cli } from "../../cli.js";
+import { addAppOption, type DatabaseOptions, databaseCommand } from "../../command.js";
+import { withDatabase } from "../../database/open-database.js";
+import { parseRow, showRow } from "../../input/key-text.js";
+import { findTable } from "../../input/target.js";
+import { exitCodes } from "../../print/exit.js";
+import { inspectedLines, inspectedToJson } from "../../print/inspected.js";
+import { cut } from "../../print/layout.js";
+
+export function addInspect(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "inspect", {
+    summary: "print what the protocol keeps of a row",
+    description:
+      "Prints the raw protocol cells of a row, decoded, a line for each: locks by start timestamp, write records by commit " +
+      "timestamp, values by start timestamp (short values stand in the write record) and statuses of transactions (txn); " +
+      "of observers their acknowledgments (~ack) and what they gave up on (~parked).",
+    examples: [
+      "inspect ./data documents https://example.org/",
+      `inspect ./data visits '["https://example.org/",2024]'`,
+    ],
+    json: [
+      '{"table","row","columns"}; each column {"column","locks","writes","data","statuses"}. Values that cannot be',
+      "decoded are base64.",
+    ],
+    exit: ["1 where the row has no cells at all, nor ever had any that are left."],
+  });
+  addAppOption(command)
+    .argument("<table>", "the table's name")
+    .argument("<row>", "the row's key; a composite key as a JSON array")
+    .action((location: string, name: string, rowText: string, { app }: DatabaseOptions) =>
+      withDatabase(cli, { reads: true, location, app }, async (opened) => {
+        const table = findTable(opened, name);
+        const defined = table[definition];
+        const row = parseRow(defined, rowText);
+        const columns = await opened.db.inspect(table, row);
+        if (columns.length === 0) cli.exitCode = exitCodes.data;
+        const document = {
+          table: name,
+          row: showRow(defined, row),
+          columns: columns.map((column) => inspectedToJson(defined, column)),
+        };
+        await cli.print(document, () => {
+          if (columns.length === 0) return [];
+          const lines = inspectedLines(defined, columns, cli.environment.now());
+          return lines.map((line) => cut(line, cli.out.width));
+        });
+      }),
+    );
+}

@@ -1,0 +1,169 @@
+import type { Command } from "commander";
+import type { Overdue } from "../../../dashboard/index.js";
+import type { Database, StrayRecord } from "../../../database/index.js";
+import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../../errors/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand } from "../../command.js";
+import { countOverdue, showCount } from "../../database/backlog.js";
+import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
+import { checkReach } from "../../database/reach.js";
+import { type Finding, ok, problem, warning } from "../../doctor/finding.js";
+import { examineFolder } from "../../doctor/folder.js";
+import { examineLocks, examineWriteLock } from "../../doctor/locks.js";
+import { examineMachine } from "../../doctor/machine.js";
+import { examineCatalog } from "../../doctor/observers.js";
+import { examineStore } from "../../doctor/store.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
+import { exitCodes } from "../../print/exit.js";
+import { counted, layOutPairs, oneLine } from "../../print/layout.js";
+import { formatDuration } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
+
+interface DoctorOptions extends CoordinatorFlags {
+  readonly write?: boolean | undefined;
+}
+
+const overdueMs = 60_000;
+
+export function addDoctor(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "doctor", {
+    summary: "look for what is wrong, and say what to do",
+    description:
+      "Looks at versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, locks, the " +
+      "safepoint and what is parked; of each it says what is wrong and what to do. With the module of an application also how " +
+      "that agrees with what is recorded. A folder that can only be read is a warning, and with --write a problem. Changes nothing, but for --write. `check` looks at the data itself.",
+    examples: [
+      "doctor ./data",
+      "doctor ./data ./app.ts",
+      "doctor bigtable://my-project/my-instance --write --json",
+    ],
+    json: [
+      '{"healthy","findings"}; each finding {"check","state":"ok"|"warning"|"problem","what","advice"}.',
+    ],
+    exit: ["1 where there is a problem; warnings alone answer 0."],
+  });
+  addCoordinatorFlags(command)
+    .argument("[app]", "JavaScript or TypeScript module that default-exports { tables, observers }")
+    .option(
+      "--write",
+      "also commit a transaction, which leaves nothing behind: whether this account may write",
+    )
+    .action(async (location: string, app: string | undefined, options: DoctorOptions) => {
+      const findings = await examine(cli, location, app, options);
+      const problems = findings.filter(({ state }) => state === "problem").length;
+      if (problems > 0) cli.exitCode = exitCodes.data;
+      const document = {
+        healthy: problems === 0,
+        findings: findings.map((finding) => ({ ...finding, advice: finding.advice ?? null })),
+      };
+      await cli.print(document, () => findingLines(findings, problems));
+    });
+}
+
+async function examine(
+  cli: Cli,
+  location: string,
+  app: string | undefined,
+  options: DoctorOptions,
+): Promise<readonly Finding[]> {
+  const place = placeOf(location, cli.io.cwd);
+  const isFolder = !place.startsWith("bigtable:");
+  const findings: Finding[] = [...(await examineMachine(isFolder))];
+  if (isFolder) findings.push(...(await examineFolder(place, options.write === true)));
+  try {
+    await checkReach(cli, location, options);
+    const request = { location, app, coordinator: options, reads: options.write !== true };
+    await withDatabase(cli, request, async (opened) => {
+      for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
+    });
+  } catch (error) {
+    // A module that cannot be loaded is no finding on the database; neither is a signal.
+    if (error instanceof UsageError || cli.signal.aborted || !(error instanceof PercolatorError)) throw error;
+    const isCoordinator = error instanceof OracleUnavailableError || error instanceof CoordinatorError;
+    const check = isCoordinator ? "coordinator" : "store";
+    findings.push(problem(check, `${error.message} (${error.code})`, "Nothing else could be looked at."));
+  }
+  return findings;
+}
+
+async function* examineDatabase(
+  cli: Cli,
+  { db, app }: OpenedDatabase,
+  isFolder: boolean,
+  { write }: DoctorOptions,
+): AsyncGenerator<Finding> {
+  const { signal, environment } = cli;
+  const status = await db.status();
+  const timestamp = await presentTimestamp(db, signal);
+  const nowMs = environment.now();
+  yield* examineStore({ status, isFolder, timestamp, nowMs });
+  if (isFolder) {
+    const holder = async () => {
+      const { statistics } = await db.status();
+      return {
+        process: statistics.writeLockHeldByProcess ?? 0,
+        transactions: statistics.transactions ?? 0,
+      };
+    };
+    yield await examineWriteLock(environment, holder, signal);
+  }
+  if (write) yield await examineWriting(db, signal);
+  yield await examineLocks(db, nowMs, signal);
+  yield* examineRecords(await db.strayRecords());
+  yield* await examineCatalog({ db, status, app, nowMs, signal });
+  for (const each of await countOverdue(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
+}
+
+/** What processes say of themselves in the store; none of these counts. */
+function* examineRecords(stray: readonly StrayRecord[]): Generator<Finding> {
+  if (stray.length === 0) yield ok("records", "those of processes can be read, and end soon");
+  for (const { where, message } of stray) {
+    const advice =
+      "Set the clocks by NTP. The next worker removes it, or `percolator gc`; until then nothing waits for it.";
+    yield warning("records", `${where}: ${message}`, advice);
+  }
+}
+
+/** Workers look every second: what is overdue for longer has nobody who fires it, or fails. */
+function scheduleFinding({ schedule, oldest, ...backlog }: Overdue, nowMs: number): Finding {
+  const check = `schedule ${schedule}`;
+  if (oldest === undefined) return ok(check, "nothing is overdue");
+  const what = `${showCount(backlog)} overdue, the oldest for ${formatDuration(Math.max(0, nowMs - oldest.getTime()))}`;
+  if (nowMs - oldest.getTime() < overdueMs) return ok(check, what);
+  return warning(check, what, "Start a worker whose module exports the schedule in `schedules`.");
+}
+
+async function presentTimestamp(db: Database, signal: AbortSignal): Promise<number> {
+  await using snapshot = await db.snapshot({ signal });
+  return snapshot.timestamp;
+}
+
+async function examineWriting(db: Database, signal: AbortSignal): Promise<Finding> {
+  try {
+    const label = "percolator doctor";
+    await db.transact((tx) => tx.setNote("doctor", new Uint8Array(0)), { label, signal });
+    await db.transact((tx) => tx.setNote("doctor", undefined), { label, signal });
+    return ok("writing", "two transactions were committed");
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    return problem(
+      "writing",
+      message,
+      "Does this account have the right to write (docs/operations.md, Permissions)?",
+    );
+  }
+}
+
+function findingLines(findings: readonly Finding[], problems: number): readonly string[] {
+  const rows = layOutPairs(
+    findings.map(({ check, state }) => [state === "ok" ? "ok" : state.toUpperCase(), check]),
+  );
+  const width = Math.max(...rows.map((row) => row.length));
+  const lines = findings.flatMap(({ what, advice }, index) => [
+    `${rows[index]!.padEnd(width)}  ${oneLine(what)}`,
+    ...(advice === undefined ? [] : [`    ${advice}`]),
+  ]);
+  const warnings = findings.filter(({ state }) => state === "warning").length;
+  return [...lines, "", `${counted(problems, "problem")}, ${counted(warnings, "warning")}`];
+}

@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import type { ParkedChange } from "../../../observer/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, parsedBy } from "../../command.js";
+import { checkObserver, parkedLines, parkedToJson, rowText } from "../../database/observed-text.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import { findTable } from "../../input/target.js";
+import { counted, cut } from "../../print/layout.js";
+import { parseCount } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
+
+interface ParkedCommandOptions {
+  readonly observer?: string | undefined;
+  readonly table?: string | undefined;
+  readonly row?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly retry?: boolean | undefined;
+  readonly discard?: boolean | undefined;
+}
+
+export function addParked(program: Command, cli: Cli): void {
+  databaseCommand(program, "parked", {
+    summary: "list the changes that were given up on; retry or discard them",
+    description:
+      "Lists the changes whose observers failed as often as they may, with the last error. With --retry those listed become " +
+      "due again, with --discard they count as handled; without --observer, --table or --row that means all of them.",
+    examples: [
+      "parked ./data",
+      "parked ./data --observer cluster --retry",
+      "parked ./data --table documents --row https://example.org/ --discard",
+      "parked ./data --json",
+    ],
+    json: [
+      'A line for each change: {"observer","table","column","qualifier","row","attempts","parkedAt","error"}, the error as',
+      '{"name","code","message","stack"}. With --retry or --discard also "done": false where it was parked no more.',
+    ],
+  })
+    .option("--observer <name>", "only of this observer")
+    .option("--table <name>", "only of this table")
+    .option("--row <key>", "only of this row; a composite key as a JSON array")
+    .option("--limit <n>", "the most changes", parsedBy(parseCount(1)))
+    .option("--retry", "make them due again")
+    .option("--discard", "count them as handled")
+    .action((location: string, options: ParkedCommandOptions) =>
+      withDatabase(cli, { reads: !options.retry && !options.discard, location }, async (opened) => {
+        if (options.retry && options.discard) throw new UsageError("Give either --retry or --discard.");
+        if (options.table !== undefined) findTable(opened, options.table);
+        await checkObserver(opened, options.observer);
+        await handleParked(cli, opened, options);
+      }),
+    );
+}
+
+async function handleParked(cli: Cli, opened: OpenedDatabase, options: ParkedCommandOptions): Promise<void> {
+  const { observer, limit = Number.POSITIVE_INFINITY } = options;
+  const change = changeOf(opened, options);
+  let count = 0;
+  for await (const parked of opened.db.parked({ observer, signal: cli.signal })) {
+    if (!isMeant(opened, parked, options)) continue;
+    const done = await change?.(parked);
+    const document = { ...parkedToJson(opened, parked), ...(done === undefined ? {} : { done }) };
+    await cli.print(document, () =>
+      parkedLines(opened, parked, cli.environment.now()).map((line) => cut(line, cli.out.width)),
+    );
+    if (++count >= limit) break;
+  }
+  const verb = options.retry ? " to be retried" : options.discard ? " discarded" : "";
+  await cli.note(count === 0 ? "nothing is parked" : `${counted(count, "change")}${verb}`);
+}
+
+function changeOf(
+  { db }: OpenedDatabase,
+  { retry, discard }: ParkedCommandOptions,
+): ((parked: ParkedChange) => Promise<boolean>) | undefined {
+  if (retry) return (parked) => db.retry(parked);
+  return discard ? (parked) => db.discard(parked) : undefined;
+}
+
+function isMeant(
+  opened: OpenedDatabase,
+  parked: ParkedChange,
+  { table, row }: ParkedCommandOptions,
+): boolean {
+  if (table !== undefined && parked.table !== table) return false;
+  return row === undefined || rowText(opened, parked) === row;
+}

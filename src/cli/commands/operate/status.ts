@@ -1,0 +1,300 @@
+import type { Command } from "commander";
+import type { Backlog, Overdue } from "../../../dashboard/index.js";
+import type { CoordinatorStatus, Database, DatabaseStatus, OpenOptions } from "../../../database/index.js";
+import type { Environment } from "../../../environment/index.js";
+import { CoordinatorError, OracleUnavailableError, type PercolatorError } from "../../../errors/index.js";
+import type { ObserverRecord } from "../../../observer/index.js";
+import {
+  type ColumnDescription,
+  definition,
+  describeTable,
+  type TableDescription,
+} from "../../../schema/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand } from "../../command.js";
+import { countOverdue, countParked, countPending, showCount } from "../../database/backlog.js";
+import { withDatabase } from "../../database/open-database.js";
+import { checkReach } from "../../database/reach.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
+import { counted, layOut, layOutPairs } from "../../print/layout.js";
+import { formatDuration, showTimestamp } from "../../time.js";
+
+export function addStatus(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "status", {
+    summary: "print what the database holds, and who works on it",
+    description:
+      "Prints the registered observers, with what is due, what they gave up on and who runs them, the schedules with what is overdue, " +
+      "the processes with workers, the recorded tables, the store, and the cluster's coordinator if there is one. With --all also how " +
+      "the store stands: the latest timestamp, the safepoint, below which garbage may have been collected, and its statistics. " +
+      "--json always has all of it. If the coordinator does not answer, what the store alone knows, by this machine's clock, is printed, and the " +
+      "exit code is 1.",
+    examples: ["status ./data", "status ./data --all", "status ./data --json"],
+    json: [
+      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
+      '"observers","schedules","sessions","coordinator","away"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
+      '"kind","version","since","pending","oldestPending","parked","sessions","backfills"}, where a count is',
+      '{"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A session is {"session","observers","expires","process"}. The',
+      'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
+      'null where it was not asked. If the coordinator does not answer, "away" says why; latestTimestamp and latestTime are null then.',
+    ],
+  });
+  addCoordinatorFlags(command)
+    .option("--all", "print how the store stands too: timestamps, safepoint, statistics")
+    .action(async (location: string, options: StatusOptions) => {
+      const away = await absence(checkReach(cli, location, options));
+      const open = () => (away === undefined ? {} : withoutCoordinator(cli.environment));
+      await withDatabase(
+        cli,
+        { reads: true, location, coordinator: options, options: open },
+        async ({ db }) => {
+          const status = await gather(db, cli.environment.now(), cli.signal, away);
+          await cli.print(statusToJson(status), () => [
+            ...statusLines(status, cli.environment.now()),
+            ...(options.all ? internalLines(status) : []),
+          ]);
+        },
+      );
+      if (away !== undefined) throw away;
+    });
+}
+
+interface StatusOptions extends CoordinatorFlags {
+  readonly all?: boolean | undefined;
+}
+
+/** Why the coordinator does not answer, if the store does; what the store alone knows is then shown all the same. */
+async function absence(reached: Promise<void>): Promise<PercolatorError | undefined> {
+  try {
+    await reached;
+    return undefined;
+  } catch (error) {
+    if (error instanceof OracleUnavailableError || error instanceof CoordinatorError) return error;
+    throw error;
+  }
+}
+
+/** Opens a database to look at it as of this machine's clock, since nobody gives out timestamps. Nothing is committed so. */
+function withoutCoordinator(environment: Environment): OpenOptions {
+  const present = async () => Math.floor(environment.now() * 1_000);
+  return { coordinator: false, oracle: { next: present, latest: present } };
+}
+
+interface ObserverStatus {
+  readonly record: ObserverRecord;
+  readonly pending: Backlog;
+  readonly parked: Backlog;
+  /** Processes that run it in its registered version. */
+  readonly sessions: number;
+}
+
+interface Gathered {
+  readonly status: DatabaseStatus;
+  readonly tables: readonly TableDescription[];
+  readonly observers: readonly ObserverStatus[];
+  readonly schedules: readonly Overdue[];
+  /** Why the coordinator does not answer. */
+  readonly away: PercolatorError | undefined;
+}
+
+async function gather(
+  db: Database,
+  nowMs: number,
+  signal: AbortSignal,
+  away: PercolatorError | undefined,
+): Promise<Gathered> {
+  const status = await db.status();
+  const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
+  const observers: ObserverStatus[] = [];
+  for (const [name, record] of await db.observers()) {
+    observers.push({
+      record,
+      pending: await countPending(db, name, signal),
+      parked: await countParked(db, name, signal),
+      sessions: [...status.sessions.values()].filter((each) => each.observers[name] === record.version)
+        .length,
+    });
+  }
+  return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal), away };
+}
+
+function statusToJson({ status, tables, observers, schedules, away }: Gathered): object {
+  const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
+  return {
+    store,
+    latestTimestamp: away === undefined ? latestTimestamp : null,
+    latestTime: away === undefined ? showTimestamp(latestTimestamp) : null,
+    safepoint,
+    safepointTime: safepoint === 0 ? null : showTimestamp(safepoint),
+    safepointAgeMs: safepointAgeMs === undefined ? null : Math.round(safepointAgeMs),
+    statistics,
+    tables,
+    observers: observers.map(observerToJson),
+    schedules: schedules.map(({ schedule, count, more, oldest }) => ({
+      schedule,
+      overdue: { count, more },
+      oldestOverdue: oldest?.toISOString() ?? null,
+    })),
+    sessions: [...status.sessions].map(([session, record]) => ({
+      session,
+      observers: record.observers,
+      expires: new Date(record.expires).toISOString(),
+      process: record.process,
+    })),
+    coordinator: status.coordinator === undefined ? null : coordinatorToJson(asked(status.coordinator, away)),
+    away: away?.message ?? null,
+  };
+}
+
+/** It was asked before the database was opened, and has not answered. */
+function asked(coordinator: CoordinatorStatus, away: PercolatorError | undefined): CoordinatorStatus {
+  return away === undefined ? coordinator : { ...coordinator, answers: false };
+}
+
+function coordinatorToJson({ leader, epoch, answers, sessions, busy }: CoordinatorStatus): object {
+  return {
+    leader: leader ?? null,
+    epoch,
+    answers: answers ?? null,
+    sessions: sessions === undefined ? null : [...sessions],
+    busy: busy === undefined ? null : [...busy],
+  };
+}
+
+function coordinatorText(coordinator: CoordinatorStatus): string {
+  const { leader, epoch, answers, sessions, busy } = coordinator;
+  if (leader === undefined) return `nobody leads; the last epoch was ${epoch}`;
+  const asked =
+    answers === undefined
+      ? ""
+      : answers
+        ? `, ${counted(sessions?.size ?? 0, "session")}, ${busy?.size ?? 0} busy`
+        : ", does not answer";
+  return `${leader}, epoch ${epoch}${asked}`;
+}
+
+function observerToJson({ record, pending, parked, sessions }: ObserverStatus): object {
+  const { name, table, column, kind, version, since, backfills } = record;
+  return {
+    name,
+    table,
+    column,
+    kind,
+    version,
+    since,
+    pending: { count: pending.count, more: pending.more },
+    oldestPending: pending.oldest?.toISOString() ?? null,
+    parked: { count: parked.count, more: parked.more },
+    sessions,
+    backfills: backfills.map((backfill) => ({ version: backfill.version, marked: backfill.marked })),
+  };
+}
+
+function statusLines(
+  { status, tables, observers, schedules, away }: Gathered,
+  nowMs: number,
+): readonly string[] {
+  const { store, sessions } = status;
+  const coordinator = status.coordinator && asked(status.coordinator, away);
+  return [
+    ...section(
+      "observers",
+      observers.map((each) => observerRow(each, nowMs)),
+      [
+        { name: "observer" },
+        { name: "watches" },
+        { name: "version", align: "right" },
+        { name: "pending", align: "right" },
+        { name: "oldest" },
+        { name: "parked", align: "right" },
+        { name: "run by" },
+      ],
+    ),
+    ...scheduleLines(schedules, nowMs),
+    "",
+    ...section(
+      "sessions",
+      [...sessions].map(([session, record]) => [session, Object.keys(record.observers).join(", ")]),
+      [{ name: "session" }, { name: "observers" }],
+    ),
+    "",
+    ...section("tables", tables.flatMap(tableRows), [
+      { name: "table" },
+      { name: "column" },
+      { name: "codec" },
+    ]),
+    "",
+    ...layOutPairs([
+      ["store", store],
+      ...(coordinator === undefined ? [] : ([["coordinator", coordinatorText(coordinator)]] as const)),
+    ]),
+  ];
+}
+
+/** What people need only to find out why. */
+function internalLines({ status, away }: Gathered) {
+  const { latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
+  const safepointText =
+    safepointAgeMs === undefined
+      ? "none: nothing was collected yet"
+      : `${safepoint} (${showTimestamp(safepoint)}, ${formatDuration(safepointAgeMs)} ago)`;
+  const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
+  return [
+    ...layOutPairs([
+      [
+        "latest timestamp",
+        away === undefined ? `${latestTimestamp} (${showTimestamp(latestTimestamp)})` : "unknown",
+      ],
+      ["safepoint", safepointText],
+    ]),
+    "statistics",
+    ...layOutPairs(figures),
+  ];
+}
+
+function scheduleLines(schedules: readonly Overdue[], nowMs: number): readonly string[] {
+  if (schedules.length === 0) return [];
+  const rows = schedules.map(({ schedule, oldest, ...backlog }) => [
+    schedule,
+    showCount(backlog),
+    oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
+  ]);
+  const columns = [{ name: "schedule" }, { name: "overdue", align: "right" }, { name: "oldest" }] as const;
+  return ["", ...layOut(columns, rows)];
+}
+
+function section(
+  title: string,
+  rows: readonly (readonly string[])[],
+  columns: Parameters<typeof layOut>[0],
+): readonly string[] {
+  return rows.length === 0 ? [`no ${title}`] : layOut(columns, rows);
+}
+
+function tableRows({ name, key, columns }: TableDescription): readonly (readonly string[])[] {
+  const keyRow = key === "text" ? [] : [[name, "(row key)", key]];
+  return [
+    ...keyRow,
+    ...columns.map((column) => [name, column.name, column.kind === "signal" ? "signal" : codecText(column)]),
+  ];
+}
+
+function codecText({ codec, kind, schema }: ColumnDescription): string {
+  return `${codec}${schema ? " with a schema" : ""}${kind === "family" ? ", family" : ""}`;
+}
+
+function observerRow(
+  { record, pending, parked, sessions }: ObserverStatus,
+  nowMs: number,
+): readonly string[] {
+  const { oldest } = pending;
+  const running = sessions === 0 ? "nobody" : `${sessions} process${sessions === 1 ? "" : "es"}`;
+  return [
+    record.name,
+    `${record.table}.${record.column}`,
+    String(record.version),
+    showCount(pending),
+    oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
+    showCount(parked),
+    record.backfills.length === 0 ? running : `${running}, backfill under way`,
+  ];
+}

@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CommandLine, eventually, Printed } from "../../../../test/support/command-line.js";
+import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
+import { observer } from "../../../observer/index.js";
+
+let cli: CommandLine;
+let release: () => void;
+let gate: Promise<void>;
+
+const titles = observer("titles", documents.title, async () => gate);
+
+beforeEach(async () => {
+  cli = await libraryCommandLine();
+  gate = new Promise((resolve) => {
+    release = resolve;
+  });
+});
+
+describe("wait", () => {
+  it("ends at once where nothing waits", async () => {
+    const { code, documents: printed } = await cli.run(["wait", "data", "--json"]);
+    expect(code).toBe(0);
+    expect(printed).toEqual([{ idle: true, waitedMs: expect.any(Number) }]);
+  });
+
+  it("ends when a worker has done what there is", async () => {
+    await withLibrary(
+      cli,
+      async (db) => {
+        await using worker = db.work();
+        await db.transact((tx) => tx.set(documents.title, "a", "Alpha 2"));
+        const stderr = new Printed(80);
+        const waiting = cli.start(["wait", "data", "--timeout", "1h"], { stderr });
+        await eventually(() => expect(stderr.text).toContain("waiting for titles (1)"));
+        expect(stderr.text).not.toContain("nobody");
+        release();
+        expect(await waiting.outcome).toMatchObject({ code: 0 });
+        await worker.stop();
+      },
+      { observers: [titles] },
+    );
+    expect((await cli.run(["pending", "data", "--json"])).documents).toEqual([]);
+  });
+
+  it("answers 1 when the time is over, and says for whom changes wait", async () => {
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "x")), {
+      observers: [titles],
+    });
+    const { code, stdout, stderr } = await cli.run(["wait", "data", "--timeout", "1"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("note: nobody runs titles (1); start a worker");
+    expect(stderr).toMatch(
+      /error: Changes still wait after 1ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
+    );
+  });
+
+  it("ends by a signal", async () => {
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "x")), {
+      observers: [titles],
+    });
+    const waiting = cli.start(["wait", "data"]);
+    await eventually(() => expect((waiting.stderr as Printed).text).toContain("start a worker"));
+    waiting.signal("SIGTERM");
+    expect(await waiting.outcome).toMatchObject({ code: 143 });
+  });
+});

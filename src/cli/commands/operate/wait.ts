@@ -1,0 +1,157 @@
+import type { Command } from "commander";
+import type { Backlog } from "../../../dashboard/index.js";
+import type { Database } from "../../../database/index.js";
+import { type Environment, sleep } from "../../../environment/index.js";
+import {
+  abortError,
+  ObserverError,
+  TimeoutError,
+  throwIfAborted,
+  underSignals,
+} from "../../../errors/index.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, parsedBy } from "../../command.js";
+import { countOverdue, countPending, showCount } from "../../database/backlog.js";
+import { withDatabase } from "../../database/open-database.js";
+import { counted } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
+import { formatDuration, parseDuration } from "../../time.js";
+
+interface WaitOptions {
+  readonly timeout?: number | undefined;
+}
+
+const pollMs = 50;
+/** Between two looks at who waits for nobody. */
+const surveyMs = 2_000;
+
+export function addWait(program: Command, cli: Cli): void {
+  databaseCommand(program, "wait", {
+    summary: "wait until observers have nothing left to do",
+    description:
+      "Waits until no change is left that an observer is due on: everything committed before, and all that it causes; and until nothing that is scheduled is overdue. The " +
+      "work is done by workers elsewhere; this command only looks. It waits for what is to be tried again, not for what " +
+      "is parked, and says so where changes wait for observers that nobody runs.",
+    examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
+    json: ['{"idle":true,"waitedMs"}'],
+    exit: ["1 where something is left when the time is over (TIMEOUT)."],
+  })
+    .option("--timeout <duration>", "how long to wait (default: for ever)", parsedBy(parseDuration))
+    .action((location: string, { timeout }: WaitOptions) =>
+      withDatabase(cli, { location }, async ({ db }) => {
+        const progress = new Progress(cli);
+        await waitUntilIdle(cli, db, progress, timeout).finally(() => progress.end());
+        const waitedMs = Math.round(progress.elapsedMs);
+        await cli.print({ idle: true, waitedMs }, () => [
+          `nothing left to do after ${formatDuration(waitedMs)}`,
+        ]);
+      }),
+    );
+}
+
+async function waitUntilIdle(
+  cli: Cli,
+  db: Database,
+  progress: Progress,
+  timeoutMs: number = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  let noted = false;
+  const limit = new AbortController();
+  if (Number.isFinite(timeoutMs)) {
+    cli.environment.setTimer(() => limit.abort(), timeoutMs, { background: true });
+  }
+  for (let surveyAt = 0; !(await isIdle(db, () => cli.environment.now(), cli.signal, limit.signal)); ) {
+    const { elapsedMs } = progress;
+    if (elapsedMs >= surveyAt) {
+      surveyAt = elapsedMs + surveyMs;
+      const waiting = await whatWaits(db, cli.signal);
+      progress.show(() => `waiting for ${waiting.map(describe).join(", ")}`);
+      const orphans = waiting.filter((each) => each.sessions === 0);
+      if (orphans.length > 0 && !noted) {
+        noted = true;
+        await cli.note(`nobody runs ${orphans.map(describe).join(", ")}; start a worker`);
+      }
+    }
+    if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.environment.now(), cli.signal);
+    await pause(cli.environment, Math.min(pollMs, timeoutMs - elapsedMs), cli.signal);
+  }
+}
+
+/**
+ * A hint stands until its run has committed, and what the run caused has its own hints by then. Where one look is not of one
+ * moment, runs between its parts count too: the database knows of those.
+ */
+async function isIdle(
+  db: Database,
+  nowMs: () => number,
+  signal: AbortSignal,
+  limit: AbortSignal,
+): Promise<boolean> {
+  throwIfAborted(signal, "Waiting");
+  if (!(await isNothingPending(db, signal))) return false;
+  try {
+    await underSignals([signal, limit], (either) => db.idle({ signal: either }));
+  } catch (error) {
+    if (limit.aborted && !signal.aborted) return false;
+    // Observers that nobody runs are waited for here, and named by the caller.
+    if (error instanceof ObserverError) return false;
+    throw error;
+  }
+  if (!(await isNothingPending(db, signal))) return false;
+  const overdue = await countOverdue(db, nowMs(), signal);
+  return overdue.every(({ count }) => count === 0);
+}
+
+async function isNothingPending(db: Database, signal: AbortSignal): Promise<boolean> {
+  for await (const _ of db.pending({ signal })) return false;
+  return true;
+}
+
+interface Waiting {
+  readonly observer: string;
+  readonly pending: Backlog;
+  /** Processes that run the observer. */
+  readonly sessions: number;
+}
+
+async function whatWaits(db: Database, signal: AbortSignal): Promise<readonly Waiting[]> {
+  const { sessions } = await db.status();
+  const waiting: Waiting[] = [];
+  for (const [observer, { version }] of await db.observers()) {
+    const pending = await countPending(db, observer, signal);
+    const running = [...sessions.values()].filter(
+      (session) => session.observers[observer] === version,
+    ).length;
+    if (pending.count > 0) waiting.push({ observer, pending, sessions: running });
+  }
+  return waiting;
+}
+
+function describe({ observer, pending }: Waiting): string {
+  return `${observer} (${showCount(pending)})`;
+}
+
+async function timeoutError(
+  db: Database,
+  timeoutMs: number,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<TimeoutError> {
+  const waiting = await whatWaits(db, signal);
+  const overdue = (await countOverdue(db, nowMs, signal)).filter(({ count }) => count > 0);
+  const list = [
+    ...waiting.map((each) => `${describe(each)}, run by ${counted(each.sessions, "session")}`),
+    ...overdue.map(({ schedule, ...backlog }) => `schedule ${schedule} (${showCount(backlog)} overdue)`),
+  ].join("; ");
+  return new TimeoutError(
+    `Changes still wait after ${formatDuration(timeoutMs)}: ${list || "the last ones went just now"}. See \`pending\`.`,
+  );
+}
+
+async function pause(environment: Environment, delayMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(environment, delayMs, signal);
+  } catch {
+    throw abortError(signal, "Waiting");
+  }
+}

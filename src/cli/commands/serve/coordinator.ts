@@ -1,0 +1,185 @@
+import type { Command } from "commander";
+import type { Coordinator, SecretsWatch } from "../../../coordinator/index.js";
+import { loadServing, type MetricsServer } from "../../../dashboard/index.js";
+import { openStore } from "../../../database/index.js";
+import type { LeaderStatus } from "../../../oracle/index.js";
+import { aborted } from "../../aborted.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, parsedBy } from "../../command.js";
+import { placeOf } from "../../database/open-database.js";
+import { readSecrets, type SecretFiles } from "../../input/coordinator-secrets.js";
+import { addMetricsFlags, type MetricsFlags, metricsOptions } from "../../input/metrics-flags.js";
+import { counted, oneLine } from "../../print/layout.js";
+import { parseDuration } from "../../time.js";
+import { FailureRate } from "../../worker/failure-rate.js";
+
+interface CoordinatorCommandOptions extends MetricsFlags, SecretFiles {
+  readonly listen: string;
+  readonly advertise?: string | undefined;
+  readonly lease?: number | undefined;
+}
+
+export function addCoordinator(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "coordinator", {
+    summary: "serve timestamps, sessions and claims to a cluster's workers",
+    description:
+      "The one small service that the processes of a cluster share. Run two or more for one database: one leads, as a lease in the " +
+      "database says, and the others take over when it goes. After SIGTERM or SIGINT it gives its lease back, so that a standby " +
+      "leads at once, sends its clients there, and ends. On a folder, whose store counts by itself, it serves sessions and claims.",
+    examples: [
+      "coordinator ./data",
+      "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
+    ],
+    json: [
+      'A line for each event, with "event" and "time": listening {"address","metrics"} (of --metrics), leading {"epoch"}, standby {"leader"}, replaced (changed token and certificate files), expiring {"expires","days"} (the certificate, from 14 days before),',
+      'failed {"doing","error","untold"} (one that goes on every 10 s, with the number of those between), stopping {"signal"}, stopped.',
+    ],
+    exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
+  })
+    .option("--listen <host:port>", "where to listen; port 0 takes a free one", "127.0.0.1:0")
+    .option("--advertise <host:port>", "by which clients reach it, where that is another address")
+    .option("--tls-cert <file>", "its certificate with the chain, PEM")
+    .option("--tls-key <file>", "the certificate's private key, PEM")
+    .option("--tls-ca <file>", "authority of clients' certificates, PEM: others may not connect")
+    .option("--token-file <file>", "tokens that clients must show one of, a line each")
+    .option("--insecure", "listen beyond this machine, with --metrics too, without TLS or a token")
+    .option(
+      "--lease <duration>",
+      "about as long nobody leads after a leader died (default: 10s)",
+      parsedBy(parseDuration),
+    );
+  addMetricsFlags(command).action((location: string, options: CoordinatorCommandOptions) =>
+    coordinate(cli, location, options),
+  );
+}
+
+async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
+  const { environment } = cli;
+  const secrets = await readSecrets(cli, options);
+  // gRPC is loaded where it is used: no other command needs it to say how it is used.
+  const { SecretsWatch: Watch, startCoordinator } = await import("../../../coordinator/index.js");
+  const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
+  try {
+    const log = new CoordinatorLog(cli);
+    const coordinator = await startCoordinator({
+      store,
+      environment,
+      listen: options.listen,
+      advertise: options.advertise,
+      ...secrets,
+      insecure: options.insecure,
+      leaseMs: options.lease,
+      onChange: (status) => log.changed(status),
+      onFailure: ({ doing, error }) => log.failed(doing, error),
+    });
+    const watch = new Watch({
+      environment,
+      coordinator,
+      first: secrets,
+      read: () => readSecrets(cli, options),
+      onReplaced: () => log.replaced(),
+      onFailure: (doing, error) => log.failed(doing, error),
+      onExpiring: (expires) => log.expiring(expires),
+    });
+    await serve(cli, coordinator, options, log, watch);
+  } finally {
+    await store.close();
+  }
+}
+
+async function serve(
+  cli: Cli,
+  coordinator: Coordinator,
+  options: CoordinatorCommandOptions,
+  log: CoordinatorLog,
+  watch: SecretsWatch,
+): Promise<void> {
+  let metrics: MetricsServer | undefined;
+  try {
+    const asked = await metricsOptions(cli, options);
+    const serving = asked && (await loadServing());
+    metrics = await serving?.serveCoordinatorMetrics(coordinator, asked);
+    await log.listening(coordinator, metrics?.url);
+    watch.start();
+    await aborted(cli.signal);
+    await log.stopping();
+  } finally {
+    watch.stop();
+    await coordinator.stop();
+    await metrics?.close();
+  }
+  await log.stopped();
+}
+
+/** What a coordinator tells of itself. */
+class CoordinatorLog {
+  readonly #cli: Cli;
+  #isListening = false;
+  readonly #failures: FailureRate;
+  #said: string | undefined;
+
+  constructor(cli: Cli) {
+    this.#cli = cli;
+    this.#failures = new FailureRate(cli.environment);
+  }
+
+  async listening(coordinator: Coordinator, metrics: string | undefined): Promise<void> {
+    const { address } = coordinator;
+    const served = metrics === undefined ? "" : `; metrics at ${metrics}`;
+    await this.#print("listening", { address, metrics }, `listening at ${address}${served}`);
+    this.#isListening = true;
+    // As it is now: what changed while that was printed was not told.
+    this.changed(coordinator.status);
+  }
+
+  /** Who leads is told after the address. */
+  changed({ role, epoch, leader }: LeaderStatus): void {
+    if (!this.#isListening) return;
+    const now = role === "leading" ? `leading, epoch ${epoch}` : standbyText(leader);
+    if ((role !== "leading" && role !== "standby") || this.#said === now) return;
+    this.#said = now;
+    this.#tell(role, role === "leading" ? { epoch } : { leader: leader ?? null }, now);
+  }
+
+  failed(doing: string, error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error);
+    const untold = this.#failures.admit(doing, text);
+    if (untold === undefined) return;
+    const more = untold === 0 ? "" : ` (and ${counted(untold, "time")} before)`;
+    this.#tell("failed", { doing, error: text, untold }, `${doing}: ${text}${more}`);
+  }
+
+  replaced(): void {
+    this.#tell("replaced", {}, "took the changed token and certificate files");
+  }
+
+  expiring(expires: number): void {
+    const days = Math.max(0, Math.floor((expires - this.#cli.environment.now()) / 86_400_000));
+    const at = new Date(expires).toISOString();
+    const text = `the certificate expires in ${counted(days, "day")}, at ${at}: put a new one in its place; no restart is needed`;
+    this.#tell("expiring", { expires: at, days }, text);
+  }
+
+  async stopping(): Promise<void> {
+    const { endSignal: signal } = this.#cli;
+    await this.#print("stopping", { signal }, `${signal}: giving the lease back`);
+  }
+
+  async stopped(): Promise<void> {
+    await this.#print("stopped", {}, "stopped");
+  }
+
+  /** Tells what nobody waits for. If it cannot be printed, the end of the output is noticed elsewhere. */
+  #tell(event: string, details: object, text: string): void {
+    this.#print(event, details, text).catch(() => undefined);
+  }
+
+  async #print(event: string, details: object, text: string): Promise<void> {
+    const time = new Date(this.#cli.environment.now()).toISOString();
+    await this.#cli.print({ event, time, ...details }, () => [`${time} ${oneLine(text)}`]);
+  }
+}
+
+function standbyText(leader: string | undefined): string {
+  return leader === undefined ? "standing by" : `standing by for ${leader}`;
+}

@@ -1,0 +1,356 @@
+import type { Command } from "commander";
+import {
+  type DashboardServer,
+  loadServing,
+  type MetricsServer,
+  type ReportRequest,
+  Tables,
+} from "../../../dashboard/index.js";
+import type { Database, OpenOptions } from "../../../database/index.js";
+import { onAbort, sleep } from "../../../environment/index.js";
+import type { Worker } from "../../../observer/index.js";
+import type { AnySchedule } from "../../../recipes/index.js";
+import { aborted } from "../../aborted.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, parsedBy } from "../../command.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import {
+  addCoordinatorFlags,
+  type CoordinatorFlags,
+  coordinatorArguments,
+} from "../../input/coordinator-flags.js";
+import { addDashboardFlags, type DashboardFlags, dashboardOptions } from "../../input/dashboard-flags.js";
+import {
+  addMetricsFlags,
+  type MetricsFlags,
+  metricsArguments,
+  metricsOptions,
+} from "../../input/metrics-flags.js";
+import type { App } from "../../input/module.js";
+import { exitCodes } from "../../print/exit.js";
+import { processVariable, recordVariable } from "../../print/io.js";
+import { parseCount, parseDuration } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
+import { ProcessesSource } from "../../worker/processes-source.js";
+import { ReadinessWatch } from "../../worker/readiness-watch.js";
+import { Supervisor } from "../../worker/supervisor.js";
+import { WorkerLog } from "../../worker/worker-log.js";
+import { startWorkerProcess } from "../../worker/worker-process.js";
+
+interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
+  readonly json?: boolean | undefined;
+  readonly processes?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly observer?: readonly string[] | undefined;
+  readonly retention?: number | undefined;
+  readonly drainDeadline: number;
+}
+
+/** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
+const lastMs = 5_000;
+const maxProcesses = 1_024;
+
+export function addWorker(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "worker", {
+    summary: "run the observers of a module",
+    description:
+      "Runs the observers of a module, and fires what its schedules have due, until SIGTERM or SIGINT. The module default-exports " +
+      "{ tables, observers, schedules }; the tables and observers are registered first. Any number of workers share the work, and what one leaves when it is killed the others do. " +
+      "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. With --processes it " +
+      "starts so many processes, starts those anew that die, and ends with them. TypeScript modules are loaded as they are. The " +
+      "database is made where there is none.",
+    examples: [
+      "worker ./data ./app.ts",
+      "worker ./data ./app.ts --processes 4",
+      "worker ./data ./app.ts --dashboard 4180",
+      "worker ./data ./app.js --concurrency 16 --observer cluster --observer titles",
+      "worker bigtable://project/instance ./app.js --token-file token --tls-ca ca.pem",
+      "worker ./data ./app.ts --json >> worker.log",
+    ],
+    json: [
+      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
+      '{"observer","table","column","row","attempts","error","stack"}, scheduleFailure {"schedule","key","error"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned',
+      '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
+      'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
+      'there are supervising {"processes","dashboard"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
+      '{"processes","runs","restarts"}.',
+    ],
+    exit: [
+      "0 after a signal, when all runs have ended; 1 where runs were given up at the deadline, or a process keeps dying;",
+      "3 if each of its observers was unregistered, or is registered in a newer version: it has nothing to run any more;",
+      "130 or 143 after a second signal.",
+    ],
+  })
+    .argument("<module>", "JavaScript or TypeScript module")
+    .option("--processes <n>", "processes to share the work (default: this one)", parsedBy(parseCount(1)))
+    .option(
+      "--concurrency <n>",
+      "runs at the same time, of each process (default: 64; of an observer fewer, down to 8, while many of its runs conflict; embedded, up to 512 while few do)",
+      parsedBy(parseCount(1)),
+    )
+    .option("--observer <name>", "only this observer; can be repeated", collect)
+    .option(
+      "--retention <duration>",
+      "how much history to keep; recorded for all (default: what is recorded, 1h at first)",
+      parsedBy(parseDuration),
+    )
+    .option(
+      "--drain-deadline <duration>",
+      "how long runs may take to end after a signal, before they are given up",
+      parsedBy(parseDuration),
+      30_000,
+    );
+  addMetricsFlags(command, "; with --processes each takes the next port");
+  command.option("--insecure", "serve metrics beyond this machine without a token");
+  addDashboardFlags(command);
+  addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
+    options.processes === undefined
+      ? workHere(cli, location, app, options)
+      : supervise(cli, location, app, options.processes, options),
+  );
+}
+
+/** Where this process serves its metrics; of several, each has a port of its own. */
+async function startMetrics(
+  cli: Cli,
+  db: Database,
+  options: WorkerOptions,
+  unready: () => string | undefined,
+): Promise<MetricsServer | undefined> {
+  const number = Number(cli.io.env?.[processVariable] ?? 1);
+  const asked = await metricsOptions(cli, options, number);
+  if (asked === undefined) return undefined;
+  const { serveMetrics } = await loadServing();
+  return await serveMetrics(db, {
+    ...asked,
+    labels: { process: String(number) },
+    environment: cli.environment,
+    unready,
+  });
+}
+
+function collect(name: string, names: readonly string[] = []): readonly string[] {
+  return [...names, name];
+}
+
+async function workHere(cli: Cli, location: string, app: string, options: WorkerOptions): Promise<void> {
+  const abandon = new AbortController();
+  const request = {
+    location,
+    app,
+    create: true,
+    coordinator: options,
+    abandon: abandon.signal,
+    options: (loaded: App | undefined) => checkApp(app, loaded, options),
+  };
+  await withDatabase(cli, request, (opened) => work(cli, location, opened, options, abandon));
+}
+
+function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
+  if (loaded === undefined || loaded.observers.length + loaded.schedules.length === 0) {
+    throw new UsageError(
+      `The module ${app} declares no observers and no schedules; there is nothing to run.`,
+    );
+  }
+  checkNames(options.observer ?? [], loaded.observers);
+  const { tables, observers } = loaded;
+  return { tables, observers, retentionMs: options.retention, collectEveryMs: undefined };
+}
+
+function checkNames(names: readonly string[], observers: readonly { readonly name: string }[]): void {
+  const known = observers.map((observer) => observer.name);
+  const missing = names.find((name) => !known.includes(name));
+  if (missing === undefined) return;
+  throw new UsageError(
+    `The module declares no observer ${JSON.stringify(missing)}; it has ${known.join(", ")}.`,
+    "OBSERVER",
+  );
+}
+
+async function work(
+  cli: Cli,
+  location: string,
+  opened: OpenedDatabase,
+  options: WorkerOptions,
+  abandon: AbortController,
+): Promise<void> {
+  const { db } = opened;
+  const log = new WorkerLog(cli, db);
+  const unanswer = await answerForDashboard(cli, opened);
+  const readiness = new ReadinessWatch(cli);
+  const metrics = await startMetrics(cli, db, options, () => readiness.unready);
+  const dashboard = await startDashboard(cli, location, opened, options).catch(async (error: unknown) => {
+    await metrics?.close();
+    throw error;
+  });
+  const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
+  const ending = new AbortController();
+  const stopFollowing = onAbort(cli.signal, () => ending.abort());
+  if (cli.signal.aborted) ending.abort();
+  const schedules = opened.app?.schedules ?? [];
+  const scheduled = schedules.map((schedule) => workSchedule(db, schedule, log, ending.signal));
+  try {
+    await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url }, schedules);
+    await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
+    ending.abort();
+    const isEnded = await stop(cli, worker, options.drainDeadline, log);
+    if (!isEnded) abandon.abort();
+  } finally {
+    stopFollowing();
+    ending.abort();
+    await Promise.all(scheduled);
+    await dashboard?.close();
+    await metrics?.close();
+    unanswer();
+    log.end();
+  }
+}
+
+/** Fires what becomes due, until the signal. */
+async function workSchedule(
+  db: Database,
+  schedule: AnySchedule,
+  log: WorkerLog,
+  signal: AbortSignal,
+): Promise<void> {
+  await schedule
+    .work(db, { signal, onError: (error, change) => log.scheduleFailed(schedule.name, error, change?.key) })
+    .catch((error: unknown) => {
+      if (!signal.aborted) log.scheduleFailed(schedule.name, error, undefined);
+    });
+}
+
+/** Resolves when the worker has nothing to run any more; never if it goes on until the signal. */
+async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog, watch: ReadinessWatch): Promise<void> {
+  const reasons = await watch.untilObsolete(worker);
+  if (reasons === undefined) return;
+  cli.exitCode = exitCodes.obsolete;
+  await log.obsolete(reasons);
+}
+
+async function startDashboard(
+  cli: Cli,
+  location: string,
+  { db, app }: OpenedDatabase,
+  options: WorkerOptions,
+): Promise<DashboardServer | undefined> {
+  if (options.dashboard === undefined) return undefined;
+  const { serveDashboard } = await loadServing();
+  return await serveDashboard(db, await dashboardOptions(cli, location, app, options));
+}
+
+/** Where the process that started this one serves the dashboard: records what is done, and answers what it asks. */
+async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promise<() => void> {
+  const { io, environment } = cli;
+  if (io.answer === undefined || io.env?.[recordVariable] === undefined) return () => undefined;
+  const { LocalSource, Recorder } = await loadServing();
+  const recorder = new Recorder(db, environment);
+  const tables = new Tables(db, app?.tables ?? [], environment);
+  const source = new LocalSource({ recorder, tables, environment, activity: () => db.activity });
+  const unanswer = io.answer((question) => source.report(question as ReportRequest));
+  return () => {
+    unanswer();
+    recorder.close();
+  };
+}
+
+/** Begins nothing new, and waits for what runs. False where that does not end. */
+async function stop(cli: Cli, worker: Worker, deadlineMs: number, log: WorkerLog): Promise<boolean> {
+  let givenUp = 0;
+  const deadline = cli.environment.setTimer(() => {
+    givenUp = worker.running;
+  }, deadlineMs);
+  const ending = new AbortController();
+  const stopped = worker.stop({ timeoutMs: deadlineMs }).then(() => true);
+  const late = sleep(cli.environment, deadlineMs + lastMs, ending.signal).then(
+    () => false,
+    () => false,
+  );
+  try {
+    await log.stopping(worker);
+    const isEnded = await Promise.race([stopped, late]);
+    if (givenUp > 0) cli.exitCode = exitCodes.data;
+    if (isEnded) await log.stopped(givenUp);
+    else await log.abandoned(worker.running);
+    return isEnded;
+  } finally {
+    deadline.cancel();
+    ending.abort();
+  }
+}
+
+async function supervise(
+  cli: Cli,
+  location: string,
+  app: string,
+  processes: number,
+  options: WorkerOptions,
+): Promise<void> {
+  if (processes > maxProcesses) {
+    throw new UsageError(`--processes takes 1 to ${maxProcesses}, not ${processes}.`);
+  }
+  const { self, env = {} } = cli.io;
+  if (self === undefined) {
+    throw new UsageError("--processes starts this program again, and here it is part of another one.");
+  }
+  const args = [...self, ...workerArguments(location, app, options)];
+  const isRecorded = options.dashboard !== undefined;
+  const run = (dashboard?: string) => {
+    const supervisor = new Supervisor({
+      cli,
+      processes,
+      dashboard,
+      start: (number) => startWorkerProcess({ args, number, cwd: cli.io.cwd, env, isRecorded }),
+      killAfterMs: options.drainDeadline + 2 * lastMs,
+    });
+    return { supervisor, ended: supervisor.run() };
+  };
+  if (isRecorded) await superviseSeen(cli, location, app, options, run);
+  else await run().ended;
+}
+
+/** With a dashboard, for which this process opens the database too. It runs no observers. */
+async function superviseSeen(
+  cli: Cli,
+  location: string,
+  app: string,
+  options: WorkerOptions,
+  run: (dashboard: string) => { readonly supervisor: Supervisor; readonly ended: Promise<void> },
+): Promise<void> {
+  const request = {
+    location,
+    app,
+    create: true,
+    coordinator: options,
+    options: (loaded: App | undefined) => ({ ...checkApp(app, loaded, options), collectEveryMs: 0 }),
+  };
+  await withDatabase(cli, request, async ({ db, app: loaded }) => {
+    let supervisor: Supervisor | undefined;
+    const processes = new ProcessesSource(() => supervisor?.running.values() ?? []);
+    const given = await dashboardOptions(cli, location, loaded, options);
+    const { serveDashboard } = await loadServing();
+    await using dashboard = await serveDashboard(db, { ...given, sources: [processes] });
+    const running = run(dashboard.url);
+    supervisor = running.supervisor;
+    await running.ended;
+  });
+}
+
+/** The command line of one of the processes. */
+function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
+  const { json, concurrency, observer = [], retention, drainDeadline } = options;
+  return [
+    "worker",
+    ...(json ? ["--json"] : []),
+    ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
+    ...observer.flatMap((name) => ["--observer", name]),
+    ...(retention === undefined ? [] : ["--retention", String(retention)]),
+    ...metricsArguments(options),
+    "--drain-deadline",
+    String(drainDeadline),
+    ...coordinatorArguments(options),
+    "--",
+    location,
+    app,
+  ];
+}

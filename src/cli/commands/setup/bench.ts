@@ -1,0 +1,183 @@
+import type { Command } from "commander";
+import type { Database } from "../../../database/index.js";
+import { packageManifest } from "../../../environment/index.js";
+import { throwIfAborted } from "../../../errors/index.js";
+import { bytes, int, table } from "../../../schema/index.js";
+import { loadFor, type Measured, measuredToJson } from "../../bench/load.js";
+import type { Cli } from "../../cli.js";
+import { databaseCommand, parsedBy } from "../../command.js";
+import { withDatabase } from "../../database/open-database.js";
+import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
+import { layOut, layOutPairs, showBytes } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
+import { formatDuration, parseCount, parseDuration } from "../../time.js";
+
+interface BenchOptions extends CoordinatorFlags {
+  readonly duration: number;
+  readonly concurrency: number;
+  readonly rows: number;
+  readonly valueBytes: number;
+}
+
+/** The only table that is touched. */
+const benchTable = table("percolator_bench", { value: bytes(), count: int() });
+const rowsAtOnce = 500;
+
+export function addBench(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "bench", {
+    summary: "measure transactions and reads a second on this store",
+    description:
+      "Loads rows into a table of its own, percolator_bench, and measures reads of one cell, transactions that write one, " +
+      "and transactions that read a cell and write two, each for a while; then removes the rows. No other table is touched; the " +
+      "table's name stays recorded. The figures are this machine's, this store's and this moment's: compare what was " +
+      "measured side by side.",
+    examples: [
+      "bench ./data",
+      "bench ./data --duration 10s --concurrency 1",
+      "bench ./data --rows 100000 --value-bytes 1000 --json",
+    ],
+    json: [
+      '{"configuration","results"}: the configuration with "store", "commit", "node", "version" and the options; each result',
+      '{"name","operations","seconds","perSecond","p50Ms","p95Ms","p99Ms","maxMs"}.',
+    ],
+  });
+  addCoordinatorFlags(command)
+    .option("--duration <duration>", "how long each load goes on", parsedBy(parseDuration), 3_000)
+    .option("--concurrency <n>", "operations at a time", parsedBy(parseCount(1)), 32)
+    .option("--rows <n>", "rows of the table", parsedBy(parseCount(1)), 10_000)
+    .option("--value-bytes <n>", "bytes of a value", parsedBy(parseCount(0)), 100)
+    .action((location: string, options: BenchOptions) =>
+      withDatabase(cli, { location, coordinator: options }, async ({ db }) => {
+        const progress = new Progress(cli);
+        try {
+          await bench(cli, db, options, progress);
+        } finally {
+          progress.end();
+          await clear(db);
+        }
+      }),
+    );
+}
+
+async function bench(cli: Cli, db: Database, options: BenchOptions, progress: Progress): Promise<void> {
+  const { store, commit } = await db.status();
+  const { duration, concurrency, rows, valueBytes } = options;
+  const node = process.versions.node;
+  const { version } = packageManifest();
+  const configuration = { store, commit, node, version, durationMs: duration, concurrency, rows, valueBytes };
+  const results: Measured[] = [await fill(cli, db, options, progress)];
+  for (const [name, run] of loads(cli, db, options)) {
+    progress.show(() => `measuring ${name} for ${formatDuration(duration)}`);
+    results.push(await loadFor(cli, name, duration, concurrency, run));
+  }
+  progress.end();
+  await cli.print({ configuration, results: results.map(measuredToJson) }, () => [
+    ...layOutPairs([
+      ["store", `${store}, commits in ${commit}`],
+      ["package", `percolatordb ${version}, Node ${node}`],
+      [
+        "load",
+        `${rows} rows of ${showBytes(valueBytes)}, ${concurrency} at a time, ${formatDuration(duration)} each`,
+      ],
+    ]),
+    "",
+    ...resultLines(results),
+  ]);
+}
+
+function loads(
+  cli: Cli,
+  db: Database,
+  { rows, valueBytes }: BenchOptions,
+): readonly (readonly [string, () => Promise<unknown>])[] {
+  const { environment, signal } = cli;
+  const anyRow = () => rowName(Math.floor(environment.random() * rows));
+  const value = new Uint8Array(valueBytes);
+  const label = "percolator bench";
+  const { value: cell, count } = benchTable;
+  return [
+    ["read a cell", () => db.transact((tx) => tx.get(cell, anyRow()), { label, signal })],
+    ["write a cell", () => db.transact((tx) => tx.set(cell, anyRow(), value), { label, signal })],
+    [
+      "read one, write two",
+      () =>
+        db.transact(
+          async (tx) => {
+            const row = anyRow();
+            tx.set(count, row, ((await tx.get(count, row)) ?? 0) + 1);
+            tx.set(cell, anyRow(), value);
+          },
+          { label, signal },
+        ),
+    ],
+  ];
+}
+
+/** Loads the rows, many in a transaction. */
+async function fill(
+  cli: Cli,
+  db: Database,
+  { rows, valueBytes }: BenchOptions,
+  progress: Progress,
+): Promise<Measured> {
+  const value = new Uint8Array(valueBytes);
+  let next = 0;
+  const batch = async () => {
+    const from = next;
+    next += rowsAtOnce;
+    await db.transact(
+      (tx) => {
+        for (let row = from; row < Math.min(rows, from + rowsAtOnce); row++)
+          tx.set(benchTable.value, rowName(row), value);
+      },
+      { label: "percolator bench", signal: cli.signal },
+    );
+    progress.show(() => `loading: ${Math.min(next, rows)} of ${rows} rows`);
+  };
+  const startedAt = cli.environment.monotonic();
+  while (next < rows) await batch();
+  const seconds = (cli.environment.monotonic() - startedAt) / 1_000;
+  throwIfAborted(cli.signal, "The measurement");
+  return { name: `load, ${rowsAtOnce} rows at once`, operations: rows, seconds, quantiles: undefined };
+}
+
+/** Removes all rows of the table, those of a measurement that was interrupted too. */
+async function clear(db: Database): Promise<void> {
+  for (let left = true; left; ) {
+    left = await db.transact(async (tx) => {
+      let found = 0;
+      for await (const { row } of tx.scan(benchTable, { limit: rowsAtOnce })) {
+        await tx.deleteRow(benchTable, row);
+        found++;
+      }
+      return found > 0;
+    });
+  }
+}
+
+function rowName(index: number): string {
+  return `row ${String(index).padStart(9, "0")}`;
+}
+
+function resultLines(results: readonly Measured[]): readonly string[] {
+  const figure = (name: string) => ({ name, align: "right" }) as const;
+  const columns = [
+    { name: "what" },
+    figure("a second"),
+    figure("p50 ms"),
+    figure("p95 ms"),
+    figure("p99 ms"),
+    figure("max ms"),
+  ];
+  return layOut(
+    columns,
+    results.map((measured) => {
+      const { name, perSecond, p50Ms, p95Ms, p99Ms, maxMs } = measuredToJson(measured);
+      return [
+        name,
+        String(perSecond),
+        ...[p50Ms, p95Ms, p99Ms, maxMs].map((ms) => (ms === null ? "" : ms.toFixed(3))),
+      ];
+    }),
+  );
+}

@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CommandLine } from "../../../../test/support/command-line.js";
+import { type Emulator, startEmulator } from "../../../../test/support/emulator/index.js";
+import { openBigtableStore } from "../../../store/bigtable/index.js";
+
+let cli: CommandLine;
+
+beforeEach(async () => {
+  cli = await CommandLine.create();
+});
+
+describe("init of a folder", () => {
+  it("makes it, says so, and may be repeated", async () => {
+    const folder = join(cli.folder, "data");
+    expect(await cli.run(["init", "data", "--dry-run"])).toMatchObject({
+      code: 0,
+      stdout: `would be made: folder (${folder})\n`,
+    });
+    expect(existsSync(folder)).toBe(false);
+    expect(await cli.run(["init", "data"])).toMatchObject({ code: 0, stdout: `made: folder (${folder})\n` });
+    expect(await cli.run(["init", "data"])).toMatchObject({
+      code: 0,
+      stdout: `folder is there (${folder})\n`,
+    });
+    expect((await cli.run(["status", "data"])).code).toBe(0);
+  });
+});
+
+describe("init on Bigtable", () => {
+  let emulator: Emulator;
+  const location = "bigtable://project/instance?prefix=shop";
+  const own = ["~system", "~hints", "~parked", "~oracle"];
+
+  beforeAll(async () => {
+    emulator = await startEmulator();
+  });
+  beforeEach(() => vi.stubEnv("BIGTABLE_EMULATOR_HOST", emulator.host));
+  afterEach(() => vi.unstubAllEnvs());
+  afterAll(() => emulator.stop());
+
+  const states = async (...args: string[]) => {
+    const { code, documents } = await cli.run(["init", location, "--json", ...args]);
+    expect(code).toBe(0);
+    const [{ needs }] = documents as unknown as [{ needs: { name: string; state: string }[] }];
+    return needs.map(({ name, state }) => `${name} ${state}`);
+  };
+
+  it("makes what is missing of the tables, those of a module too", async () => {
+    const missing = own.map((name) => `table ${name} missing`);
+    expect(await states("--dry-run")).toEqual(missing);
+    expect(await states("--dry-run")).toEqual(missing);
+    expect(await states()).toEqual(missing);
+    const there = own.map((name) => `table ${name} there`);
+    expect(await states()).toEqual(there);
+    await cli.write(
+      "app.mjs",
+      `const brand = await import(${JSON.stringify(new URL("../../../schema/index.ts", import.meta.url).href)});
+       export default { tables: [brand.table("things", { title: brand.text() })] };`,
+    );
+    expect(await states("--app", "app.mjs")).toEqual([...there, "table things missing"]);
+    expect((await cli.run(["init", location, "--app", "app.mjs"])).lines.at(-1)).toBe(
+      "table things is there (projects/project/instances/instance/tables/shop..things)",
+    );
+  });
+
+  it("makes what a store may use that makes nothing by itself", async () => {
+    const place = "bigtable://project/instance?prefix=later";
+    const open = () => openBigtableStore(place, { create: false });
+    {
+      const store = await open();
+      await expect(store.prepare(own)).rejects.toThrow("percolator init");
+      await store.close();
+    }
+    expect((await cli.run(["init", place])).code).toBe(0);
+    const store = await open();
+    await store.prepare(own);
+    await store.close();
+  });
+});

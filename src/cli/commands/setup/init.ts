@@ -1,0 +1,92 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { openStore } from "../../../database/index.js";
+import { parkedTable } from "../../../observer/index.js";
+import { oracleTable } from "../../../oracle/index.js";
+import { definition } from "../../../schema/index.js";
+import { hintTable, systemTable } from "../../../transaction/index.js";
+import type { Cli } from "../../cli.js";
+import { addAppOption, type DatabaseOptions, databaseCommand } from "../../command.js";
+import { placeOf } from "../../database/open-database.js";
+import { loadApp } from "../../input/module.js";
+
+interface InitOptions extends DatabaseOptions {
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What a database needs at its place, and whether that is there. */
+interface Need {
+  readonly name: string;
+  readonly path: string;
+  readonly state: "there" | "missing" | "incomplete";
+}
+
+export function addInit(program: Command, cli: Cli): void {
+  const command = databaseCommand(program, "init", {
+    summary: "make the tables or the folder of a database",
+    description:
+      "Makes what is missing: on Bigtable the tables, each with the families that the protocol needs and no collection rule; else " +
+      "the folder. What is there is looked at, and stays as it is. Needs an account that may make tables; afterwards one " +
+      "that may read and write them is enough. Harmless to repeat.",
+    examples: [
+      "init ./data",
+      "init bigtable://my-project/my-instance --app ./app.ts",
+      "init 'bigtable://my-project/my-instance?prefix=test' --dry-run --json",
+    ],
+    json: [
+      '{"location","dryRun","needs":[{"name","path","state":"there"|"missing"|"incomplete"}]}, the states from before',
+    ],
+  }).option("--dry-run", "only say what would be made");
+  addAppOption(command).action((location: string, options: InitOptions) => init(cli, location, options));
+}
+
+async function init(cli: Cli, location: string, { app: module, dryRun = false }: InitOptions): Promise<void> {
+  const place = placeOf(location, cli.io.cwd);
+  const app = module === undefined ? undefined : await loadApp(module, cli.io.cwd);
+  const tables = [
+    systemTable,
+    hintTable,
+    parkedTable,
+    oracleTable,
+    ...(app?.tables ?? []).map((table) => table[definition].name),
+  ];
+  const needs = place.startsWith("bigtable:") ? await tableNeeds(place, tables) : [folderNeed(place)];
+  if (!dryRun) {
+    const store = await openStore(place, { create: true }, cli.environment);
+    try {
+      await store.prepare(tables);
+    } finally {
+      await store.close();
+    }
+  }
+  await cli.print({ location: place, dryRun, needs }, () => needs.map((need) => show(need, dryRun)));
+}
+
+async function tableNeeds(place: string, tables: readonly string[]): Promise<readonly Need[]> {
+  const { planTables } = await import("../../../store/bigtable/index.js");
+  const plans = await planTables(place, tables);
+  return plans.map(({ table, path, exists, missing }) => {
+    const state = !exists ? "missing" : missing.length > 0 ? "incomplete" : "there";
+    return { name: `table ${table}`, path, state };
+  });
+}
+
+function folderNeed(place: string): Need {
+  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
+  return { name: "folder", path, state: isEmpty(path) ? "missing" : "there" };
+}
+
+function isEmpty(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return true;
+  }
+}
+
+function show({ name, path, state }: Need, dryRun: boolean): string {
+  if (state === "there") return `${name} is there (${path})`;
+  const did = state === "missing" ? "made" : "completed";
+  return `${dryRun ? `would be ${did}` : did}: ${name} (${path})`;
+}

@@ -1,0 +1,89 @@
+import type { ParkedChange, PendingChange } from "../../observer/index.js";
+import { definition } from "../../schema/index.js";
+import { counted, oneLine } from "../print/layout.js";
+import { formatDuration } from "../time.js";
+import { UsageError } from "../usage-error.js";
+import type { OpenedDatabase } from "./open-database.js";
+
+type Cell = Pick<PendingChange, "table" | "column" | "qualifier" | "row">;
+
+/** The row of an observed cell as commands take it. */
+export function rowText(opened: OpenedDatabase, { table, row }: Cell): string {
+  const found = opened.table(table);
+  return found === undefined ? String(row) : found[definition].key.format(row);
+}
+
+function targetText({ table, column, qualifier }: Cell): string {
+  return qualifier === undefined ? `${table}.${column}` : `${table}.${column}:${qualifier}`;
+}
+
+function headLine(opened: OpenedDatabase, cell: Cell & { readonly observer: string }): string {
+  return `${cell.observer}  ${oneLine(targetText(cell))}  ${oneLine(rowText(opened, cell))}`;
+}
+
+/** A change that waits, as JSON. */
+export function pendingToJson(opened: OpenedDatabase, change: PendingChange): object {
+  const { observer, table, column, qualifier, since, timestamp, attempts, notBefore, lastError } = change;
+  return {
+    observer,
+    table,
+    column,
+    qualifier: qualifier ?? null,
+    row: rowText(opened, change),
+    since: since.toISOString(),
+    timestamp,
+    attempts,
+    notBefore: notBefore?.toISOString() ?? null,
+    lastError: lastError ?? null,
+  };
+}
+
+/** A change that waits, for people. */
+export function pendingLines(
+  opened: OpenedDatabase,
+  change: PendingChange,
+  nowMs: number,
+): readonly string[] {
+  const { since, attempts, notBefore, lastError } = change;
+  const head = `${headLine(opened, change)}  for ${formatDuration(Math.max(0, nowMs - since.getTime()))}`;
+  if (attempts === 0) return [head];
+  const waitMs = (notBefore?.getTime() ?? 0) - nowMs;
+  const next = waitMs > 0 ? `again in ${formatDuration(waitMs)}` : "again now";
+  const error = lastError === undefined ? "" : `: ${oneLine(lastError)}`;
+  return [head, `  failed ${counted(attempts, "time")}, ${next}${error}`];
+}
+
+/** A change that was given up on, as JSON. */
+export function parkedToJson(opened: OpenedDatabase, change: ParkedChange): object {
+  const { observer, table, column, qualifier, attempts, parkedAt, error } = change;
+  return {
+    observer,
+    table,
+    column,
+    qualifier: qualifier ?? null,
+    row: rowText(opened, change),
+    attempts,
+    parkedAt: parkedAt.toISOString(),
+    error,
+  };
+}
+
+/** A change that was given up on, for people. */
+export function parkedLines(opened: OpenedDatabase, change: ParkedChange, nowMs: number): readonly string[] {
+  const { attempts, parkedAt, error } = change;
+  const ago = formatDuration(Math.max(0, nowMs - parkedAt.getTime()));
+  return [
+    headLine(opened, change),
+    `  ${counted(attempts, "attempt")}, parked ${ago} ago (${parkedAt.toISOString()})`,
+    `  ${error.name}: ${oneLine(error.message)}`,
+  ];
+}
+
+/** Throws a {@link UsageError} unless an observer of this name is registered, or none is named. */
+export async function checkObserver({ db }: OpenedDatabase, name: string | undefined): Promise<void> {
+  if (name === undefined) return;
+  const observers = await db.observers();
+  if (observers.has(name)) return;
+  const known = observers.size === 0 ? "none is" : `registered: ${[...observers.keys()].join(", ")}`;
+  throw new UsageError(`No observer ${JSON.stringify(name)} is registered; ${known}.`, "OBSERVER");
+}

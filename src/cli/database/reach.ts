@@ -1,0 +1,83 @@
+import { coordinatorChoice, openStore, tokensOf } from "../../database/index.js";
+import type { Environment } from "../../environment/index.js";
+import { OracleUnavailableError, StoreError } from "../../errors/index.js";
+import { readLease, within } from "../../oracle/index.js";
+import type { RowStore } from "../../store/index.js";
+import type { Cli } from "../cli.js";
+import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags.js";
+import { placeOf } from "./open-database.js";
+
+/** How long the store may take to answer, in milliseconds. With the coordinator's time less than the 3 s that an operator is to wait. */
+const storeMs = 1_200;
+const coordinatorMs = 1_000;
+
+/**
+ * Asks a distant store and its coordinator for a sign of life, so that a command that looks for what is wrong does not wait for what is
+ * away, as opening a database does. A folder is opened at once.
+ *
+ * @throws StoreError if the store does not answer in time; OracleUnavailableError or CoordinatorError if the coordinator does not, or
+ * refuses this process.
+ */
+export async function checkReach(cli: Cli, location: string, flags: CoordinatorFlags): Promise<void> {
+  const place = placeOf(location, cli.io.cwd);
+  if (!place.startsWith("bigtable:")) return;
+  const { environment } = cli;
+  const choice = coordinatorChoice(await coordinatorOf(cli, location, flags));
+  const store = await openInTime(place, environment);
+  try {
+    const lease = await inTime(environment, storeMs, place, () =>
+      readLease({ store, environment, timeoutMs: 2 * storeMs }),
+    );
+    if (choice?.start) return;
+    if (choice?.addresses === undefined && (lease === undefined || lease.holder === "")) {
+      throw new OracleUnavailableError(
+        `The store ${place} answers, and no coordinator leads. Start one: percolator coordinator LOCATION, on two machines.`,
+      );
+    }
+    const { connectCoordinator } = await import("../../coordinator/index.js");
+    const { addresses, tls } = choice ?? {};
+    await using client = connectCoordinator({
+      ...(addresses === undefined ? { store } : { addresses }),
+      environment,
+      token: tokensOf(choice ?? {})[0],
+      tls,
+      attemptMs: coordinatorMs,
+    });
+    const doing = `The store ${place} answers, and its coordinator at ${addresses?.join(", ") ?? lease?.name} does not: the question`;
+    await within({ environment, timeoutMs: coordinatorMs, doing }, (signal) => client.check(signal));
+  } finally {
+    store.close().catch(() => undefined);
+  }
+}
+
+async function openInTime(place: string, environment: Environment): Promise<RowStore> {
+  let isLate = false;
+  const opening = openStore(place, { create: false }, environment).then(async (store) => {
+    if (isLate) await store.close();
+    return store;
+  });
+  try {
+    return await inTime(environment, storeMs, place, () => opening);
+  } catch (error) {
+    isLate = true;
+    opening.catch(() => undefined);
+    throw error;
+  }
+}
+
+async function inTime<T>(
+  environment: Environment,
+  timeoutMs: number,
+  place: string,
+  ask: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await within({ environment, timeoutMs, doing: `The store ${place}` }, ask);
+  } catch (cause) {
+    if (!(cause instanceof OracleUnavailableError)) throw cause;
+    throw new StoreError(
+      `The store ${place} gives no answer within ${timeoutMs} ms. See whether it can be reached from here, and whether it runs.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,117 @@
+import { InvalidValueError } from "../../errors/index.js";
+import {
+  type AnyTable,
+  type Column,
+  definition,
+  describeColumn,
+  encodeValue,
+  formatValue,
+  type Json,
+  parseValue,
+  valueErrorAt,
+  valueToJson,
+} from "../../schema/index.js";
+import type { Cli } from "../cli.js";
+import { asUsage } from "../usage-error.js";
+import type { OpenedDatabase } from "./open-database.js";
+
+/** The value of a user's text, as the column's codec takes it; a `UsageError` where it takes none such. */
+export function parseCellValue(column: Column<unknown, unknown>, row: unknown, text: string): unknown {
+  return asUsage(() => {
+    const value = attempt(column, row, () => parseValue(column.codec, text));
+    encodeValue(column, row, value);
+    return value;
+  });
+}
+
+/** As {@link parseCellValue}, of bytes: a column of bytes takes them as they are, text too; the others trimmed. */
+export function parseCellInput(column: Column<unknown, unknown>, row: unknown, input: Uint8Array): unknown {
+  const { tag } = column.codec;
+  if (tag === "bytes") {
+    return asUsage(() => {
+      encodeValue(column, row, input);
+      return input;
+    });
+  }
+  const text = asUsage(() => attempt(column, row, () => decodeText(input)));
+  return parseCellValue(column, row, tag === "text" ? text : text.trim());
+}
+
+function attempt<T>(column: Column<unknown, unknown>, row: unknown, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw valueErrorAt(column, row, error);
+  }
+}
+
+function decodeText(input: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(input);
+  } catch (cause) {
+    throw new InvalidValueError("what was read is not UTF-8", { cause });
+  }
+}
+
+/** A cell of a row, with its name as commands take it. */
+export interface NamedValue {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A row's cells in the order of the table's columns. */
+export function rowCells(table: AnyTable, row: object): readonly NamedValue[] {
+  const cells: NamedValue[] = [];
+  for (const { name, codec } of table[definition].columns.values()) {
+    const value: unknown = Reflect.get(row, name);
+    if (codec === undefined || value === undefined) continue;
+    if (!(value instanceof Map)) cells.push({ name, text: formatValue(codec, value) });
+    else for (const cell of familyCells(name, codec, value)) cells.push(cell);
+  }
+  return cells;
+}
+
+/** A family's cells, in the qualifiers' order. */
+export function familyCells(
+  name: string,
+  codec: Column<unknown>["codec"],
+  values: ReadonlyMap<string, unknown>,
+): readonly NamedValue[] {
+  return [...values].map(([qualifier, value]) => ({
+    name: `${name}:${qualifier}`,
+    text: formatValue(codec, value),
+  }));
+}
+
+/** A row's columns by name; families as objects by qualifier. */
+export function rowToJson(table: AnyTable, row: object): Readonly<Record<string, Json>> {
+  const entries: [string, Json][] = [];
+  for (const { name } of table[definition].columns.values()) {
+    const value: unknown = Reflect.get(row, name);
+    if (value === undefined) continue;
+    entries.push([name, value instanceof Map ? familyToJson(value) : valueToJson(value)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** A family's values by qualifier. */
+export function familyToJson(values: ReadonlyMap<string, unknown>): Readonly<Record<string, Json>> {
+  return Object.fromEntries([...values].map(([qualifier, value]) => [qualifier, valueToJson(value)]));
+}
+
+/** Says so where values of a custom codec will be shown as the bytes that they are stored as. */
+export async function noteCustomCodecs(
+  cli: Cli,
+  { app }: OpenedDatabase,
+  table: Column<unknown>["table"],
+  only?: string,
+): Promise<void> {
+  if (app?.tables.some((declared) => declared[definition] === table) === true) return;
+  const custom = [...table.columns.values()]
+    .filter(({ name, codec }) => codec?.tag === "custom" && (only === undefined || only === name))
+    .map(({ name }) => describeColumn({ table, name }));
+  if (custom.length === 0) return;
+  await cli.note(
+    `${custom.join(", ")} has a codec of its own: values are shown as base64. Give the module that has it by --app.`,
+  );
+}

@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { CommandLine, eventually, Printed } from "../../../test/support/command-line.js";
+import { systemEnvironment } from "../../environment/index.js";
+import { Cli } from "../cli.js";
+import { coordinatorArguments, coordinatorOf } from "./coordinator-flags.js";
+
+async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
+  const line = await CommandLine.create();
+  await line.write("token", "\n first \nsecond\n");
+  await line.write("empty", "\n");
+  await line.write("ca.pem", "authority");
+  return new Cli({
+    stdin: new PassThrough(),
+    stdout: new Printed(),
+    stderr: new Printed(),
+    cwd: line.folder,
+    environment: systemEnvironment,
+    env,
+    onSignal: () => () => undefined,
+  });
+}
+
+/** What `open` would be told, with what functions tell now. */
+async function toldOf(...asked: Parameters<typeof coordinatorOf>): Promise<unknown> {
+  const told = await coordinatorOf(...asked);
+  if (typeof told !== "object" || told === null) return told;
+  const entries = Object.entries(told).map(([name, value]) => [
+    name,
+    typeof value === "function" ? value() : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const remote = "bigtable://project/instance";
+
+describe("what a command is told of the coordinator", () => {
+  it("nothing: a folder has none, and a store elsewhere looks for it", async () => {
+    const cli = await cliWith();
+    expect(await toldOf(cli, "data")).toBeUndefined();
+    expect(await toldOf(cli, remote)).toBeUndefined();
+    expect(await toldOf(cli, "data", { tokenFile: "token" })).toBeUndefined();
+    expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: ["first", "second"] });
+  });
+
+  it("none, auto, or addresses, with the token and TLS", async () => {
+    const cli = await cliWith();
+    const secrets = { tokenFile: "token", tlsCa: "ca.pem" };
+    const tls = { ca: "authority" };
+    expect(await toldOf(cli, remote, { coordinator: "none", ...secrets })).toBe(false);
+    expect(await toldOf(cli, "data", { coordinator: "auto", ...secrets })).toEqual({
+      start: true,
+      token: ["first", "second"],
+      tls,
+    });
+    expect(await toldOf(cli, "data", { coordinator: "a:1,b:2", tls: true })).toEqual({
+      addresses: ["a:1", "b:2"],
+      tls: true,
+    });
+  });
+
+  it("the token and the authority as the files hold them when they are asked for", async () => {
+    const cli = await cliWith();
+    const told = await coordinatorOf(cli, remote, { tokenFile: "token", tlsCa: "ca.pem" });
+    const { token, tls } = told as { token: () => readonly string[]; tls: () => { ca: string } };
+    expect([token(), tls().ca]).toEqual([["first", "second"], "authority"]);
+    await writeFile(join(cli.io.cwd, "token"), "");
+    await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
+    await eventually(() => expect(tls().ca).toBe("another authority"));
+    // A file that holds no token is one that is being written.
+    expect(token()).toEqual(["first", "second"]);
+    await writeFile(join(cli.io.cwd, "token"), "second\n");
+    await eventually(() => expect(token()).toEqual(["second"]));
+  });
+
+  it("goes by the variables where flags say nothing", async () => {
+    const cli = await cliWith({
+      PERCOLATOR_COORDINATOR: "a:1",
+      PERCOLATOR_TOKEN_FILE: "token",
+      PERCOLATOR_TLS_CA: "",
+    });
+    expect(await toldOf(cli, "data")).toEqual({ addresses: ["a:1"], token: ["first", "second"] });
+    expect(await toldOf(cli, "data", { coordinator: "none" })).toBe(false);
+  });
+
+  it.each([
+    [{ tokenFile: "missing" }, "--token-file cannot be read"],
+    [{ tokenFile: "empty" }, "holds no token"],
+    [{ tlsCert: "ca.pem" }, "--tls-key"],
+  ])("refuses %j", async (flags, message) => {
+    const cli = await cliWith();
+    await expect(coordinatorOf(cli, remote, flags)).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it("is handed on to other processes as it was given", () => {
+    const flags = { coordinator: "a:1", tokenFile: "t", tlsCa: "c", tls: true };
+    expect(coordinatorArguments(flags)).toEqual(
+      "--coordinator a:1 --token-file t --tls-ca c --tls".split(" "),
+    );
+    expect(coordinatorArguments({})).toEqual([]);
+  });
+});

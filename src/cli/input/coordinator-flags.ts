@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import type { OpenOptions } from "../../database/index.js";
+import type { Cli } from "../cli.js";
+import { UsageError } from "../usage-error.js";
+import { rereading } from "./secret-file.js";
+import { readGiven, watchedTokens } from "./token-file.js";
+
+/** What a command was told of the cluster's coordinator. */
+export interface CoordinatorFlags {
+  readonly coordinator?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly tls?: boolean | undefined;
+  readonly tlsCa?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+}
+
+/** The flags with which a command says so; others go by the environment's variables. */
+export function addCoordinatorFlags(command: Command): Command {
+  return command
+    .option(
+      "--coordinator <where>",
+      "the cluster's coordinator: HOST:PORT, several with commas between, none, or auto: the one that leads, or one inside this " +
+        "process where nobody does (default: the one that leads, where the store does not count by itself; else none; or " +
+        "PERCOLATOR_COORDINATOR)",
+    )
+    .option("--token-file <file>", "holds the token that the coordinator asks for (or PERCOLATOR_TOKEN_FILE)")
+    .option("--tls", "speak TLS with the coordinator, trusting whom Node trusts")
+    .option(
+      "--tls-ca <file>",
+      "speak TLS, trusting this authority of its certificate, PEM (or PERCOLATOR_TLS_CA)",
+    )
+    .option("--tls-cert <file>", "a certificate of one's own to show to it, PEM")
+    .option("--tls-key <file>", "the certificate's private key, PEM");
+}
+
+/** The flags, with what the environment says where they say nothing. */
+function withDefaults(cli: Cli, flags: CoordinatorFlags): CoordinatorFlags {
+  const env = cli.io.env ?? {};
+  const said = (value: string | undefined) => (value === "" ? undefined : value);
+  return {
+    ...flags,
+    coordinator: flags.coordinator ?? said(env.PERCOLATOR_COORDINATOR),
+    tokenFile: flags.tokenFile ?? said(env.PERCOLATOR_TOKEN_FILE),
+    tlsCa: flags.tlsCa ?? said(env.PERCOLATOR_TLS_CA),
+  };
+}
+
+/** What `open` is to be told of the coordinator. */
+export async function coordinatorOf(
+  cli: Cli,
+  location: string,
+  given: CoordinatorFlags = {},
+): Promise<OpenOptions["coordinator"]> {
+  const flags = withDefaults(cli, given);
+  const { coordinator: where } = flags;
+  if (where === "none") return false;
+  // A folder needs none, and is not looked into for one unasked.
+  if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
+  const secrets = {
+    token: await watchedTokens(cli, "--token-file", flags.tokenFile),
+    tls: await tlsOf(cli, flags),
+  };
+  if (where === "auto") return { start: true, ...secrets };
+  if (where !== undefined) return { addresses: where.split(","), ...secrets };
+  return secrets.token === undefined && secrets.tls === undefined ? undefined : secrets;
+}
+
+async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags) {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new UsageError("A certificate of one's own takes both --tls-cert and --tls-key.");
+  }
+  if (tlsCa === undefined && tlsCert === undefined) return tls;
+  const read = (option: string, file: string | undefined) =>
+    file === undefined ? undefined : readGiven(cli, option, file);
+  const first = {
+    ca: await read("--tls-ca", tlsCa),
+    cert: await read("--tls-cert", tlsCert),
+    key: await read("--tls-key", tlsKey),
+  };
+  return rereading(cli, [tlsCa, tlsCert, tlsKey], first, ([ca, cert, key]) => ({ ca, cert, key }));
+}
+
+/** The flags as arguments, for another process of this program. */
+export function coordinatorArguments(flags: CoordinatorFlags): readonly string[] {
+  const { coordinator, tokenFile, tls, tlsCa, tlsCert, tlsKey } = flags;
+  const options: readonly (readonly [string, string | undefined])[] = [
+    ["--coordinator", coordinator],
+    ["--token-file", tokenFile],
+    ["--tls-ca", tlsCa],
+    ["--tls-cert", tlsCert],
+    ["--tls-key", tlsKey],
+  ];
+  const given = options.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+  return tls ? [...given, "--tls"] : given;
+}

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { PlainServerOptions } from "../../dashboard/index.js";
+import type { Cli } from "../cli.js";
+import { parsedBy } from "../command.js";
+import { type ListenAddress, listenText, parseListen } from "./listen.js";
+import { watchedToken } from "./token-file.js";
+
+/** Where and to whom a command serves its metrics. */
+export interface MetricsFlags {
+  readonly metrics?: ListenAddress | undefined;
+  readonly metricsTokenFile?: string | undefined;
+  readonly insecure?: boolean | undefined;
+}
+
+/** The flags with which a command is told so; `--insecure` is the command's own. */
+export function addMetricsFlags(command: Command, more = ""): Command {
+  return command
+    .option(
+      "--metrics <[host:]port>",
+      `serve /metrics to Prometheus there, and /healthz and /readyz to probes${more} (default host: 127.0.0.1)`,
+      parsedBy(parseListen("--metrics")),
+    )
+    .option(
+      "--metrics-token-file <file>",
+      "holds the token that /metrics asks for; needed, or --insecure, if it listens beyond this machine",
+    );
+}
+
+/** What the server of metrics is to be told; undefined for none. `number`: of the process, if several share the flags. */
+export async function metricsOptions(
+  cli: Cli,
+  { metrics, metricsTokenFile, insecure }: MetricsFlags,
+  number = 1,
+): Promise<PlainServerOptions | undefined> {
+  if (metrics === undefined) return undefined;
+  const { host, port } = metrics;
+  const token = await watchedToken(cli, "--metrics-token-file", metricsTokenFile);
+  return { host, port: port === 0 ? 0 : port + number - 1, token, insecure };
+}
+
+/** The flags as arguments, for another process of this program. */
+export function metricsArguments({ metrics, metricsTokenFile, insecure }: MetricsFlags): readonly string[] {
+  return [
+    ...(metrics === undefined ? [] : ["--metrics", listenText(metrics)]),
+    ...(metricsTokenFile === undefined ? [] : ["--metrics-token-file", metricsTokenFile]),
+    ...(insecure ? ["--insecure"] : []),
+  ];
+}

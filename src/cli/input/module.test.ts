@@ -1,0 +1,97 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { CommandLine } from "../../../test/support/command-line.js";
+import { definition } from "../../schema/index.js";
+import { UsageError } from "../usage-error.js";
+import { loadApp, syntaxErrorPlace } from "./module.js";
+
+const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+
+/** A module in two files, in TypeScript that cannot be had by leaving types out. */
+const files = (extension: string) => ({
+  [`schema.${extension}`]: `
+    import { table, text } from ${source("../../schema/index.ts")};
+    export enum Column { Title = "title" }
+    export const documents = table("documents", { [Column.Title]: text() });
+  `,
+  [`app.${extension}`]: `
+    import { observer } from ${source("../../observer/index.ts")};
+    import { documents } from "./schema.${extension.replace("ts", "js")}";
+    const ready: boolean = await Promise.resolve(true);
+    export default { tables: [documents], observers: ready ? [observer("titles", documents.title, () => {})] : [] };
+  `,
+});
+
+describe("a module", () => {
+  it.each(["ts", "mts"])("may be TypeScript, of another copy of the package: .%s", async (extension) => {
+    const { folder, ...cli } = await commandLine(files(extension));
+    const { tables, observers } = await loadApp(`app.${extension}`, folder);
+    expect(cli.written).toBe(2);
+    expect(tables.map((table) => table[definition].name)).toEqual(["documents"]);
+    expect(observers.map(({ name }) => name)).toEqual(["titles"]);
+  });
+
+  it.each([
+    ["a.mjs", "export default { tables: [], observers: [] };", "at least one"],
+    ["b.mjs", "export const tables = [];", "must default-export"],
+    ["c.mjs", "export default { tables: {} };", "`tables` must be an array"],
+    ["d.mjs", "export default { tables: [{}] };", "`tables[0]` is an object"],
+    ["e.mjs", "export default { observers: [() => {}] };", "`observers[0]` is a function"],
+    ["f.mjs", "throw new Error('broken');", "could not be loaded: Error: broken"],
+    ["g.ts", "import './missing.js'; export default {};", "could not be loaded"],
+    ["h.ts", "const x: = 5;", "could not be loaded"],
+  ])("that cannot be used is refused: %s %s", async (name, text, message) => {
+    const { folder } = await commandLine({ [name]: text });
+    const failure = await loadApp(name, folder).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UsageError);
+    expect((failure as UsageError).message).toContain(message);
+  });
+
+  it.each([
+    ["k.ts", "const a = 1;\nthrow new Error('broken' + a);", "k.ts:2"],
+    ["l.ts", "import './missing.js'; export default {};", "missing.js"],
+  ])(
+    "that cannot be loaded is refused with the place, and no more of the stack: %s",
+    async (name, text, place) => {
+      const { folder } = await commandLine({ [name]: text });
+      const { message } = (await loadApp(name, folder).catch((error: unknown) => error)) as UsageError;
+      expect(message).toContain(place);
+      expect(message).not.toMatch(/node:internal|jiti|cli[\\/]/);
+    },
+  );
+
+  it.each([
+    ["i.mjs", "import './inner.mjs';", "inner.mjs:2"],
+    ["j.mjs", "const a = 1;\nexport default { tables: [ };", "j.mjs:2"],
+    ["k.mjs", "export default {};", undefined],
+  ])("that cannot be read: where is asked of Node: %s", async (name, text, place) => {
+    const { folder } = await commandLine({ [name]: text, "inner.mjs": "\nexport default { ;" });
+    expect(syntaxErrorPlace(join(folder, name))?.split("/").at(-1)).toBe(place);
+  });
+
+  it("that awaits for ever what keeps no process is refused", async () => {
+    const { folder } = await commandLine({ "m.mjs": "await new Promise(() => {});" });
+    const program = `
+      import { loadApp } from ${source("./module.ts")};
+      await loadApp("m.mjs", ${JSON.stringify(folder)}).catch(({ message }) => console.log(message));
+    `;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    expect(stdout).toContain("The module m.mjs could not be loaded: It awaits something");
+    expect(status).toBe(0);
+  });
+
+  it("has to be there, and be a file", async () => {
+    const { folder } = await commandLine({});
+    await expect(loadApp("nothing.ts", folder)).rejects.toThrow("There is no module nothing.ts");
+    await expect(loadApp(".", folder)).rejects.toThrow(UsageError);
+  });
+});
+
+async function commandLine(texts: Readonly<Record<string, string>>) {
+  const cli = await CommandLine.create();
+  for (const [name, text] of Object.entries(texts)) await cli.write(name, text);
+  return { folder: cli.folder, written: Object.keys(texts).length };
+}

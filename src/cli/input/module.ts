@@ -1,0 +1,138 @@
+import { spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { extname, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { isObserver, type Observer } from "../../observer/index.js";
+import { type AnySchedule, isSchedule } from "../../recipes/index.js";
+import { type AnyTable, describeValue, isTable } from "../../schema/index.js";
+import { UsageError } from "../usage-error.js";
+
+/** What a module of the user's declares. */
+export interface App {
+  readonly tables: readonly AnyTable[];
+  readonly observers: readonly Observer[];
+  readonly schedules: readonly AnySchedule[];
+}
+
+const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
+
+/**
+ * Loads a module that default-exports `{ tables, observers, schedules }`, any of which may be left out. TypeScript is loaded whatever
+ * Node itself can. The module finds this package by its own resolution; what it declares is known by its brand,
+ * also if that is another copy of the package.
+ */
+export async function loadApp(path: string, cwd: string): Promise<App> {
+  const file = resolve(cwd, path);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new UsageError(`There is no module ${path}: give the path of a JavaScript or TypeScript file.`);
+  }
+  return checkApp(path, defaultExport(await importModule(path, file)));
+}
+
+async function importModule(path: string, file: string): Promise<unknown> {
+  try {
+    return await orNeverSettled(path, load(file));
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `The module ${path} could not be loaded: ${reasonOf(error, file)}`,
+      "INVALID_ARGUMENT",
+      error,
+    );
+  }
+}
+
+async function load(file: string): Promise<unknown> {
+  if (!typescript.has(extname(file))) return await import(pathToFileURL(file).href);
+  const { createJiti } = await import("jiti");
+  return await createJiti(import.meta.url, { fsCache: false, interopDefault: false }).import(file);
+}
+
+/** Without anything to wait for, Node would end the process, without a word. */
+async function orNeverSettled(path: string, loading: Promise<unknown>): Promise<unknown> {
+  let stop = () => {};
+  const end = new Promise<never>((_, reject) => {
+    const refuse = () => {
+      const advice = "It awaits something at its top level that never comes.";
+      reject(new UsageError(`The module ${path} could not be loaded: ${advice}`));
+    };
+    process.once("beforeExit", refuse);
+    stop = () => process.off("beforeExit", refuse);
+  });
+  try {
+    return await Promise.race([loading, end]);
+  } finally {
+    stop();
+  }
+}
+
+/** The error with the user's part of its stack, which says where. */
+function reasonOf(error: unknown, file: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const lines = (error.stack ?? error.message).split("\n");
+  const own = lines.findIndex((line) => line.includes(import.meta.url) || line.includes(ownFile));
+  const users = (own < 0 ? lines : lines.slice(0, own)).filter((line) => !loaderFrame.test(line));
+  const place =
+    error instanceof SyntaxError && !typescript.has(extname(file)) ? syntaxErrorPlace(file) : undefined;
+  return [...users, ...(place === undefined ? [] : [`    at ${place}`])].join("\n").trim();
+}
+
+const ownFile = fileURLToPath(import.meta.url);
+const loaderFrame = /^\s+at .*(node:internal|[\\/]jiti[\\/])/;
+
+/** Where a module, or one that it imports, cannot be read. Node tells that only on the error stream, and runs nothing then. */
+export function syntaxErrorPlace(file: string): string | undefined {
+  const program = `import ${JSON.stringify(pathToFileURL(file).href)};`;
+  try {
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      encoding: "utf8",
+      timeout: 10_000,
+    });
+    return /^file:\S+:\d+$/m.exec(stderr)?.[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/** A CommonJS module that was compiled from an ES module has its default export one level down. */
+function defaultExport(module: unknown): unknown {
+  const exported = property(module, "default");
+  const inner = property(exported, "default");
+  return inner !== undefined && property(exported, "__esModule") === true ? inner : exported;
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function checkApp(path: string, exported: unknown): App {
+  const wanted = `the module ${path} must default-export { tables, observers, schedules }`;
+  if (typeof exported !== "object" || exported === null) {
+    throw new UsageError(`Nothing to use: ${wanted}, not ${describeValue(exported)}.`);
+  }
+  const tables = list(property(exported, "tables"), "tables", wanted, isTable);
+  const observers = list(property(exported, "observers"), "observers", wanted, isObserver);
+  const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
+  if (tables.length + observers.length + schedules.length === 0) {
+    throw new UsageError(`Nothing to use: ${wanted}, at least one of them.`);
+  }
+  // A schedule's tables may be listed, and need not be.
+  const all = new Set([...tables, ...schedules.flatMap((schedule) => schedule.tables)]);
+  return { tables: [...all], observers, schedules };
+}
+
+function list<T>(
+  value: unknown,
+  name: string,
+  wanted: string,
+  is: (item: unknown) => item is T,
+): readonly T[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) {
+    throw new UsageError(`\`${name}\` must be an array, not ${describeValue(value)}: ${wanted}.`);
+  }
+  return value.map((item: unknown, index) => {
+    if (is(item)) return item;
+    throw new UsageError(`\`${name}[${index}]\` is ${describeValue(item)}, not one of ${name}: ${wanted}.`);
+  });
+}

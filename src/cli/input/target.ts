@@ -1,0 +1,106 @@
+import type { KnownTables } from "../../dashboard/index.js";
+import {
+  type AnyColumn,
+  type AnyTable,
+  bindColumn,
+  type Column,
+  definition,
+  type Family,
+  isColumn,
+  isFamily,
+  type Signal,
+  type TableDefinition,
+} from "../../schema/index.js";
+import { asUsage, UsageError } from "../usage-error.js";
+
+/** What a user named: a table, a column, a family, or one cell of a family. */
+export type Target =
+  | { readonly kind: "table"; readonly table: AnyTable; readonly defined: TableDefinition }
+  | { readonly kind: "column"; readonly column: Column<unknown, unknown>; readonly defined: TableDefinition }
+  | { readonly kind: "family"; readonly family: Family<unknown, unknown>; readonly defined: TableDefinition }
+  | { readonly kind: "signal"; readonly signal: Signal<unknown>; readonly defined: TableDefinition };
+
+/** A target's text taken apart: `documents`, `documents.contents`, `documents.anchors:QUALIFIER`. */
+interface TargetParts {
+  readonly table: string;
+  readonly column: string | undefined;
+  readonly qualifier: string | undefined;
+}
+
+function splitTarget(text: string): TargetParts {
+  const dot = text.indexOf(".");
+  if (dot < 0) return { table: text, column: undefined, qualifier: undefined };
+  const rest = text.slice(dot + 1);
+  const colon = rest.indexOf(":");
+  return {
+    table: text.slice(0, dot),
+    column: colon < 0 ? rest : rest.slice(0, colon),
+    qualifier: colon < 0 ? undefined : rest.slice(colon + 1),
+  };
+}
+
+/** The table, column, family or cell that a text names; a {@link UsageError} where it names none. */
+export function findTarget(tables: KnownTables, text: string): Target {
+  const { table: name, column, qualifier } = splitTarget(text);
+  const table = findTable(tables, name);
+  const defined = table[definition];
+  if (column === undefined) return { kind: "table", table, defined };
+  const bound = bindColumn(defined, column);
+  if (bound === undefined) {
+    const known = [...defined.columns.keys()].join(", ");
+    throw new UsageError(`Table ${name} has no column ${JSON.stringify(column)}; it has ${known}.`, "SCHEMA");
+  }
+  return qualifier === undefined ? targetOf(bound, defined) : cellOf(bound, qualifier, defined);
+}
+
+/** The table of a name; a {@link UsageError} where there is none. */
+export function findTable(tables: KnownTables, name: string): AnyTable {
+  const table = tables.table(name);
+  if (table !== undefined) return table;
+  const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
+  throw new UsageError(
+    `The database has no table ${JSON.stringify(name)}; ${known}. Give the module that declares it by --app MODULE.`,
+    "SCHEMA",
+  );
+}
+
+function targetOf(bound: AnyColumn, defined: TableDefinition): Target {
+  if (isColumn(bound)) return { kind: "column", column: bound, defined };
+  if (isFamily(bound)) return { kind: "family", family: bound, defined };
+  return { kind: "signal", signal: bound, defined };
+}
+
+function cellOf(bound: AnyColumn, qualifier: string, defined: TableDefinition): Target {
+  if (isFamily(bound)) return { kind: "column", column: asUsage(() => bound.at(qualifier)), defined };
+  throw new UsageError(
+    `${defined.name}.${bound.name} is a ${bound.kind}, not a family: leave ":${qualifier}" out.`,
+    "SCHEMA",
+  );
+}
+
+/** A column, or one cell of a family; a {@link UsageError} for anything else. */
+export function findColumn(tables: KnownTables, text: string): Column<unknown, unknown> {
+  const target = findTarget(tables, text);
+  const { name } = target.defined;
+  switch (target.kind) {
+    case "column":
+      return target.column;
+    case "family":
+      throw new UsageError(
+        `${name}.${target.family.name} is a family: name one cell of it, as ${name}.${target.family.name}:QUALIFIER.`,
+        "SCHEMA",
+      );
+    case "signal":
+      throw noValues(target.signal);
+    case "table":
+      throw new UsageError(`Name a column of the table, as ${name}.COLUMN.`, "SCHEMA");
+  }
+}
+
+/** The error for a signal where something with values is needed. */
+export function noValues(signal: Signal<unknown>): UsageError {
+  return new UsageError(
+    `${signal.table.name}.${signal.name} is a signal: signals have no values, they are only notified.`,
+    "SCHEMA",
+  );
+}

@@ -1,0 +1,47 @@
+import { PercolatorError } from "../../errors/index.js";
+import type { Cli } from "../cli.js";
+import { UsageError } from "../usage-error.js";
+import { exitCodeOf, exitCodes } from "./exit.js";
+import { OutputError } from "./output.js";
+
+/** Prints what went wrong, on the error stream; answers the exit code. */
+export async function reportFailure(cli: Cli, thrown: unknown): Promise<number> {
+  // A command that was ended because nothing more can be printed fails by that, whatever it says itself.
+  const error = cli.signal.reason instanceof OutputError ? cli.signal.reason : thrown;
+  const { code, message } = describeFailure(error);
+  try {
+    if (cli.json) await cli.err.json({ error: { code, message } });
+    else await cli.err.line(`error: ${message} (${code})`);
+    if (code === "INTERNAL" && error instanceof Error && !cli.json) await cli.err.line(error.stack);
+  } catch {
+    // Nobody reads the error stream either; the exit code says it.
+  }
+  return failureExitCode(cli, error);
+}
+
+/** The exit code for output that was lost. */
+export function outputExitCode({ isClosed }: OutputError): number {
+  return isClosed ? exitCodes.closed : exitCodes.output;
+}
+
+function failureExitCode(cli: Cli, error: unknown): number {
+  if (error instanceof OutputError) return outputExitCode(error);
+  if (cli.endSignal !== undefined && isOf(error, "ABORTED")) return exitCodeOf(cli.endSignal);
+  return error instanceof UsageError || isOf(error, "INVALID_ARGUMENT") ? exitCodes.usage : exitCodes.data;
+}
+
+function isOf(error: unknown, code: string): boolean {
+  return describeFailure(error).code === code;
+}
+
+function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof PercolatorError) return { code: error.code, message: error.message };
+  if (error instanceof OutputError) return { code: "OUTPUT", message: error.message };
+  if (isSystemError(error)) return { code: "SYSTEM", message: error.message };
+  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Whether the operating system refused a call, such as for want of room or permission. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string";
+}

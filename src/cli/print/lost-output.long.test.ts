@@ -1,0 +1,168 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { type CommandLine, Printed } from "../../../test/support/command-line.js";
+import { documents, libraryCommandLine, withLibrary } from "../../../test/support/library.js";
+import { open } from "../../database/index.js";
+import { systemEnvironment } from "../../environment/index.js";
+import { observer } from "../../observer/index.js";
+import { Cli } from "../cli.js";
+import { buildProgram } from "../program.js";
+
+/*
+ * Each command as a process of its own, with a device that has no room, or a pipe that nobody reads, in place of its output: it says so in
+ * one line, and never answers 0 with output lost.
+ */
+
+const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+const tsx = import.meta.resolve("tsx");
+const schema = JSON.stringify(fileURLToPath(new URL("../../schema/index.ts", import.meta.url)));
+const observers = JSON.stringify(fileURLToPath(new URL("../../observer/index.ts", import.meta.url)));
+
+/** A command line of each command that prints something to the standard output. */
+const commandLines: Readonly<Record<string, string>> = {
+  init: "init new",
+  get: "get data documents.title a",
+  set: "set data documents.size z 1",
+  delete: "delete data documents.size ab",
+  scan: "scan data documents",
+  history: "history data documents.title a",
+  inspect: "inspect data documents a",
+  worker: "worker data app.mjs",
+  coordinator: "coordinator data --help",
+  dashboard: "dashboard data --listen 127.0.0.1:0",
+  status: "status data",
+  wait: "wait quiet",
+  pending: "pending data",
+  backfill: "backfill data app.mjs sizes",
+  parked: "parked data --help",
+  locks: "locks data --help",
+  gc: "gc data",
+  check: "check data",
+  doctor: "doctor data",
+  export: "export data",
+  import: "import new copy.jsonl --dry-run",
+  bench: "bench data --duration 10 --rows 10",
+  completion: "completion bash",
+};
+
+const app = `
+import { observer } from ${observers};
+import { text, int, table } from ${schema};
+const documents = table("documents", { title: text(), size: int() });
+export default { tables: [documents], observers: [observer("sizes", documents.title, () => undefined)] };
+`;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a line of the shell in which \`percolator\` is this program. */
+function shell({ folder }: CommandLine, line: string): Promise<Ended> {
+  const program = `percolator() { "${process.execPath}" --import "${tsx}" "${main}" "$@"; }`;
+  return new Promise((resolve) => {
+    execFile(
+      "bash",
+      ["-c", `${program}\n${line}`],
+      { cwd: folder, timeout: 100_000 },
+      (error, stdout, stderr) => {
+        resolve({
+          code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
+          stdout,
+          stderr,
+        });
+      },
+    );
+  });
+}
+
+/** File descriptor 3 is a pipe whose reader is gone. */
+const brokenPipe = "exec 3> >(exec true); wait $!";
+
+let cli: CommandLine;
+
+async function make(): Promise<void> {
+  cli = await libraryCommandLine();
+  await cli.write("app.mjs", app);
+  await withLibrary(
+    cli,
+    async (db) => {
+      await db.transact((tx) => tx.set(documents.title, "due", "x"));
+    },
+    { observers: [observer("sizes", documents.title, () => undefined)] },
+  );
+  await cli.run(["export", "data", "copy.jsonl"]);
+  await (await open(join(cli.folder, "quiet"))).close();
+}
+
+const oneLine = /^error: Not all was printed to the standard output: [^\n]+\. \(OUTPUT\)\n$/;
+
+it("is tested of every command", () => {
+  const io = {
+    stdin: process.stdin,
+    stdout: new Printed(),
+    stderr: new Printed(),
+    cwd: ".",
+    environment: systemEnvironment,
+    onSignal: () => () => {},
+  };
+  const names = buildProgram(new Cli(io)).commands.map((command) => command.name());
+  expect(Object.keys(commandLines).sort()).toEqual(names.sort());
+});
+
+describe.runIf(existsSync("/dev/full"))("output that is lost", () => {
+  it.each(Object.entries(commandLines))("%s", async (_, line) => {
+    await make();
+    // Notes come before, and only where there are some.
+    const withoutNotes = ({ code, stderr }: Ended) => ({ code, stderr: stderr.replace(/^note: .*\n/gm, "") });
+    const onFull = withoutNotes(await shell(cli, `percolator ${line} > /dev/full`));
+    expect(onFull).toEqual({ code: 4, stderr: expect.stringMatching(oneLine) });
+    const onPipe = withoutNotes(await shell(cli, `${brokenPipe}; percolator ${line} >&3`));
+    expect(onPipe).toEqual({ code: 141, stderr: expect.stringMatching(oneLine) });
+  });
+
+  it("on both streams shows in the exit code", async () => {
+    await make();
+    for (const line of ["scan data documents", "export data", "--help"]) {
+      const nowhere = await shell(cli, `percolator ${line} > /dev/full 2> /dev/full`);
+      expect(nowhere).toEqual({ code: 4, stdout: "", stderr: "" });
+    }
+  });
+
+  it.each([
+    ["get data ledger.total all", 4, 141],
+    ["get data nowhere.title a", 2, 2],
+    ["--nonsense", 2, 2],
+    ["get data documents.title a", 0, 0],
+  ])("on the error stream: %s", async (line, full, closed) => {
+    await make();
+    expect((await shell(cli, `percolator ${line} 2> /dev/full`)).code).toBe(full);
+    expect((await shell(cli, `${brokenPipe}; percolator ${line} 2>&3`)).code).toBe(closed);
+  });
+
+  it("of a long scan and of an export whose reader takes the first line", async () => {
+    await make();
+    await withLibrary(cli, (db) =>
+      db.transact((tx) => {
+        for (let row = 0; row < 20_000; row++) tx.set(documents.title, `row ${row}`, "x".repeat(50));
+      }),
+    );
+    for (const line of [
+      "scan data documents",
+      "export data",
+      "export data --gzip",
+      "scan data documents --json",
+    ]) {
+      const { stderr } = await shell(
+        cli,
+        `percolator ${line} | head -c 10 > /dev/null; echo "\${PIPESTATUS[0]}" >&2`,
+      );
+      expect(stderr.trimEnd().split("\n").at(-1)).toBe("141");
+      expect(stderr).not.toMatch(/^ +at /m);
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { PassThrough, Writable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { Printed } from "../../../test/support/command-line.js";
+import { systemEnvironment } from "../../environment/index.js";
+import { AbortedError } from "../../errors/index.js";
+import { Cli } from "../cli.js";
+import { outputExitCode, reportFailure } from "./failure.js";
+import { Output, OutputError } from "./output.js";
+
+/** A device with this error. */
+const broken = (code: string) =>
+  new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+
+async function failureOf(output: Output): Promise<OutputError> {
+  const failure = await output.line("text").then(
+    () => output.flush().catch((error: unknown) => error),
+    (error: unknown) => error,
+  );
+  expect(failure).toBeInstanceOf(OutputError);
+  return failure as OutputError;
+}
+
+describe("output that is lost", () => {
+  it("is told apart: a reader that is gone, a stream that was closed, a device that fails", async () => {
+    const destroyed = new PassThrough();
+    destroyed.on("error", () => undefined).destroy();
+    const codes = [];
+    for (const stream of [broken("EPIPE"), destroyed, broken("ENOSPC"), broken("EIO")]) {
+      codes.push(outputExitCode(await failureOf(new Output("standard output", stream))));
+    }
+    expect(codes).toEqual([141, 141, 4, 4]);
+  });
+
+  it("ends the command, which fails by that, whatever it says itself", async () => {
+    const stderr = new Printed();
+    const cli = new Cli({
+      stdin: new PassThrough(),
+      stdout: broken("ENOSPC"),
+      stderr,
+      cwd: ".",
+      environment: systemEnvironment,
+      onSignal: () => () => {},
+    });
+    expect(cli.signal.aborted).toBe(false);
+    await failureOf(cli.out);
+    expect(cli.signal.aborted).toBe(true);
+    expect(await reportFailure(cli, new AbortedError("The scan was aborted."))).toBe(4);
+    expect(stderr.text).toBe("error: Not all was printed to the standard output: ENOSPC. (OUTPUT)\n");
+  });
+
+  it("may be told once more by the stream after it was released; one that has not failed is left alone", async () => {
+    const stream = broken("EPIPE");
+    const output = new Output("standard output", stream);
+    await failureOf(output);
+    output.release();
+    expect(() => stream.emit("error", new Error("again"))).not.toThrow();
+    const sound = new PassThrough();
+    const other = new Output("standard output", sound);
+    await other.line("text");
+    other.release();
+    expect(sound.listenerCount("error")).toBe(0);
+  });
+});

@@ -1,0 +1,190 @@
+import type { Database } from "../../database/index.js";
+import type { Timer } from "../../environment/index.js";
+import type { EventMap } from "../../events/index.js";
+import type { Worker } from "../../observer/index.js";
+import type { AnySchedule } from "../../recipes/index.js";
+import type { Cli } from "../cli.js";
+import { counted, oneLine } from "../print/layout.js";
+import { Progress } from "../print/progress.js";
+
+/** Runs by what they came to. */
+export type RunCounts = Record<EventMap["run"]["outcome"], number>;
+
+export const noRuns: Readonly<RunCounts> = Object.freeze({
+  committed: 0,
+  clean: 0,
+  conflict: 0,
+  failed: 0,
+  timeout: 0,
+  parked: 0,
+});
+
+/** What a worker that is one of several tells the process that started them. */
+export interface WorkerReport {
+  readonly runs: Readonly<RunCounts>;
+  /** It ends because it has nothing to run any more. Its exit code alone does not say so: a program may end with any. */
+  readonly isObsolete: boolean;
+}
+
+const progressMs = 250;
+/** Enough to name the line of the observer that threw. */
+const maxFrames = 8;
+
+/** What a worker tells of itself: its beginning and end, and what fails between. Each line, or document, has its time. */
+export class WorkerLog {
+  readonly #cli: Cli;
+  readonly #db: Database;
+  readonly #progress: Progress;
+  readonly #runs: RunCounts = { ...noRuns };
+  readonly #unlisten: readonly (() => void)[];
+  #timer: Timer | undefined;
+  #isObsolete = false;
+
+  constructor(cli: Cli, db: Database) {
+    this.#cli = cli;
+    this.#db = db;
+    this.#progress = new Progress(cli);
+    this.#unlisten = [
+      db.on("run", (run) => this.#run(run)),
+      db.on("backgroundFailure", ({ doing, error }) => {
+        this.#tell("backgroundFailure", { doing, error: textOf(error) }, `${doing}: ${textOf(error)}`);
+      }),
+    ];
+    if (cli.err.isTerminal) this.#showProgress();
+    if (cli.io.report !== undefined) this.#reportSoon();
+  }
+
+  /** `served`: addresses, by what is there. */
+  async started(
+    worker: Worker,
+    served: Readonly<Record<string, string | undefined>>,
+    schedules: readonly AnySchedule[] = [],
+  ): Promise<void> {
+    const { observers } = worker;
+    const names = schedules.map(({ name }) => name);
+    const places = Object.entries(served).flatMap(([what, url]) =>
+      url === undefined ? [] : `; ${what} at ${url}`,
+    );
+    await this.#print(
+      "started",
+      { observers, schedules: names, ...served },
+      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}`,
+    );
+  }
+
+  async stopping(worker: Worker): Promise<void> {
+    const { endSignal: signal } = this.#cli;
+    const { running } = worker;
+    await this.#print(
+      "stopping",
+      { signal, running },
+      `${signal ?? "ending"}: waiting for ${counted(running, "run")} to end`,
+    );
+  }
+
+  /** None of its observers is its to run any more. */
+  async obsolete(reasons: readonly string[]): Promise<void> {
+    this.#isObsolete = true;
+    this.#report();
+    await this.#print("obsolete", { reasons }, `nothing to run any more: ${reasons.join(" ")}`);
+  }
+
+  /** The deadline has passed, and what was given up does not end. */
+  async abandoned(running: number): Promise<void> {
+    await this.#print("abandoned", { running }, `${counted(running, "run")} did not end; ending without`);
+  }
+
+  async stopped(givenUp: number): Promise<void> {
+    const left = givenUp === 0 ? "" : `, ${counted(givenUp, "run")} given up, to be run again`;
+    const { committed } = this.#runs;
+    await this.#print(
+      "stopped",
+      { runs: this.#runs, givenUp },
+      `stopped after ${counted(committed, "run")}${left}`,
+    );
+  }
+
+  /** A change that was due failed, or with no key, the look for what is due. */
+  scheduleFailed(schedule: string, error: unknown, key: unknown): void {
+    const text = textOf(error);
+    const place = key === undefined ? "" : `, on ${typeof key === "string" ? key : JSON.stringify(key)}`;
+    this.#tell(
+      "scheduleFailure",
+      { schedule, key: key ?? null, error: text },
+      `schedule ${schedule} failed${place}: ${text}`,
+      stackOf(error),
+    );
+  }
+
+  /** Listens no more. */
+  end(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+    this.#timer?.cancel();
+    this.#progress.end();
+    this.#report();
+  }
+
+  #report(): void {
+    this.#cli.io.report?.({ runs: this.#runs, isObsolete: this.#isObsolete } satisfies WorkerReport);
+  }
+
+  #reportSoon(): void {
+    const { environment } = this.#cli;
+    const again = () => {
+      this.#report();
+      this.#reportSoon();
+    };
+    this.#timer = environment.setTimer(again, progressMs, { background: true });
+  }
+
+  #run({ observer, outcome, attempts, error, cause }: EventMap["run"]): void {
+    this.#runs[outcome]++;
+    if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
+    const what =
+      outcome === "parked"
+        ? `parked after ${counted(attempts, "attempt")}`
+        : `${outcome === "timeout" ? "timed out" : "failed"}, attempt ${attempts}`;
+    const text = textOf(error);
+    const stack = stackOf(error);
+    const { table, column, row } = this.#db.describeCell(cause.cell);
+    const place = `${table}.${column}, row ${row}`;
+    this.#tell(
+      outcome,
+      { observer, table, column, row, attempts, error: text, stack },
+      `${observer} ${what}, on ${place}: ${text}`,
+      stack,
+    );
+  }
+
+  /** Tells of what nobody waits for. Where it cannot be printed, the end of the output has been noticed already. */
+  #tell(event: string, details: object, text: string, stack: readonly string[] = []): void {
+    this.#print(event, details, text, stack).catch(() => undefined);
+  }
+
+  async #print(event: string, details: object, text: string, stack: readonly string[] = []): Promise<void> {
+    const time = new Date(this.#cli.environment.now()).toISOString();
+    this.#progress.end();
+    await this.#cli.print({ event, time, ...details }, () => [
+      `${time} ${oneLine(text)}`,
+      ...stack.map((frame) => `    ${oneLine(frame)}`),
+    ]);
+  }
+
+  #showProgress(): void {
+    const { committed } = this.#runs;
+    this.#progress.show(() => `${counted(committed, "run")} committed, ${this.#progress.rate(committed)}`);
+    const { environment } = this.#cli;
+    this.#timer = environment.setTimer(() => this.#showProgress(), progressMs, { background: true });
+  }
+}
+
+/** Where an error was thrown: its innermost frames, as Node writes them. */
+function stackOf(error: unknown): readonly string[] {
+  if (!(error instanceof Error) || error.stack === undefined) return [];
+  const frames = error.stack.split("\n").filter((line) => line.startsWith("    at "));
+  return frames.slice(0, maxFrames).map((line) => line.trim());
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

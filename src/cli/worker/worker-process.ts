@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { ClosedError, StoreError } from "../../errors/index.js";
+import type { Answered, EndSignal, Question } from "../print/io.js";
+import { processVariable, recordVariable } from "../print/io.js";
+import { noRuns, type WorkerReport } from "./worker-log.js";
+
+/** How a process ended. */
+export interface ProcessEnd {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+  /** Why it could not be started. */
+  readonly error?: Error | undefined;
+}
+
+/** One of the processes of a supervised worker. */
+export interface WorkerProcess {
+  /** What it prints, line by line; read no faster than it is taken. */
+  readonly output: AsyncIterable<string>;
+  readonly errors: AsyncIterable<string>;
+  /** Resolves when it has ended and all that it printed can be read. */
+  readonly ended: Promise<ProcessEnd>;
+  /** How many runs it has made, by what it told last. */
+  readonly runs: WorkerReport["runs"];
+  /** Whether it said that it has nothing to run any more. */
+  readonly isObsolete: boolean;
+  /** Asks it something; rejects where it has ended, or `signal` is aborted before it answers. */
+  ask(question: object, signal: AbortSignal): Promise<object>;
+  kill(signal: EndSignal | "SIGKILL"): void;
+}
+
+export interface WorkerProcessOptions {
+  /** The command line, executable first. */
+  readonly args: readonly string[];
+  /** From 1. */
+  readonly number: number;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether it is to record what it does, for a dashboard. */
+  readonly isRecorded: boolean;
+}
+
+/** Characters of a line that are kept until its end comes; a longer one is divided. */
+const maxOfLine = 2 ** 20;
+
+/**
+ * Starts a process of a worker. It stands in a group of its own, so that a signal from the terminal reaches it through its
+ * supervisor only, and once; when that is gone, it ends by itself.
+ */
+export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
+  const { args, number, cwd, env, isRecorded } = options;
+  const [command, ...rest] = args;
+  const child = spawn(command!, rest, {
+    cwd,
+    env: { ...env, [processVariable]: String(number), ...(isRecorded ? { [recordVariable]: "1" } : {}) },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    detached: true,
+  });
+  return new Child(child);
+}
+
+class Child implements WorkerProcess {
+  readonly output: AsyncIterable<string>;
+  readonly errors: AsyncIterable<string>;
+  readonly ended: Promise<ProcessEnd>;
+  readonly #child: ChildProcess;
+  readonly #asked = new Map<number, (answered: Answered) => void>();
+  #questions = 0;
+  #report: WorkerReport = { runs: noRuns, isObsolete: false };
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.output = linesOf(child.stdout!);
+    this.errors = linesOf(child.stderr!);
+    child.on("message", (message) => {
+      if (isReport(message)) this.#report = message;
+      else if (isAnswered(message)) this.#asked.get(message.answered)?.(message);
+    });
+    this.ended = new Promise((resolve) => {
+      child.once("error", (error) => resolve({ code: undefined, signal: undefined, error }));
+      child.once("exit", (code, signal) => {
+        resolve({ code: code ?? undefined, signal: signal ?? undefined });
+      });
+    });
+    void this.ended.then(() => {
+      for (const [answered, settle] of this.#asked) settle({ answered, error: "the process has ended" });
+    });
+  }
+
+  async ask(question: object, signal: AbortSignal): Promise<object> {
+    if (!this.#child.connected || signal.aborted)
+      throw new ClosedError("The process cannot be asked any more.");
+    const ask = ++this.#questions;
+    const onAbort = () => this.#asked.get(ask)?.({ answered: ask, error: "nobody waits any more" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const { answer, error } = await new Promise<Answered>((resolve) => {
+        this.#asked.set(ask, resolve);
+        this.#child.send({ ask, question } satisfies Question, (failure) => {
+          if (failure) resolve({ answered: ask, error: failure.message });
+        });
+      });
+      if (answer === undefined) throw new StoreError(`A process of the worker did not answer: ${error}.`);
+      return answer;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#asked.delete(ask);
+    }
+  }
+
+  get runs(): WorkerReport["runs"] {
+    return this.#report.runs;
+  }
+
+  get isObsolete(): boolean {
+    return this.#report.isObsolete;
+  }
+
+  kill(signal: EndSignal | "SIGKILL"): void {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+  }
+}
+
+function isReport(message: unknown): message is WorkerReport {
+  return typeof message === "object" && message !== null && "runs" in message;
+}
+
+function isAnswered(message: unknown): message is Answered {
+  return typeof message === "object" && message !== null && "answered" in message;
+}
+
+/** The lines of a stream, the last one also where it does not end. */
+export async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  stream.setEncoding("utf8");
+  let rest = "";
+  for await (const text of stream as AsyncIterable<string>) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop()!;
+    for (const line of parts) yield line;
+    for (; rest.length > maxOfLine; rest = rest.slice(maxOfLine)) yield rest.slice(0, maxOfLine);
+  }
+  if (rest !== "") yield rest;
+}

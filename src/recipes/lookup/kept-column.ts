@@ -1,0 +1,127 @@
+import { type Column, InvalidArgumentError, type KeyCodec, type Transaction } from "../../index.js";
+import { callsInTurn } from "../in-turn.js";
+import { keyText } from "../key-text.js";
+import { takeValue } from "../taken-value.js";
+import { bytesOf } from "../view.js";
+
+/** A write of a kept column: each call gives a copy, which is the caller's own. */
+export interface KeptChange<V, K> {
+  readonly row: () => K;
+  readonly rowText: string;
+  /** `undefined` if the cell is empty before it. */
+  readonly previous: () => V | undefined;
+  /** `undefined` for a delete. */
+  readonly value: () => V | undefined;
+}
+
+/**
+ * What is kept exact by the transactions that write a column: a unique constraint, or an exact index. {@link columnWriter} joins several of
+ * one column.
+ */
+export interface ColumnKeeper<V, K = string> {
+  readonly column: Column<V, K>;
+  /** Reads and checks; resolves to what writes. It writes nothing itself. @internal */
+  prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void>;
+}
+
+/** Whether this keeps a column, of whatever copy of the package. */
+export function isColumnKeeper(value: unknown): value is ColumnKeeper<unknown, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const { column, prepare } = value as Partial<ColumnKeeper<unknown, unknown>>;
+  return column?.kind === "column" && typeof prepare === "function";
+}
+
+// One for all: two keepers of one column can be used in one transaction.
+const inTurn = callsInTurn();
+
+/** Sets a kept column of a row with all that depends on it, or nothing; `value` is `undefined` for a delete. */
+export async function writeKept<V, K>(
+  tx: Transaction,
+  keeper: ColumnKeeper<V, K>,
+  row: K,
+  value: V | undefined,
+): Promise<void> {
+  const { column } = keeper;
+  const keys = keyText(column.table.key as KeyCodec<K>);
+  const rowText = keys.format(row);
+  const bytes = value === undefined ? undefined : takeValue(tx, column, row, value);
+  await inTurn(tx, async () => {
+    const own = keys.parse(rowText);
+    const before = await tx.get(column, own);
+    const previous = before === undefined ? undefined : column.codec.encode(before);
+    const decode = (each: Uint8Array | undefined) =>
+      each === undefined ? undefined : column.codec.decode(each);
+    const write = await keeper.prepare(tx, {
+      row: () => keys.parse(rowText),
+      rowText,
+      previous: () => decode(previous),
+      value: () => decode(bytes),
+    });
+    write();
+    if (bytes !== undefined) tx.set(bytesOf(column), own, bytes);
+    else if (previous !== undefined) tx.delete(column, own);
+  });
+}
+
+/** Writes a column on which there are several constraints and indexes. Made by {@link columnWriter}. */
+export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
+  readonly column: Column<V, K>;
+  readonly #keepers: readonly ColumnKeeper<V, K>[];
+
+  /** @internal */
+  constructor(first: ColumnKeeper<V, K>, others: readonly ColumnKeeper<V, K>[]) {
+    this.column = first.column;
+    this.#keepers = [first, ...others];
+    for (const { column } of others) {
+      if (nameOf(column) === nameOf(first.column)) continue;
+      throw new InvalidArgumentError(
+        `columnWriter() takes constraints and indexes of one column, not of ${nameOf(first.column)} and ${nameOf(column)}. ` +
+          "Make a writer for each column.",
+      );
+    }
+  }
+
+  /**
+   * Sets the column of a row, and moves all entries of its constraints and indexes. If one of them refuses the value, nothing is written.
+   *
+   * @throws UniqueConstraintError if another row has the value.
+   */
+  set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
+    return writeKept(tx, this, row, value);
+  }
+
+  /** Deletes the column of a row, and its entries. */
+  delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
+    return writeKept(tx, this, row, undefined);
+  }
+
+  /** @internal */
+  async prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void> {
+    const writes: (() => void)[] = [];
+    for (const keeper of this.#keepers) writes.push(await keeper.prepare(tx, change));
+    return () => {
+      for (const write of writes) write();
+    };
+  }
+}
+
+function nameOf({ table, name, qualifier }: Pick<Column<unknown>, "table" | "name" | "qualifier">): string {
+  return `${table.name}.${name}${qualifier === undefined ? "" : `:${qualifier}`}`;
+}
+
+/**
+ * Writes a column that has several unique constraints and exact indexes. Each of them writes only its own entries if it is used alone, so
+ * such a column is written by its writer only; they are read as ever.
+ *
+ * @example
+ * const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
+ * const byDomain = exactIndex("by_domain", users.email, { by: text(), of: (email) => [email.split("@")[1]!] });
+ * const email = columnWriter(emails, byDomain);
+ * await db.transact((tx) => email.set(tx, "user 1", "ann@example.org"));
+ */
+export function columnWriter<V, K>(
+  first: ColumnKeeper<V, K>,
+  ...others: readonly ColumnKeeper<NoInfer<V>, NoInfer<K>>[]
+): ColumnWriter<V, K> {
+  return new ColumnWriter(first, others);
+}

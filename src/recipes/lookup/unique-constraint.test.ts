@@ -1,0 +1,73 @@
+import { open, table, text } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { variants, withDatabase } from "../../../test/support/databases.js";
+import { UniqueConstraintError, uniqueConstraint } from "../index.js";
+
+const users = table("users", { email: text() });
+const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
+
+describe.each(variants)("on $store, $commit", (variant) => {
+  test("of those that want a value at the same time, one gets it, and the others are told who", async () => {
+    await withDatabase(variant, { tables: [users, emails.table] }, async (db) => {
+      const wanting = Array.from({ length: 6 }, (_, n) =>
+        db.transact((tx) => emails.set(tx, `user ${n}`, n % 2 === 0 ? "ann@x.example" : "ANN@x.example")),
+      );
+      const ends = await Promise.allSettled(wanting);
+      const refused = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+      expect(refused).toHaveLength(5);
+      const owner = await db.transact((tx) => emails.find(tx, "Ann@X.example"));
+      expect(await db.transact((tx) => tx.get(users.email, owner!))).toMatch(/ann@x.example/i);
+      for (const error of refused) {
+        expect(error).toBeInstanceOf(UniqueConstraintError);
+        expect(error).toMatchObject({ code: "INVALID_VALUE", retryable: false, constraint: "emails", owner });
+      }
+    });
+  });
+});
+
+test("a value is free again when its row takes another, or is deleted", async () => {
+  await using db = await open("memory:");
+  await db.transact((tx) => emails.set(tx, "one", "a"));
+  await db.transact((tx) => emails.set(tx, "one", "A")); // the same value, and the same owner
+  expect(await db.transact((tx) => tx.get(users.email, "one"))).toBe("A");
+  await expect(db.transact((tx) => emails.set(tx, "two", "a"))).rejects.toThrow(
+    'Unique constraint "emails": "a" is taken by row "one", so row "two" cannot have it.',
+  );
+  await db.transact((tx) => emails.set(tx, "one", "b"));
+  await db.transact((tx) => emails.set(tx, "two", "a"));
+  await db.transact((tx) => emails.delete(tx, "one"));
+  await db.transact((tx) => emails.delete(tx, "one"));
+  await db.transact((tx) => emails.set(tx, "three", "b"));
+  const owners = await db.transact((tx) =>
+    Promise.all(["a", "b", "c"].map((value) => emails.find(tx, value))),
+  );
+  expect(owners).toEqual(["two", "three", undefined]);
+});
+
+test("two rows exchange their values in one transaction", async () => {
+  await using db = await open("memory:");
+  await db.transact(async (tx) => {
+    await emails.set(tx, "one", "a");
+    await emails.set(tx, "two", "b");
+  });
+  await db.transact(async (tx) => {
+    await emails.delete(tx, "one");
+    await emails.set(tx, "two", "a");
+    await emails.set(tx, "one", "b");
+  });
+  const owners = await db.transact((tx) => Promise.all(["a", "b"].map((value) => emails.find(tx, value))));
+  expect(owners).toEqual(["two", "one"]);
+});
+
+test("a row frees no value that another owns, though it has it too", async () => {
+  await using db = await open("memory:");
+  await db.transact((tx) => {
+    for (const row of ["u1", "u2", "u4"]) tx.set(users.email, row, "x");
+  });
+  await db.transact((tx) => emails.set(tx, "u2", "x"));
+  await expect(db.transact((tx) => emails.set(tx, "u1", "x"))).rejects.toThrow(UniqueConstraintError);
+  await db.transact((tx) => emails.set(tx, "u1", "x2"));
+  await expect(db.transact((tx) => emails.set(tx, "u3", "x"))).rejects.toThrow(UniqueConstraintError);
+  await db.transact((tx) => emails.delete(tx, "u4"));
+  await expect(db.transact((tx) => emails.set(tx, "u3", "x"))).rejects.toThrow(UniqueConstraintError);
+});

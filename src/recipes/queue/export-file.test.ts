@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/support/databases.js";
+import { gather } from "../../../test/support/gather.js";
+import { exportToFile, readExportFile } from "../index.js";
+
+const { signal } = new AbortController();
+
+async function withFile(use: (path: string) => Promise<void>): Promise<void> {
+  const folder = await temporaryFolder();
+  try {
+    await use(join(folder.path, "entries.jsonl"));
+  } finally {
+    await folder.remove();
+  }
+}
+
+test("two that write a file at the same time do not get between each other's lines", async () => {
+  await withFile(async (path) => {
+    const deliver = async (key: string, length: number) => {
+      const value = key.repeat(length);
+      const entries = Array.from({ length: 3_000 }, (_, n) => ({ key, sequence: n + 1, value }));
+      await exportToFile(path)(entries, { signal });
+    };
+    await Promise.all([deliver("a", 1_000), deliver("b", 1_100)]);
+    const sequences: Record<string, number[]> = { a: [], b: [] };
+    for await (const { key, sequence } of readExportFile(path)) sequences[key]?.push(sequence);
+    const all = Array.from({ length: 3_000 }, (_, n) => n + 1);
+    expect(sequences).toEqual({ a: all, b: all });
+  });
+});
+
+test("a value may have what other programs take for the end of a line", async () => {
+  await withFile(async (path) => {
+    const entry = { key: "a\u2029", sequence: 1, value: "a\u2028b\r\n" };
+    await exportToFile(path)([entry], { signal });
+    expect(await gather(readExportFile(path))).toEqual([entry]);
+  });
+});

@@ -1,0 +1,335 @@
+import { appendFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { type Database, int, json, open, table, text, tuple } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import {
+  answerLost,
+  diesAfter,
+  diesBefore,
+  openWithHooks,
+  ProcessStore,
+  requestLost,
+  StepHooks,
+  showFailure,
+  simulate,
+  TestClock,
+} from "percolatordb/testing";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder, variants, withDatabase } from "../../../test/support/databases.js";
+import { gather } from "../../../test/support/gather.js";
+import {
+  type ExportEntry,
+  ExportQueueFullError,
+  exportQueue,
+  exportToFile,
+  readExportFile,
+} from "../index.js";
+
+/** An outside system that keeps what is new to it, and what it was sent. */
+class Receiver {
+  readonly values = new Map<string, string[]>();
+  readonly calls: (readonly ExportEntry<string>[])[] = [];
+  readonly #last = new Map<string, number>();
+
+  readonly deliver = (entries: readonly ExportEntry<string>[]) => {
+    this.calls.push(entries);
+    for (const { key, sequence, value } of entries) {
+      const last = this.#last.get(key) ?? 0;
+      if (sequence <= last) continue;
+      if (sequence !== last + 1) throw new Error(`${key}: ${sequence} came after ${last}.`);
+      this.#last.set(key, sequence);
+      this.values.set(key, [...(this.values.get(key) ?? []), value]);
+    }
+  };
+}
+
+async function addAll(
+  db: Database,
+  queue: ReturnType<typeof exportQueue<string>>,
+  key: string,
+  values: string[],
+) {
+  for (const value of values) await db.transact((tx) => queue.add(tx, key, value));
+}
+
+describe.each(variants)("on $store, $commit", (variant) => {
+  test("what transactions add arrives, in order for each key, with several workers", async () => {
+    const receiver = new Receiver();
+    const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, batch: 3 });
+    await withDatabase(variant, { observers: [queue.observer] }, async (db) => {
+      await using _one = db.work();
+      await using _other = db.work();
+      const numbers = Array.from({ length: 12 }, (_, n) => String(n));
+      await Promise.all(["a", "b", "c"].map((key) => addAll(db, queue, key, numbers)));
+      await db.drain();
+      expect(receiver.values).toEqual(new Map(["a", "b", "c"].map((key) => [key, numbers])));
+      await db.transact(async (tx) => expect(await queue.waiting(tx, "a")).toBe(0));
+      expect(await db.check()).toEqual([]);
+    });
+  });
+});
+
+test("several entries of one transaction are numbered, and those of one that fails are not there", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
+  await using db = await open("memory:", { observers: [queue.observer] });
+  const sequences = await db.transact(async (tx) => [
+    await queue.add(tx, "a", "x"),
+    await queue.add(tx, "a", "y"),
+  ]);
+  expect(sequences).toEqual([1, 2]);
+  const failing = db.transact(async (tx) => {
+    await queue.add(tx, "a", "never");
+    throw new Error("no");
+  });
+  await expect(failing).rejects.toThrow("no");
+  await using snapshot = await db.snapshot();
+  expect(await gather(queue.entries(snapshot, "a"))).toEqual([
+    { key: "a", sequence: 1, value: "x" },
+    { key: "a", sequence: 2, value: "y" },
+  ]);
+  await db.drain();
+  await addAll(db, queue, "a", ["z"]);
+  await db.drain();
+  expect(receiver.calls).toHaveLength(2);
+  expect(receiver.calls[1]).toEqual([{ key: "a", sequence: 3, value: "z" }]);
+});
+
+test("a key that the receiver refuses is parked alone; it is retried, or what is refused is skipped", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", {
+    key: tuple(text(), int()),
+    value: text(),
+    observer: { attempts: 2 },
+    deliver: (entries) => {
+      if (entries.some(({ value }) => value === "poison")) throw new Error("I will not take that.");
+      receiver.deliver(entries.map((entry) => ({ ...entry, key: entry.key.join() })));
+    },
+  });
+  const clock = new TestClock();
+  await using db = await open("memory:", {
+    environment: clock.process(),
+    tables: queue.tables,
+    observers: [queue.observer],
+  });
+  await db.transact(async (tx) => {
+    for (const value of ["poison", "good"]) await queue.add(tx, ["a", 1], value);
+    await queue.add(tx, ["b", 2], "good");
+  });
+  await clock.until(db.drain());
+  expect(receiver.values).toEqual(new Map([["b,2", ["good"]]]));
+  const [parked, ...others] = await gather(db.parked());
+  expect(others).toEqual([]);
+  expect(parked).toMatchObject({
+    observer: "queue",
+    row: ['["a",1]', 0],
+    error: { message: "I will not take that." },
+  });
+
+  expect(await db.transact((tx) => queue.skip(tx, ["a", 1], 1))).toBe(1);
+  // The receiver of this test wants every number.
+  receiver.deliver([{ key: "a,1", sequence: 1, value: "skipped" }]);
+  await clock.until(db.drain());
+  expect(receiver.values.get("a,1")).toEqual(["skipped", "good"]);
+  expect(await gather(db.parked())).toEqual([]);
+});
+
+test("a queue that is full refuses more, and a transaction that is run again waits for it", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, waiting: 2 });
+  await using db = await open("memory:", { observers: [queue.observer] });
+  await addAll(db, queue, "a", ["1", "2"]);
+  const refused = db.transact((tx) => queue.add(tx, "a", "3"), { retries: 0 });
+  await expect(refused).rejects.toThrow(ExportQueueFullError);
+  await expect(refused).rejects.toMatchObject({
+    code: "LIMIT_EXCEEDED",
+    queue: "queue",
+    key: "a",
+    retryable: true,
+  });
+  await db.transact((tx) => queue.add(tx, "b", "another key"));
+  await using _worker = db.work();
+  await addAll(db, queue, "a", ["3", "4", "5", "6"]);
+  await db.drain();
+  expect(receiver.values.get("a")).toEqual(["1", "2", "3", "4", "5", "6"]);
+});
+
+test("a delivery that hangs is given up, though it does not look at its signal", async () => {
+  let calls = 0;
+  const queue = exportQueue("queue", {
+    value: text(),
+    observer: { timeoutMs: 10_000 },
+    deliver: () => (++calls === 1 ? new Promise<void>(() => {}) : undefined),
+  });
+  const clock = new TestClock();
+  await using db = await open("memory:", {
+    environment: clock.process(),
+    tables: queue.tables,
+    observers: [queue.observer],
+  });
+  await db.transact((tx) => queue.add(tx, "a", "1"));
+  await clock.until(db.drain());
+  expect(calls).toBe(2);
+});
+
+test("more than a run takes is delivered in runs, all of it", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, batch: 1 });
+  await using db = await open("memory:", { observers: [queue.observer] });
+  await db.transact(async (tx) => {
+    for (let n = 1; n <= 60; n++) await queue.add(tx, "a", String(n));
+  });
+  await db.drain();
+  expect(receiver.values.get("a")).toHaveLength(60);
+  expect(await gather(db.parked())).toEqual([]);
+});
+
+test.each([
+  { lost: "the answer", fault: answerLost },
+  { lost: "the request", fault: requestLost },
+])("the receiver has each entry once, though $lost of the run's commit is lost", async ({ fault }) => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
+  const hooks = new StepHooks();
+  const clock = new TestClock();
+  await using db = await openWithHooks("memory:", {
+    environment: clock.process(),
+    tables: queue.tables,
+    observers: [queue.observer],
+    hooks,
+  });
+  hooks.once("one-phase-commit", fault, ({ label }) => label === "queue");
+  await addAll(db, queue, "a", ["1", "2"]);
+  await clock.until(db.drain());
+  expect(receiver.values.get("a")).toEqual(["1", "2"]);
+});
+
+test.each([
+  { dies: "before its commit", step: "prewrite", fault: diesBefore, calls: 2 },
+  { dies: "after its commit", step: "commit-primary", fault: diesAfter, calls: 1 },
+] as const)(
+  "a worker that dies $dies, after it delivered: $calls deliveries, and each entry once",
+  async ({ step, fault, calls }) => {
+    const receiver = new Receiver();
+    const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
+    const options = { tables: queue.tables, observers: [queue.observer], commit: "two-phase" } as const;
+    const clock = new TestClock();
+    const store = memoryStore({ environment: clock.process() });
+    const [first, second] = [clock.process(), clock.process()];
+    const hooks = new StepHooks();
+    const dying = await openWithHooks(new ProcessStore(store, first), {
+      ...options,
+      environment: first,
+      hooks,
+    });
+    await using db = await open(new ProcessStore(store, second), { ...options, environment: second });
+    hooks.once(step, fault(first), ({ label }) => label === "queue");
+    await addAll(dying, queue, "a", ["1", "2"]);
+    void dying.drain();
+    await clock.advance(1_000);
+    expect(first.isDead).toBe(true);
+    await clock.until(db.drain());
+    expect(receiver.calls).toHaveLength(calls);
+    expect(receiver.values.get("a")).toEqual(["1", "2"]);
+  },
+);
+
+test("simulated: under every fault, what was committed arrives, once and in order", async () => {
+  let receiver = new Receiver();
+  const added = table("added", { values: json<readonly string[]>() });
+  const queue = exportQueue("queue", {
+    value: text(),
+    deliver: (entries) => receiver.deliver(entries),
+    batch: 2,
+  });
+  for (let run = 0; run < 3; run++) {
+    receiver = new Receiver();
+    const { failure } = await simulate({
+      runs: 1,
+      firstRun: run,
+      tables: [...queue.tables, added],
+      observers: [queue.observer],
+      clients: ["one", "two"].map((name) => async ({ db, random, sleep, step }) => {
+        for (let n = 1; n <= 4; n++) {
+          await sleep(random.next() * 100);
+          await step(`add ${n}`, () =>
+            db.transact(async (tx) => {
+              await queue.add(tx, "a", `${name} ${n}`);
+              tx.set(added.values, "a", [...((await tx.get(added.values, "a")) ?? []), `${name} ${n}`]);
+            }),
+          );
+        }
+      }),
+      check: async (db) => {
+        await using snapshot = await db.snapshot();
+        expect(receiver.values.get("a") ?? []).toEqual((await snapshot.get(added.values, "a")) ?? []);
+      },
+    });
+    expect(failure && showFailure(failure)).toBeUndefined();
+  }
+});
+
+describe("a file", () => {
+  test("has what was delivered as lines, and is read without what is there twice", async () => {
+    const folder = await temporaryFolder();
+    try {
+      const path = join(folder.path, "orders.jsonl");
+      const clock = new TestClock();
+      const toFile = exportToFile(path);
+      const deliver: typeof toFile = (...given) => clock.during(Promise.resolve(toFile(...given)));
+      const queue = exportQueue("orders", { value: json<{ item: string }>(), deliver });
+      const hooks = new StepHooks();
+      await using db = await openWithHooks("memory:", {
+        environment: clock.process(),
+        tables: queue.tables,
+        observers: [queue.observer],
+        hooks,
+      });
+      hooks.once("one-phase-commit", requestLost, ({ label }) => label === "orders");
+      await db.transact(async (tx) => {
+        await queue.add(tx, "ann", { item: "tea" });
+        await queue.add(tx, "ann", { item: "cup" });
+      });
+      await clock.until(db.drain());
+      const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThanOrEqual(2);
+      expect(lines[0]).toBe('{"key":"ann","sequence":1,"value":{"item":"tea"}}');
+      expect((await gather(readExportFile(path))).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    } finally {
+      await folder.remove();
+    }
+  });
+
+  test("is read and continued, wherever a write to it broke off", async () => {
+    const folder = await temporaryFolder();
+    try {
+      const entry = (sequence: number) => ({ key: "a", sequence, value: { key: '{"key":"é' } });
+      const whole = `${JSON.stringify(entry(2))}\n`;
+      const signal = new AbortController().signal;
+      let files = 0;
+      const cut = fc.integer({ min: 0, max: Buffer.byteLength(whole) });
+      const broken = fc.asyncProperty(cut, fc.boolean(), async (length, isMerged) => {
+        const path = join(folder.path, `broken-${files++}.jsonl`);
+        const deliver = exportToFile(path);
+        await deliver([entry(1)], { signal });
+        await appendFile(path, Buffer.from(whole).subarray(0, length));
+        // Another process may have looked at the end of the file before that.
+        if (isMerged) await appendFile(path, whole);
+        else await deliver([entry(2)], { signal });
+        await deliver([entry(3)], { signal });
+        expect(await gather(readExportFile(path))).toEqual([entry(1), entry(2), entry(3)]);
+      });
+      await fc.assert(broken, { numRuns: 15 });
+    } finally {
+      await folder.remove();
+    }
+  });
+});
+
+test("options that cannot be meant are refused", () => {
+  const deliver = () => {};
+  expect(() => exportQueue("queue", { value: text(), deliver, batch: 0 })).toThrow("`batch`");
+  expect(() => exportQueue("queue", { value: text(), deliver, waiting: 0 })).toThrow("`waiting`");
+  expect(() => exportQueue("queue", { value: text(), deliver, together: 0.5 })).toThrow("`together`");
+});

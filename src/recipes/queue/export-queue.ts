@@ -1,0 +1,260 @@
+import {
+  type AnyTable,
+  type Codec,
+  type Column,
+  type Family,
+  family,
+  int,
+  type KeyCodec,
+  LimitExceededError,
+  type Observer,
+  type ObserverOptions,
+  observer,
+  type Signal,
+  signal,
+  type Transaction,
+  table,
+  text,
+  tuple,
+} from "../../index.js";
+import { callsInTurn } from "../in-turn.js";
+import { type KeyText, keyText } from "../key-text.js";
+import { checkOptions, wholeOption } from "../options.js";
+import { takeValue } from "../taken-value.js";
+import { bytesOf, columnOf, familyOf, type View } from "../view.js";
+import { Delivery, type Send } from "./delivery.js";
+import { nextTurn } from "./turns.js";
+
+/** What an export queue delivers. */
+export interface ExportEntry<V, K = string> {
+  readonly key: K;
+  /** 1 for the first entry of a key, and one more for each after it, in the order of the transactions that added them. */
+  readonly sequence: number;
+  readonly value: V;
+}
+
+/** Delivers entries to the outside: see {@link ExportOptions.deliver}. */
+export type Deliver<V, K = string> = Send<ExportEntry<V, K>>;
+
+/** What {@link exportQueue} is told of a queue. */
+export interface ExportOptions<V, K = string> {
+  /** What is kept in order: entries of one key are. Default: strings. */
+  readonly key?: KeyCodec<K> | undefined;
+  /** What is exported. */
+  readonly value: Codec<V>;
+  /**
+   * Brings entries to the outside system, and resolves when they are safe there. Those of one key come in order, without a gap;
+   * those of several keys come together. One call at a time in each process.
+   *
+   * An entry can come again, by this process or another, and then earlier entries of its key after later ones: the receiver keeps the
+   * highest sequence of each key that it has, and passes over what is not above it. A rejection is tried again with backoff and
+   * then parked, for each key alone.
+   */
+  readonly deliver: Deliver<V, K>;
+  /** The most entries of a key in one run. From 1 to 10,000; default: 100. */
+  readonly batch?: number | undefined;
+  /** The most entries in one call of `deliver`, which takes several keys together. From 1 to 100,000; default: 1,000. */
+  readonly together?: number | undefined;
+  /** The most entries of a key that wait; `add` refuses more. From 1 to 1,000,000; default: 10,000. */
+  readonly waiting?: number | undefined;
+  /** How failed deliveries are tried again: attempts, backoff, time. Default: as any observer. */
+  readonly observer?: Pick<
+    ObserverOptions,
+    "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority"
+  >;
+}
+
+/**
+ * Too many entries of a key wait to be delivered. Nothing was written. It is retryable: `db.transact` runs the transaction again,
+ * with backoff, and so waits some seconds for the queue.
+ */
+export class ExportQueueFullError extends LimitExceededError {
+  override readonly retryable = true;
+  readonly queue: string;
+  readonly key: string;
+
+  constructor(queue: string, key: string, waiting: number) {
+    super(
+      `Export queue "${queue}", key ${JSON.stringify(key)}: ${waiting} entries wait, and no more may. Look whether its deliveries ` +
+        "fail (`percolator parked`), or raise `waiting`.",
+    );
+    this.queue = queue;
+    this.key = key;
+  }
+}
+
+type DueKey = readonly [key: string, turn: number];
+
+/** Brings what transactions add to an outside system, in order for each key, at least once. Made by {@link exportQueue}. */
+export class ExportQueue<V, K = string> {
+  readonly name: string;
+  /** Delivers. Goes into `observers` of `open`. */
+  readonly observer: Observer;
+  /** The queue's tables. */
+  readonly tables: readonly AnyTable[];
+  readonly #keys: KeyText<K>;
+  readonly #batch: number;
+  readonly #maxWaiting: number;
+  readonly #entries: Family<V, K>;
+  /** The highest sequence that was given out. */
+  readonly #added: Column<number, K>;
+  /** The highest sequence that was delivered. */
+  readonly #delivered: Column<number, K>;
+  readonly #due: Signal<DueKey>;
+  readonly #delivery: Delivery<ExportEntry<V, K>>;
+  readonly #inTurn = callsInTurn();
+
+  /** @internal */
+  constructor(name: string, options: ExportOptions<V, K>) {
+    this.name = name;
+    this.#keys = keyText(options.key);
+    this.#batch = wholeOption("batch", options.batch ?? 100, 1, 10_000);
+    this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
+    const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
+    this.#delivery = new Delivery(options.deliver, together);
+    const columns = { entries: family(options.value), added: int(), delivered: int() };
+    const queue = table(name, columns, { key: options.key });
+    const due = table(`${name}_due`, { due: signal() }, { key: tuple(text(), int()) });
+    this.tables = [queue, due];
+    this.#entries = familyOf(queue, "entries");
+    this.#added = columnOf(queue, "added");
+    this.#delivered = columnOf(queue, "delivered");
+    this.#due = due.due;
+    this.observer = observer(
+      name,
+      this.#due,
+      (tx, change) => this.#deliver(tx, change.row, change.signal),
+      options.observer,
+    );
+  }
+
+  /**
+   * Adds an entry, with the transaction's commit; resolves to its sequence. Transactions that add to the same key conflict, as they must
+   * to have an order.
+   *
+   * @throws ExportQueueFullError where too many wait.
+   */
+  async add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+    const keyAsText = this.#keys.format(key);
+    const bytes = takeValue(tx, this.#entries.at(""), key, value);
+    return this.#inTurn(tx, () => this.#add(tx, keyAsText, bytes));
+  }
+
+  async #add(tx: Transaction, keyAsText: string, bytes: Uint8Array): Promise<number> {
+    const key = this.#keys.parse(keyAsText);
+    const [added = 0, delivered = 0] = await Promise.all([
+      tx.get(this.#added, key),
+      tx.get(this.#delivered, key),
+    ]);
+    if (added - delivered >= this.#maxWaiting) {
+      throw new ExportQueueFullError(this.name, keyAsText, added - delivered);
+    }
+    const sequence = added + 1;
+    tx.set(bytesOf(this.#entries.at(qualifierOf(sequence))), key, bytes);
+    tx.set(this.#added, key, sequence);
+    tx.notify(this.#due, [keyAsText, 0]);
+    return sequence;
+  }
+
+  /** How many entries of a key wait to be delivered. */
+  async waiting(view: View, key: NoInfer<K>): Promise<number> {
+    const [added = 0, delivered = 0] = await Promise.all([
+      view.get(this.#added, key),
+      view.get(this.#delivered, key),
+    ]);
+    return added - delivered;
+  }
+
+  /** The entries of a key that wait, in their order. */
+  async *entries(
+    view: View,
+    key: NoInfer<K>,
+    limit = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<ExportEntry<V, K>> {
+    const start = qualifierOf(((await view.get(this.#delivered, key)) ?? 0) + 1);
+    const range = Number.isFinite(limit) ? { start, limit } : { start };
+    for await (const { qualifier, value } of view.entries(this.#entries, key, range)) {
+      yield { key, sequence: Number(qualifier), value };
+    }
+  }
+
+  /**
+   * Gives up the entries of a key up to a sequence: they count as delivered. For one that the receiver will never take; then `db.retry` what
+   * is parked. Resolves to how many were given up.
+   */
+  async skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+    wholeOption("sequence", sequence, 0, Number.MAX_SAFE_INTEGER);
+    return this.#inTurn(tx, () => this.#skip(tx, key, sequence));
+  }
+
+  async #skip(tx: Transaction, key: K, sequence: number): Promise<number> {
+    const skipped: ExportEntry<V, K>[] = [];
+    for await (const entry of this.entries(tx, key)) {
+      if (entry.sequence > sequence) break;
+      skipped.push(entry);
+    }
+    this.#remove(tx, key, skipped);
+    if (skipped.length > 0) tx.notify(this.#due, [this.#keys.format(key), 0]);
+    return skipped.length;
+  }
+
+  async #deliver(tx: Transaction, [keyAsText, turn]: DueKey, signal: AbortSignal): Promise<void> {
+    const key = this.#keys.parse(keyAsText);
+    const { codec } = this.#entries;
+    const entries: { readonly sequence: number; readonly bytes: Uint8Array }[] = [];
+    for await (const { sequence, value } of this.entries(tx, key, this.#batch)) {
+      entries.push({ sequence, bytes: codec.encode(value) });
+    }
+    if (entries.length === 0) return;
+    const copies = () =>
+      entries.map(({ sequence, bytes }) => ({
+        key: this.#keys.parse(keyAsText),
+        sequence,
+        value: codec.decode(bytes),
+      }));
+    await this.#delivery.deliver(entries.length, copies, signal);
+    const last = this.#remove(tx, key, entries);
+    if (last === (await tx.get(this.#added, key))) return;
+    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(last / this.#batch))]);
+  }
+
+  /** Deletes entries; the last of them is the last that was delivered. */
+  #remove(tx: Transaction, key: K, entries: readonly { readonly sequence: number }[]): number {
+    let last = 0;
+    for (const { sequence } of entries) {
+      tx.delete(this.#entries.at(qualifierOf(sequence)), key);
+      last = sequence;
+    }
+    if (last > 0) tx.set(this.#delivered, key, last);
+    return last;
+  }
+}
+
+/** Sorts as the sequences do. */
+function qualifierOf(sequence: number): string {
+  return String(sequence).padStart(16, "0");
+}
+
+/**
+ * What transactions add is brought to an outside system: at least once, in order for each key, and numbered, so that the receiver can
+ * pass over what it has.
+ *
+ * Declares the tables `NAME` and `NAME_due`, and the observer `NAME`.
+ *
+ * @example
+ * const mails = exportQueue("mails", { value: text(), deliver: async (entries) => send(entries) });
+ * await using db = await open("./data", { tables: mails.tables, observers: [mails.observer] });
+ * await db.transact((tx) => mails.add(tx, "ann@example.org", "Welcome"));
+ */
+export function exportQueue<V, K = string>(name: string, options: ExportOptions<V, K>): ExportQueue<V, K> {
+  checkOptions("exportQueue", options, {
+    key: "any",
+    value: "any",
+    deliver: "function",
+    batch: "any",
+    together: "any",
+    waiting: "any",
+    observer: "any",
+  });
+  return new ExportQueue(name, options);
+}

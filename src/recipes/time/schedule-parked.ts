@@ -1,0 +1,84 @@
+import {
+  type AnyTable,
+  type Codec,
+  type Column,
+  InvalidValueError,
+  json,
+  type KeyCodec,
+  type Transaction,
+  table,
+} from "../../index.js";
+import { bytesOf, columnOf, type View } from "../view.js";
+
+/** What was scheduled, and was given up after its last attempt. */
+export interface ParkedScheduledChange<V, K = string> {
+  readonly key: K;
+  /** `undefined` where it cannot be read. */
+  readonly value: V | undefined;
+  /** When it was due at first or after it was last put off, in milliseconds since 1970. */
+  readonly dueAt: number;
+  readonly attempts: number;
+  /** In milliseconds since 1970. */
+  readonly parkedAt: number;
+  /** The last failure, in words. */
+  readonly error: string;
+}
+
+type Circumstances = Pick<ParkedScheduledChange<never>, "dueAt" | "attempts" | "parkedAt" | "error">;
+
+const longestError = 2_000;
+
+/** Whatever was thrown, in words. */
+export function textOf(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return "What was thrown cannot be shown.";
+  }
+}
+
+/** The changes of one schedule that were given up. */
+export class ParkedChanges<V, K> {
+  readonly table: AnyTable;
+  readonly #values: Column<V, K>;
+  readonly #bytes: Column<Uint8Array, K>;
+  readonly #circumstances: Column<Circumstances, K>;
+
+  constructor(name: string, value: Codec<V>, key: KeyCodec<K> | undefined) {
+    const parked = table(`${name}_parked`, { value, parked: json<Circumstances>() }, { key });
+    this.table = parked;
+    this.#values = columnOf(parked, "value");
+    this.#bytes = bytesOf(this.#values);
+    this.#circumstances = columnOf(parked, "parked");
+  }
+
+  /** Parks a change whose value is kept as these bytes. */
+  add(tx: Transaction, key: K, value: Uint8Array, circumstances: Circumstances): void {
+    tx.set(this.#bytes, key, value);
+    tx.set(this.#circumstances, key, { ...circumstances, error: circumstances.error.slice(0, longestError) });
+  }
+
+  /** Takes a change away, and answers its value's bytes; undefined where it is not parked. */
+  async take(tx: Transaction, key: K): Promise<Uint8Array | undefined> {
+    const value = await tx.get(this.#bytes, key);
+    if (value === undefined) return undefined;
+    tx.delete(this.#circumstances, key);
+    tx.delete(this.#values, key);
+    return value;
+  }
+
+  async *list(view: View): AsyncGenerator<ParkedScheduledChange<V, K>, void, undefined> {
+    for await (const { row: key, value: circumstances } of view.scan(this.#circumstances)) {
+      yield { key, value: await this.#read(view, key), ...circumstances };
+    }
+  }
+
+  async #read(view: View, key: K): Promise<V | undefined> {
+    try {
+      return await view.get(this.#values, key);
+    } catch (error) {
+      if (error instanceof InvalidValueError) return undefined;
+      throw error;
+    }
+  }
+}

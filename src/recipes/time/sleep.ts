@@ -1,0 +1,22 @@
+import type { Environment } from "../../index.js";
+
+/** Resolves after some time of the environment, or as soon as the signal is aborted. */
+export function sleepUnlessAborted(
+  environment: Environment,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve();
+      return;
+    }
+    const end = () => {
+      timer.cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = environment.setTimer(end, ms);
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}

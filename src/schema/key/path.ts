@@ -1,0 +1,83 @@
+import { InvalidKeyError } from "../../errors/index.js";
+import { asBuffer, decodeUtf8 } from "../utf8.js";
+import { encodeTextKey } from "./key.js";
+
+/*
+ * A path is a column as a store has it. A simple column's is its name; a cell of a family is the family's name, NUL, and
+ * the qualifier in UTF-8. Paths that begin with a tilde, which no name does, are the protocol's own.
+ */
+const separator = 0x00;
+const systemMark = 0x7e;
+
+/** A column's name, and the qualifier where it is a family's cell. */
+export interface PathParts {
+  readonly name: string;
+  readonly qualifier: string | undefined;
+}
+
+/** Which cells of a family: those from `start` to `end` (exclusive), and of these those that begin with `prefix`. */
+export interface QualifierRange {
+  /** Qualifiers that begin so. */
+  readonly prefix?: string | undefined;
+  /** First qualifier, inclusive. Default: the first. */
+  readonly start?: string | undefined;
+  /** Qualifier after the last. Default: none. */
+  readonly end?: string | undefined;
+}
+
+/** The bytes of a column, or of a family's cell. */
+export function columnPath(name: string, qualifier?: string): Buffer {
+  if (qualifier === undefined) return Buffer.from(name, "utf8");
+  encodeTextKey(qualifier);
+  return Buffer.from(`${name}\0${qualifier}`, "utf8");
+}
+
+/** What {@link columnPath} made the bytes of. */
+export function parsePath(bytes: Uint8Array): PathParts {
+  const buffer = asBuffer(bytes);
+  const at = buffer.indexOf(separator);
+  const name = decodeUtf8(buffer, 0, at < 0 ? buffer.length : at);
+  const qualifier = at < 0 ? undefined : decodeUtf8(buffer, at + 1, buffer.length);
+  if (name === undefined || (at >= 0 && qualifier === undefined)) {
+    throw new InvalidKeyError(`the stored bytes ${buffer.toString("hex")} are not a column`);
+  }
+  return { name, qualifier };
+}
+
+/** The qualifier's bytes in the path of a family's cell; none for a simple column. */
+export function qualifierBytes(path: Uint8Array): Uint8Array {
+  const at = path.indexOf(separator);
+  return at < 0 ? path.subarray(path.length) : path.subarray(at + 1);
+}
+
+/**
+ * The bytes from which (inclusive) to which (exclusive) a family's cells stand: all, or those of `range`. Where no cell
+ * can be in the range, `end` is `start`.
+ */
+export function familyRange(name: string, range: QualifierRange = {}): { start: Buffer; end: Buffer } {
+  let start: Buffer = Buffer.from(`${name}\0`, "utf8");
+  let end: Buffer = Buffer.from(`${name}\x01`, "utf8");
+  const { prefix, start: from, end: to } = range;
+  if (prefix !== undefined && prefix !== "") {
+    start = columnPath(name, prefix);
+    // No UTF-8 ends with 0xff, so the last byte has a successor.
+    end = Buffer.from(start);
+    end[end.length - 1]! += 1;
+  }
+  if (from !== undefined) start = later(start, columnPath(name, from));
+  if (to !== undefined) end = earlier(end, columnPath(name, to));
+  return { start, end: later(start, end) };
+}
+
+/** Whether a path is one of the protocol's own. */
+export function isSystemPath(path: Uint8Array): boolean {
+  return path[0] === systemMark;
+}
+
+function later(a: Buffer, b: Buffer): Buffer {
+  return Buffer.compare(a, b) >= 0 ? a : b;
+}
+
+function earlier(a: Buffer, b: Buffer): Buffer {
+  return Buffer.compare(a, b) <= 0 ? a : b;
+}

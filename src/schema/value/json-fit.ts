@@ -1,0 +1,82 @@
+import { className, describeValue } from "../describe.js";
+import { pathStep } from "./standard-schema.js";
+
+/** How deep a JSON value may be nested. */
+export const jsonDepth = 500;
+
+interface Unfit {
+  readonly what: string;
+  path: string;
+}
+
+/** Why JSON cannot carry a value unchanged, and where in it; `undefined` where it can. */
+export function findUnfit(value: unknown): string | undefined {
+  const unfit = look(value, []);
+  if (unfit === undefined) return undefined;
+  const where = unfit.path === "" ? "the value" : `the value at ${unfit.path}`;
+  return `JSON cannot carry ${where}: ${unfit.what}`;
+}
+
+function look(value: unknown, parents: object[]): Unfit | undefined {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return undefined;
+    case "number":
+      return Number.isFinite(value) ? undefined : unfit(`${value} would become null`);
+    case "object":
+      return value === null ? undefined : lookInside(value, parents);
+    case "undefined":
+      return unfit("it is undefined; leave the property out, use null, or delete the column");
+    default:
+      return unfit(`it is ${describeValue(value)}`);
+  }
+}
+
+function lookInside(value: object, parents: object[]): Unfit | undefined {
+  if (parents.includes(value)) return unfit("it contains itself");
+  if (parents.length >= jsonDepth) return unfit(`it is nested more than ${jsonDepth} deep`);
+  const isArray = Array.isArray(value);
+  if (!isArray && !isPlain(value)) {
+    return unfit(
+      `it is an instance of ${className(value) ?? "a class"}, and would come back as something else`,
+    );
+  }
+  parents.push(value);
+  const found = isArray ? lookThroughArray(value, parents) : lookThroughObject(value, parents);
+  parents.pop();
+  return found;
+}
+
+function lookThroughArray(values: readonly unknown[], parents: object[]): Unfit | undefined {
+  for (let i = 0; i < values.length; i++) {
+    const found = look(values[i], parents);
+    if (found !== undefined) return under(found, i);
+  }
+  return undefined;
+}
+
+function lookThroughObject(value: object, parents: object[]): Unfit | undefined {
+  for (const key of Object.keys(value)) {
+    const found = look((value as Record<string, unknown>)[key], parents);
+    if (found !== undefined) return under(found, key);
+  }
+  const symbol = Object.getOwnPropertySymbols(value)[0];
+  return symbol === undefined ? undefined : unfit(`it has a property named by ${String(symbol)}`);
+}
+
+/** An object literal, of this realm or another, or an object without a prototype. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null || prototype === Object.prototype) return true;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf");
+}
+
+function unfit(what: string): Unfit {
+  return { what, path: "" };
+}
+
+function under(found: Unfit, key: PropertyKey): Unfit {
+  found.path = pathStep(key) + found.path;
+  return found;
+}
