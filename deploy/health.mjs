@@ -25,7 +25,7 @@ if (address === undefined || positionals.length > 1 || !(timeoutMs > 0)) {
   process.exit(2);
 }
 
-// What the package itself uses, wherever it is installed.
+// The one that the package itself uses, wherever it is installed.
 const { Client, credentials } = createRequire(createRequire(import.meta.url).resolve("percolatordb"))(
   "@grpc/grpc-js",
 );

@@ -13,6 +13,8 @@ export interface CodecSource {
   readonly enumerations?: readonly string[];
   /** Where `Int64` comes from, two halves for each integer of 64 bits; without it they are numbers, which must not exceed 2^53. */
   readonly int64?: string;
+  /** Where `Reader` and `Writer` of protobufjs come from. */
+  readonly runtime: string;
 }
 
 /** The TypeScript of a codec: an interface for each message, a function that encodes or decodes it, and the enumerations' values. */
@@ -24,7 +26,9 @@ export function codecOf(source: CodecSource): string {
   const sent = source.sent.map((name) => root.lookupType(name));
   const taken = source.taken.map((name) => root.lookupType(name));
   const enumerations = (source.enumerations ?? []).map((name) => root.lookupEnum(name));
-  return writer.module({ sent, taken, enumerations, int64: source.int64 }).replace(/\n{3,}/g, "\n\n");
+  return writer
+    .module({ sent, taken, enumerations, int64: source.int64, runtime: source.runtime })
+    .replace(/\n{3,}/g, "\n\n");
 }
 
 interface Scalar {
@@ -86,6 +90,7 @@ interface Parts {
   readonly taken: readonly protobuf.Type[];
   readonly enumerations: readonly protobuf.Enum[];
   readonly int64: string | undefined;
+  readonly runtime: string;
 }
 
 class CodecWriter {
@@ -103,7 +108,7 @@ class CodecWriter {
     };
   }
 
-  module({ sent, taken, enumerations, int64 }: Parts): string {
+  module({ sent, taken, enumerations, int64, runtime }: Parts): string {
     const encoded = [...reached(sent)];
     const decoded = [...reached(taken)];
     const all = [...new Set([...encoded, ...decoded])];
@@ -123,12 +128,8 @@ ${readers}
 ${readers.includes("readEntry(") ? readEntry : ""}`;
     const uses = (word: string) => body.includes(word);
     return `// Written by \`npm run protos\` from .proto files. Do not change it by hand.
-import protobuf from "protobufjs/minimal.js";
+import { Reader, Writer } from "${runtime}";
 ${int64 === undefined ? "" : `import { bits, type Int64, readInt64 } from "${int64}";`}
-
-type Reader = protobuf.Reader;
-type Writer = protobuf.Writer;
-const { Reader, Writer } = protobuf;
 
 ${uses("?? none") ? "const none: readonly never[] = [];" : ""}
 ${uses("noBytes") ? "const noBytes = new Uint8Array(0);" : ""}

@@ -33,6 +33,7 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
       folder: folder("store/bigtable/protos"),
       files: ["bigtable.proto", "admin.proto"],
       int64: "./int64.js",
+      runtime: "../packages.js",
       sent: [
         ...bigtable([
           "ReadRowsRequest",
@@ -68,6 +69,7 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
     {
       folder: folder("coordinator/protos"),
       files: ["coordinator.proto", "health.proto"],
+      runtime: "../packages.js",
       // The client sends what the service takes, and the reverse; a test is on both sides.
       sent: coordinator,
       taken: coordinator,

@@ -33,6 +33,8 @@ export {
   InvalidKeyError,
   InvalidValueError,
   LimitExceededError,
+  type MissingPackageDetails,
+  MissingPackageError,
   type NotLeaderDetails,
   NotLeaderError,
   ObserverError,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { Metadata } from "@grpc/grpc-js";
 import { CoordinatorError, InvalidArgumentError } from "../errors/index.js";
 import { protocolVersion } from "./limits.js";
+import { Metadata } from "./packages.js";
 
 const versionKey = "percolator-version";
 const tokenKey = "authorization";

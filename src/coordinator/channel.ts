@@ -1,14 +1,10 @@
-import {
-  type CallOptions,
-  type ChannelOptions,
-  Client,
-  type ClientDuplexStream,
-  type Metadata,
-} from "@grpc/grpc-js";
+import type { CallOptions, ChannelOptions, ClientDuplexStream } from "@grpc/grpc-js";
 import { introduction } from "./admission.js";
-import { credentialsOf, type Security } from "./client-options.js";
+import { credentialsOf } from "./client-credentials.js";
+import type { Security } from "./client-security.js";
 import type { Received } from "./codec.js";
 import { keepalive, coordinatorLimits as limits } from "./limits.js";
+import { Client, type Metadata } from "./packages.js";
 import type { Method } from "./service.js";
 
 /** A stream to a coordinator, as its client sees it. */

@@ -1,4 +1,3 @@
-import { ChannelCredentials } from "@grpc/grpc-js";
 import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { GatheringOptions, LeaderFailure } from "../oracle/index.js";
@@ -6,24 +5,8 @@ import type { RowStore } from "../store/index.js";
 import { parseAddress } from "./address.js";
 import { checkToken } from "./admission.js";
 import { checkPair } from "./certificate.js";
-import { optionalPem, type Pem } from "./pem.js";
-
-/** TLS at the client's side. */
-export interface ClientTls {
-  /** Authorities that the coordinator's certificate may come from. Default: those that Node trusts. */
-  readonly ca?: Pem | undefined;
-  /** The client's own certificate and its key, where the coordinator asks for one. */
-  readonly cert?: Pem | undefined;
-  readonly key?: Pem | undefined;
-  /** The name that the coordinator's certificate has, where it is not the one in its address. */
-  readonly serverName?: string | undefined;
-}
-
-/** How a client shows who it is, and knows whom it speaks to, at the moment: files may change while it runs. */
-export interface Security {
-  readonly tls: ClientTls | undefined;
-  readonly token: string | undefined;
-}
+import { credentialsOf } from "./client-credentials.js";
+import { type ClientTls, securityOf } from "./client-security.js";
 
 /** How to find a cluster's coordinator and speak to it. One of `store` and `addresses` must be given. */
 export interface ConnectOptions
@@ -69,34 +52,4 @@ export function checkConnect(options: ConnectOptions): void {
   if (security.tls?.cert === undefined) return;
   const what = { cert: "tls.cert, --tls-cert FILE", key: "tls.key, --tls-key FILE" };
   checkPair(what, security.tls.cert, security.tls.key, options.environment.now());
-}
-
-export function securityOf({ tls, token }: Pick<ConnectOptions, "tls" | "token">): Security {
-  return {
-    get tls() {
-      const given = typeof tls === "function" ? tls() : tls;
-      return given === true ? {} : given === false ? undefined : given;
-    },
-    get token() {
-      return typeof token === "function" ? token() : token;
-    },
-  };
-}
-
-export function credentialsOf({ tls }: Security): ChannelCredentials {
-  if (tls === undefined) return ChannelCredentials.createInsecure();
-  const pems = pemsOf(tls);
-  try {
-    return ChannelCredentials.createSsl(...pems);
-  } catch (cause) {
-    throw new InvalidArgumentError(
-      "The client's certificates cannot be used: they must be PEM, `cert` with its `key`.",
-      { cause },
-    );
-  }
-}
-
-/** Authorities, key and certificate. */
-export function pemsOf({ ca, key, cert }: ClientTls): [Buffer | null, Buffer | null, Buffer | null] {
-  return [optionalPem("tls.ca", ca), optionalPem("tls.key", key), optionalPem("tls.cert", cert)];
 }

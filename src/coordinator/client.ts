@@ -1,6 +1,7 @@
 import type { Cluster } from "../observer/index.js";
 import type { GatheredOracle } from "../oracle/index.js";
-import { type ConnectOptions, checkConnect, securityOf } from "./client-options.js";
+import { type ConnectOptions, checkConnect } from "./client-options.js";
+import { securityOf } from "./client-security.js";
 import { leasedAddress, listedAddresses } from "./discovery.js";
 import { Link } from "./link.js";
 import { RemoteCluster } from "./remote-cluster.js";

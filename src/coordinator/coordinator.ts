@@ -1,4 +1,4 @@
-import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import type { ServerOptions } from "@grpc/grpc-js";
 import { sleep } from "../environment/index.js";
 import { InvalidArgumentError, LimitExceededError } from "../errors/index.js";
 import type { LeaderFailure, LeaderStatus } from "../oracle/index.js";
@@ -15,6 +15,7 @@ import {
   checkServerCertificate,
   coordinatorSettings,
 } from "./options.js";
+import { Server, ServerCredentials } from "./packages.js";
 import { ReplaceableCredentials } from "./server-credentials.js";
 import { SessionServer, TimestampServer } from "./server-streams.js";
 import { coordinatorService, healthService } from "./service.js";

@@ -2,7 +2,7 @@ import { connect } from "node:tls";
 import type { Environment } from "../environment/index.js";
 import { CoordinatorError } from "../errors/index.js";
 import { parseAddress } from "./address.js";
-import { pemsOf, type Security } from "./client-options.js";
+import { pemsOf, type Security } from "./client-security.js";
 
 const maxMs = 1_000;
 

@@ -5,11 +5,11 @@ import { systemEnvironment as environment } from "../environment/index.js";
 import { readLease } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
 import { memoryStore } from "../store/memory/index.js";
-import { credentialsOf } from "./client-options.js";
+import { credentialsOf } from "./client-credentials.js";
 import type { Received } from "./codec.js";
-import { leaderServiceName } from "./health.js";
 import type { HealthResponse } from "./messages.js";
-import { healthService, serviceName } from "./service.js";
+import { healthService } from "./service.js";
+import { leaderServiceName, serviceName } from "./service-names.js";
 
 let all: Coordinators;
 

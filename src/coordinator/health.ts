@@ -1,13 +1,11 @@
-import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from "@grpc/grpc-js";
+import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from "@grpc/grpc-js";
 import { CoordinatorError, LimitExceededError } from "../errors/index.js";
 import type { Received } from "./codec.js";
 import { coordinatorLimits } from "./limits.js";
 import { type HealthRequest, type HealthResponse, ServingStatus } from "./messages.js";
-import { serviceName } from "./service.js";
+import { status } from "./packages.js";
+import { leaderServiceName, serviceName } from "./service-names.js";
 import { refusalOf } from "./status.js";
-
-/** The name under which the health service tells whether this very coordinator leads. */
-export const leaderServiceName = `${serviceName}/leader`;
 
 type Watcher = ServerWritableStream<Received<HealthRequest>, Received<HealthResponse>>;
 

@@ -17,7 +17,7 @@ import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { PercolatorError } from "../errors/index.js";
 import { parseAddress } from "./address.js";
 import { introduction } from "./admission.js";
-import { credentialsOf } from "./client-options.js";
+import { credentialsOf } from "./client-credentials.js";
 import { sessionRequest, timestampRequest } from "./messages.js";
 import { coordinatorService, healthService } from "./service.js";
 

@@ -11,7 +11,7 @@ import {
 import { within } from "../oracle/index.js";
 import { isAddress } from "./address.js";
 import { Channel } from "./channel.js";
-import type { Security } from "./client-options.js";
+import type { Security } from "./client-security.js";
 import { diagnose } from "./diagnosis.js";
 import type { Discovery } from "./discovery.js";
 import { errorOf } from "./status.js";

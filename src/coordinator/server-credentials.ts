@@ -1,6 +1,7 @@
-import { type KeyCertPair, ServerCredentials } from "@grpc/grpc-js";
+import type { KeyCertPair } from "@grpc/grpc-js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { CoordinatorTls } from "./options.js";
+import { ServerCredentials } from "./packages.js";
 import { optionalPem, pemOf } from "./pem.js";
 
 /** The certificate by which a server is known; another can take its place while the server runs. */

@@ -22,11 +22,11 @@ import {
   timestampRange,
   timestampRequest,
 } from "./messages.js";
+import { serviceName } from "./service-names.js";
 
 /** A method; what it receives may be a message that cannot be read. */
 export type Method<Request, Reply> = MethodDefinition<Received<Request>, Received<Reply>>;
 
-export const serviceName = "percolator.coordinator.v1.Coordinator";
 const healthName = "grpc.health.v1.Health";
 
 interface Streams {

@@ -1,4 +1,4 @@
-import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
+import type { StatusObject } from "@grpc/grpc-js";
 import {
   CoordinatorError,
   type CoordinatorFault,
@@ -8,6 +8,7 @@ import {
   OracleUnavailableError,
   PercolatorError,
 } from "../errors/index.js";
+import { Metadata, status } from "./packages.js";
 
 /** Metadata of a refusal: which error it is, and what belongs to it. */
 const keys = Object.freeze({

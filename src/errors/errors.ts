@@ -27,6 +27,7 @@ export type ErrorCode =
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
   | "COORDINATOR"
+  | "MISSING_PACKAGE"
   | "UNAWAITED_CALL"
   | "CLOSED"
   | "INTERNAL";
@@ -260,6 +261,26 @@ export class CoordinatorError extends PercolatorError {
   constructor(message: string, details: CoordinatorDetails = {}) {
     super(message, details);
     this.reason = details.reason ?? "use";
+  }
+}
+
+/** Which package a {@link MissingPackageError} is about. */
+export interface MissingPackageDetails extends ErrorDetails {
+  /** Its name, as `npm install` takes it. */
+  readonly package?: string | undefined;
+}
+
+/**
+ * Something was used that needs a package which is not installed, or cannot be loaded. Packages that only some programs need are
+ * optional peers of this one. The message has the command that installs all that this use needs.
+ */
+export class MissingPackageError extends PercolatorError {
+  readonly code = "MISSING_PACKAGE";
+  readonly package: string | undefined;
+
+  constructor(message: string, details: MissingPackageDetails = {}) {
+    super(message, details);
+    this.package = details.package;
   }
 }
 

@@ -2,3 +2,4 @@ export { abortError, sleepUnlessAborted, throwIfAborted, underSignals, unlessAbo
 export { assert } from "./assert.js";
 export * from "./errors.js";
 export { checkOptionNames, type OptionNames } from "./option-names.js";
+export { type PackageNeed, requirePackage } from "./require-package.js";

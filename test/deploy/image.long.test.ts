@@ -54,10 +54,13 @@ describe("the Dockerfile", () => {
     expect(scripts).toEqual(["build"]);
   });
 
-  test("has the version of Google's library that is tested", () => {
+  test("has the optional peers, of the versions that are tested", () => {
     const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-    const { version } = lock.packages["node_modules/google-auth-library"];
-    expect(deployed("Dockerfile")).toContain(`google-auth-library@${version}\n`);
+    const installs = deployed("Dockerfile")
+      .split(/\s+/)
+      .filter((word) => /^@?[a-z/-]+@\d/.test(word));
+    const peers = Object.keys(manifest.peerDependencies);
+    expect(installs).toEqual(peers.map((name) => `${name}@${lock.packages[`node_modules/${name}`].version}`));
   });
 
   test("is not root's, and begins the program that the package names", () => {

@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -10,11 +13,30 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const hook = new URL("loading-hook.mjs", import.meta.url).href;
 const register = `data:text/javascript,import { register } from "node:module"; register("${hook}");`;
 
+/** What runs TypeScript here. */
+const ofLoader = ["tsx", "esbuild"];
+/** What lmdb needs, and what that needs, apart from binaries for one machine each. */
+const ofLmdb = reachedFrom("lmdb");
+
+function reachedFrom(name: string): readonly string[] {
+  const path = join(root, "node_modules", name, "package.json");
+  if (!existsSync(path)) return [];
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as Readonly<
+    Record<"dependencies" | "optionalDependencies", Readonly<Record<string, string>> | undefined>
+  >;
+  const needed = { ...manifest.dependencies, ...manifest.optionalDependencies };
+  return [name, ...Object.keys(needed).flatMap(reachedFrom)];
+}
+
 const source = (path: string) => pathToFileURL(join(root, "src", path)).href;
+
+/** The loader sees what is imported; what `require` loads stands in its cache. */
+const tellRequired = `import { createRequire } from "node:module";
+for (const path of Object.keys(createRequire(${JSON.stringify(import.meta.url)}).cache)) process._rawDebug("loaded file://" + path);`;
 
 /** The packages under `node_modules` that a module, and then perhaps a few lines of code, load. */
 async function packagesLoaded(code: string): Promise<readonly string[]> {
-  const script = `data:text/javascript,${encodeURIComponent(code)}`;
+  const script = `data:text/javascript,${encodeURIComponent(`${code}\n${tellRequired}`)}`;
   const args = [
     "--import",
     "tsx",
@@ -28,7 +50,7 @@ async function packagesLoaded(code: string): Promise<readonly string[]> {
   const urls = [...stderr.matchAll(/^loaded (\S+)$/gm)].map(([, url]) => url!);
   if (!urls.some((url) => url.includes("/src/"))) throw new Error(`Nothing was loaded: ${stderr}`);
   const names = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
-  return [...new Set(names)].filter((name) => name !== "tsx").sort();
+  return [...new Set(names)].filter((name) => !ofLoader.includes(name)).sort();
 }
 
 describe.concurrent("what is loaded", () => {
@@ -44,6 +66,34 @@ const db = await open("memory:");
 await db.transact((tx) => tx.set(hits.count, "a", 1));
 await db.close();`;
     expect(await packagesLoaded(code)).toEqual(["sorted-btree"]);
+  });
+
+  test("by a folder, with an observer and a worker: LMDB and what it needs", async ({ expect }) => {
+    const folder = await mkdtemp(join(tmpdir(), "percolatordb-loading-"));
+    try {
+      const code = `import { int, observer, open, table, text } from ${JSON.stringify(source("index.ts"))};
+const pages = table("pages", { body: text(), size: int() });
+const sizes = observer("sizes", pages.body, (tx, { row, value }) => tx.set(pages.size, row, value?.length ?? 0));
+const db = await open(${JSON.stringify(join(folder, "data"))}, { observers: [sizes] });
+await db.transact((tx) => tx.set(pages.body, "a", "hello"));
+await db.drain();
+await db.close();`;
+      const loaded = await packagesLoaded(code);
+      expect(loaded).toContain("lmdb");
+      expect(loaded.filter((name) => !ofLmdb.includes(name))).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("by the entry points of a cluster: gRPC and the codec's runtime, and no credentials yet", async ({
+    expect,
+  }) => {
+    for (const path of ["store/bigtable/index.ts", "coordinator/index.ts"]) {
+      const loaded = await packagesLoaded(`import ${JSON.stringify(source(path))};`);
+      expect(loaded).toEqual(expect.arrayContaining(["@grpc/grpc-js", "protobufjs"]));
+      expect(loaded).not.toContain("google-auth-library");
+    }
   });
 
   test("by the command line before it knows its command: commander", async ({ expect }) => {

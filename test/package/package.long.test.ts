@@ -13,6 +13,10 @@ const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 const entries = Object.keys(manifest.exports).filter((path) => path !== "./package.json");
 const specifier = (entry: string) => `percolatordb${entry.slice(1)}`;
 
+const program = `node_modules/percolatordb/${manifest.bin.percolator}`;
+const bigtablePeers = { user: "Cloud Bigtable", names: "@grpc/grpc-js protobufjs google-auth-library" };
+const coordinatorPeers = { user: "A coordinator or its client", names: "@grpc/grpc-js protobufjs" };
+
 let packed: Packed;
 let compilers: NoCompilers;
 beforeAll(async () => {
@@ -94,6 +98,50 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     expect(stdout).toBe("Hello\n");
   });
 
+  test("adds less than 8 MB to LMDB and what that needs", async () => {
+    const bytesOf = async (...folders: readonly string[]) => {
+      const { stdout } = await packed.run("du", "-sbc", ...folders);
+      return Number.parseInt(stdout.trim().split("\n").at(-1)!, 10);
+    };
+    const own = (await bytesOf("node_modules")) - (await bytesOf(...(await lmdbFolders())));
+    expect(own).toBeGreaterThan(1_000_000);
+    expect(own).toBeLessThan(8_000_000);
+  });
+
+  test.each([
+    [
+      "open(bigtable:...)",
+      'import { open } from "percolatordb"; await open("bigtable://p/i");',
+      bigtablePeers,
+    ],
+    ["percolatordb/bigtable", 'import "percolatordb/bigtable";', bigtablePeers],
+    ["percolatordb/coordinator", 'import "percolatordb/coordinator";', coordinatorPeers],
+    [
+      "open with a coordinator",
+      'import { open } from "percolatordb"; await open("./data", { coordinator: "auto" });',
+      coordinatorPeers,
+    ],
+  ])("says what to install if a cluster's packages are missing: %s", async (_, code, peers) => {
+    await packed.write("cluster.js", code);
+    const { code: exit, stderr } = await packed.run("node", "cluster.js");
+    expect(exit).toBe(1);
+    expect(stderr).toContain(
+      `MissingPackageError: ${peers.user} needs the package @grpc/grpc-js, which is not installed: run \`npm install ${peers.names}\`.`,
+    );
+  });
+
+  test.each([
+    [["get", "bigtable://p/i", "pages.title", "a"], bigtablePeers],
+    [["coordinator", "./data"], coordinatorPeers],
+    [["status", "./data", "--coordinator", "auto"], coordinatorPeers],
+  ])("its command line says so in one line: %j", async (args, peers) => {
+    const { code, stderr } = await packed.run("node", program, ...args);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `error: ${peers.user} needs the package @grpc/grpc-js, which is not installed: run \`npm install ${peers.names}\`. (MISSING_PACKAGE)\n`,
+    );
+  });
+
   test("is imported by a strict TypeScript project, every entry of it", async () => {
     const imports = entries.map((entry, index) => `import * as entry${index} from "${specifier(entry)}";`);
     const uses = entries.map((_, index) => `entry${index}`).join(", ");
@@ -125,6 +173,12 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     );
     expect([code, stdout]).toEqual([0, ""]);
   });
+
+  /** LMDB's folder, and those of everything that it needs, its binaries included. */
+  async function lmdbFolders(): Promise<readonly string[]> {
+    const { stdout } = await packed.run("npm", "query", "#lmdb, #lmdb *");
+    return (JSON.parse(stdout) as readonly { readonly location: string }[]).map(({ location }) => location);
+  }
 
   async function readTarball(): Promise<ArrayBuffer> {
     const bytes = await readFile(packed.tarball);

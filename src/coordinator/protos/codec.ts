@@ -1,9 +1,5 @@
 // Written by `npm run protos` from .proto files. Do not change it by hand.
-import protobuf from "protobufjs/minimal.js";
-
-type Reader = protobuf.Reader;
-type Writer = protobuf.Writer;
-const { Reader, Writer } = protobuf;
+import { Reader, Writer } from "../packages.js";
 
 const none: readonly never[] = [];
 

@@ -1,3 +1,4 @@
-export { type BigtableStoreOptions, openBigtableStore } from "./open.js";
+export { openBigtableStore } from "./open.js";
+export type { BigtableStoreOptions } from "./options.js";
 export { planTables } from "./plan.js";
-export type { TablePlan } from "./table/tables.js";
+export type { TablePlan } from "./table/table-plan.js";

@@ -1,7 +1,9 @@
 import { systemEnvironment } from "../../environment/index.js";
 import { parseLocation } from "./location.js";
-import { adminTransport, type BigtableStoreOptions, settle } from "./open.js";
-import { type TablePlan, Tables } from "./table/tables.js";
+import type { BigtableStoreOptions } from "./options.js";
+import { adminTransport, settle } from "./settings.js";
+import type { TablePlan } from "./table/table-plan.js";
+import { Tables } from "./table/tables.js";
 
 /**
  * Looks at the tables of a database on Bigtable, and changes nothing. Fails as `openBigtableStore` does, and where a table is

@@ -1,4 +1,5 @@
-import { type BigtableStoreOptions, openBigtableStore } from "../../../src/store/bigtable/open.js";
+import { openBigtableStore } from "../../../src/store/bigtable/open.js";
+import type { BigtableStoreOptions } from "../../../src/store/bigtable/options.js";
 import type { RowStore } from "../../../src/store/row-store.js";
 import { type Handler, TestService } from "./service.js";
 

@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { protos } from "../../../../test/support/bigtable/service.js";
 import { decodeTimestamp, encodeTimestamp, timestampRange } from "../read/timestamps.js";
 import * as codec from "./codec.js";
@@ -113,6 +114,43 @@ describe("the codec", () => {
     );
     const endless = Buffer.from([10, 12, 8, ...new Array(11).fill(255)]);
     expect(() => codec.decodeMutateRowsResponse(endless)).toThrow();
+  });
+});
+
+describe("the codec over protobufjs 7", () => {
+  it("writes the same bytes as over 8, and reads them", async () => {
+    // The one that gRPC brings with it.
+    const fromGrpc = createRequire(createRequire(import.meta.url).resolve("@grpc/proto-loader"));
+    expect((fromGrpc("protobufjs/package.json") as { version: string }).version).toMatch(/^7\./);
+    vi.resetModules();
+    vi.doMock("../packages.js", () => fromGrpc("protobufjs/minimal.js"));
+    const older = await import("./codec.js");
+    vi.doUnmock("../packages.js");
+    expect(older.encodeMutateRowRequest).not.toBe(codec.encodeMutateRowRequest);
+    const put = fc.record({
+      columnQualifier: bytes(),
+      timestampMicros: fc.maxSafeNat().map(int64),
+      value: bytes(),
+    });
+    fc.assert(
+      fc.property(fc.array(put, { maxLength: 3 }), fc.string(), (cells, tableName) => {
+        const message = { tableName, mutations: cells.map((setCell) => ({ setCell })) };
+        expect(older.encodeMutateRowRequest(message)).toEqual(codec.encodeMutateRowRequest(message));
+      }),
+    );
+    const response = fc.record({
+      rowKey: bytes(),
+      familyName: fc.record({ value: fc.string() }),
+      timestampMicros: fc.maxSafeNat(),
+      value: bytes(),
+    });
+    fc.assert(
+      fc.property(fc.array(response, { maxLength: 3 }), (chunks) => {
+        const other = type("ReadRowsResponse");
+        const written = Buffer.from(other.encode(other.fromObject({ chunks })).finish());
+        expect(older.decodeReadRowsResponse(written)).toEqual(codec.decodeReadRowsResponse(written));
+      }),
+    );
   });
 });
 

@@ -1,10 +1,6 @@
 // Written by `npm run protos` from .proto files. Do not change it by hand.
-import protobuf from "protobufjs/minimal.js";
+import { Reader, Writer } from "../packages.js";
 import { bits, type Int64, readInt64 } from "./int64.js";
-
-type Reader = protobuf.Reader;
-type Writer = protobuf.Writer;
-const { Reader, Writer } = protobuf;
 
 const none: readonly never[] = [];
 const noBytes = new Uint8Array(0);

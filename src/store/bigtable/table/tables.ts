@@ -1,9 +1,9 @@
-import { Metadata, status } from "@grpc/grpc-js";
 import type { Environment } from "../../../environment/index.js";
 import { StoreError } from "../../../errors/index.js";
 import { type Part, parts } from "../../cell.js";
 import { checkTable } from "../../check.js";
 import type { BigtableLocation } from "../location.js";
+import { Metadata, status } from "../packages.js";
 import type { ColumnFamily, FeatureFlags, Table } from "../protos/codec.js";
 import { encodeFeatureFlags } from "../protos/codec.js";
 import { clientNames } from "../wire/client-names.js";
@@ -12,16 +12,7 @@ import { createTable, getAppProfile, getTable, type Method, modifyColumnFamilies
 import { codeOf, storeError } from "../wire/status.js";
 import type { Transport } from "../wire/transport.js";
 import { tableId } from "./names.js";
-
-/** What is there of a table, and what is to be made. */
-export interface TablePlan {
-  readonly table: string;
-  /** Its full name in Bigtable. */
-  readonly path: string;
-  readonly exists: boolean;
-  /** Families that are missing: all where the table is. */
-  readonly missing: readonly Part[];
-}
+import type { TablePlan } from "./table-plan.js";
 
 /** A table that was looked at, and may be used. */
 export interface KnownTable {

@@ -1,4 +1,4 @@
-import type { Metadata, MetadataValue } from "@grpc/grpc-js";
+import type { Metadata, MetadataValue } from "../packages.js";
 
 const prefix = "x-goog-cbt-cookie";
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AuthClient, callCredentials, findEndpoint } from "./credentials.js";
+import type { AuthClient } from "./auth-client.js";
+import { callCredentials, findEndpoint } from "./credentials.js";
 
 afterEach(() => vi.unstubAllEnvs());
 

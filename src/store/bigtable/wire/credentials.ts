@@ -1,12 +1,6 @@
-import { type ChannelCredentials, credentials, Metadata } from "@grpc/grpc-js";
 import { InvalidArgumentError, StoreError } from "../../../errors/index.js";
-
-/** What is used of google-auth-library's clients. */
-export interface AuthClient {
-  /** Of the credentials. Default: `googleapis.com`. */
-  readonly universeDomain?: string | undefined;
-  getRequestHeaders(url?: string): Promise<Headers | Readonly<Record<string, string>>>;
-}
+import { type ChannelCredentials, credentials, googleAuth, Metadata } from "../packages.js";
+import type { AuthClient } from "./auth-client.js";
 
 const scopes = [
   "https://www.googleapis.com/auth/bigtable.data",
@@ -87,25 +81,13 @@ function address(name: string, endpoint: string): string {
 
 /** Application default credentials. The library is loaded only here, where the service itself is used. */
 async function defaultClient(): Promise<AuthClient> {
-  const { GoogleAuth } = await loadLibrary();
+  const GoogleAuth = googleAuth();
   try {
     return await new GoogleAuth({ scopes }).getClient();
   } catch (error) {
     throw new StoreError(
       "There are no credentials for Bigtable: set GOOGLE_APPLICATION_CREDENTIALS to a key's file, run `gcloud auth " +
         "application-default login`, or run where a service account is attached. For an emulator set BIGTABLE_EMULATOR_HOST.",
-      { cause: error },
-    );
-  }
-}
-
-async function loadLibrary() {
-  try {
-    return await import("google-auth-library");
-  } catch (error) {
-    throw new StoreError(
-      "Bigtable needs the package google-auth-library, which is not installed: run `npm install google-auth-library`. " +
-        "For an emulator set BIGTABLE_EMULATOR_HOST.",
       { cause: error },
     );
   }

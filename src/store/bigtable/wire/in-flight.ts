@@ -1,5 +1,5 @@
-import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { onAbort, systemEnvironment } from "../../../environment/index.js";
+import { Metadata, type ServiceError, status } from "../packages.js";
 
 interface Waiting {
   send(): void;

@@ -1,6 +1,6 @@
-import { type Metadata, status } from "@grpc/grpc-js";
 import { backoffDelay, type Environment, onAbort } from "../../../environment/index.js";
 import { abortError } from "../../../errors/index.js";
+import { type Metadata, status } from "../packages.js";
 import { cookiesOf, joinCookies, type RoutingCookies, withCookies } from "./cookies.js";
 import { metadataOf, retryDelayMs } from "./retry-info.js";
 import { codeOf, mayPass } from "./status.js";

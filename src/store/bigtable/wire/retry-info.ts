@@ -1,4 +1,4 @@
-import { Metadata } from "@grpc/grpc-js";
+import { Metadata } from "../packages.js";
 import { decodeRetryInfo, decodeStatus, type RetryInfo } from "../protos/codec.js";
 import { fromInt64 } from "../protos/int64.js";
 

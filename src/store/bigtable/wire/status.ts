@@ -1,5 +1,5 @@
-import { type ServiceError, status } from "@grpc/grpc-js";
 import { StoreError } from "../../../errors/index.js";
+import { type ServiceError, status } from "../packages.js";
 import { retryDelayMs } from "./retry-info.js";
 
 /** Answers after which a mutation was certainly not applied. Every other one decides nothing. */

@@ -1,5 +1,5 @@
-import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { systemEnvironment } from "../../../environment/index.js";
+import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "../packages.js";
 import { userAgent } from "./client-names.js";
 import { cookiesOf } from "./cookies.js";
 import { InFlight } from "./in-flight.js";

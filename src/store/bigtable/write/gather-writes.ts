@@ -1,8 +1,8 @@
-import { status } from "@grpc/grpc-js";
 import { type Environment, onAbort } from "../../../environment/index.js";
 import { abortError } from "../../../errors/index.js";
 import { byteString } from "../../bytes.js";
 import type { MutationAnswer } from "../../mutation.js";
+import { status } from "../packages.js";
 import type { Mutation } from "../protos/codec.js";
 import { fromInt64 } from "../protos/int64.js";
 import type { Counts } from "../statistics.js";
