@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 export const noticesPath = join(root, "THIRD_PARTY_NOTICES");
 
 /** What is built into the dashboard's pages, and so is in the package itself. */
-const builtIn = ["node_modules/preact"];
+const builtIn = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib"].map((name) => `node_modules/${name}`);
 
 /** A package in package-lock.json. */
 interface Locked {
@@ -28,8 +28,8 @@ interface Manifest {
 
 const head = `Third-party notices of percolatordb
 
-percolatordb itself is under the Apache License 2.0; see LICENSE. Its dashboard contains Preact. Its codecs of Bigtable's and gRPC's
-messages follow Google's definitions, which are under the Apache License 2.0. To run it needs the packages below, which npm
+percolatordb itself is under the Apache License 2.0; see LICENSE. Its dashboard contains Preact, dagre and graphlib. Its codecs of Bigtable's
+and gRPC's messages follow Google's definitions, which are under the Apache License 2.0. To run it needs the packages below, which npm
 installs beside it, with binaries for the machine where there are some; each is under the licence that it says.
 `;
 

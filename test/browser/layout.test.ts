@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { layersOf, withoutCircles } from "../../web/src/views/pipeline/layers.js";
 import { type Layout, layout } from "../../web/src/views/pipeline/layout.js";
-import { crossings, ordered } from "../../web/src/views/pipeline/order.js";
 
 const size = { width: 100, height: 40 };
 const nodes = (ids: readonly string[]) => ids.map((id) => ({ id, ...size }));
@@ -34,26 +32,22 @@ describe("the layout of the graph", () => {
   });
 
   test("cuts a circle where it comes back", () => {
-    expect(withoutCircles(["a", "b", "c"], links("ab", "bc", "cb"))).toEqual([
-      { from: "a", to: "b", isTurned: false },
-      { from: "b", to: "c", isTurned: false },
-      { from: "b", to: "c", isTurned: true },
-    ]);
+    const { nodes: placed, links: routed } = layout(nodes(["a", "b", "c"]), links("ab", "bc", "cb"));
+    const [a, b, c] = ["a", "b", "c"].map((id) => placed.get(id)!);
+    expect([a!.layer, b!.layer, c!.layer]).toEqual([0, 1, 2]);
+    const startOf = (path: string) => Number(/^M(-?[\d.]+),/.exec(path)![1]);
+    expect(routed.map(({ path }) => startOf(path))).toEqual([a!.x + 100, b!.x + 100, c!.x]);
   });
 
   test("sets sources beside what they lead to", () => {
-    const layers = layersOf(["a", "b", "c", "d"], links("ab", "bc", "dc"));
-    expect(Object.fromEntries(layers)).toEqual({ a: 0, b: 1, c: 2, d: 1 });
+    const { nodes: placed } = layout(nodes(["a", "b", "c", "d"]), links("ab", "bc", "dc"));
+    expect(["a", "b", "c", "d"].map((id) => placed.get(id)!.layer)).toEqual([0, 1, 2, 1]);
   });
 
   test("uncrosses what need not cross", () => {
-    const given = [
-      ["a", "b"],
-      ["c", "d"],
-    ];
-    const crossing = links("ad", "bc");
-    expect(crossings(given, crossing)).toBe(1);
-    expect(crossings(ordered(given, crossing), crossing)).toBe(0);
+    const { nodes: placed } = layout(nodes(["a", "b", "c", "d"]), links("ad", "bc"));
+    const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => placed.get(id)!.y);
+    expect(a! < b!).toBe(d! < c!);
   });
 
   test("of any graph has no overlaps, lies within its size, and has a path for each link", () => {
