@@ -3,7 +3,7 @@ import { Coordinators, unhurried } from "../../test/support/coordinator/coordina
 import { systemEnvironment } from "../environment/index.js";
 import { OracleLeader } from "../oracle/index.js";
 import { memoryStore } from "../store/memory/index.js";
-import type { CoordinatorClient } from "./client.js";
+import type { CoordinatorClient } from "./client/client.js";
 
 let all: Coordinators;
 

@@ -15,11 +15,11 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { PercolatorError } from "../errors/index.js";
-import { parseAddress } from "./address.js";
-import { introduction } from "./admission.js";
-import { credentialsOf } from "./client-credentials.js";
-import { sessionRequest, timestampRequest } from "./messages.js";
-import { coordinatorService, healthService } from "./service.js";
+import { introduction } from "./security/admission.js";
+import { credentialsOf } from "./security/client-credentials.js";
+import { parseAddress } from "./wire/address.js";
+import { sessionRequest, timestampRequest } from "./wire/messages.js";
+import { coordinatorService, healthService } from "./wire/service.js";
 
 let all: Coordinators;
 

@@ -1,9 +1,10 @@
-export { type CoordinatorClient, connectCoordinator } from "./client.js";
-export type { ConnectOptions } from "./client-options.js";
-export type { ClientTls } from "./client-security.js";
-export { type Coordinator, type CoordinatorFigures, startCoordinator } from "./coordinator.js";
+export { type CoordinatorClient, connectCoordinator } from "./client/client.js";
+export type { ConnectOptions } from "./client/connect-options.js";
 export { coordinatorLimits } from "./limits.js";
-export { type CoordinatorOptions, type CoordinatorTls, checkServerCertificate } from "./options.js";
-export type { Pem } from "./pem.js";
-export { type Secrets, SecretsWatch, type SecretsWatchOptions } from "./secrets-watch.js";
-export { leaderServiceName } from "./service-names.js";
+export type { ClientTls } from "./security/client-security.js";
+export type { Pem } from "./security/pem.js";
+export { type CoordinatorTls, checkServerCertificate } from "./security/server-certificate.js";
+export { type Coordinator, type CoordinatorFigures, startCoordinator } from "./server/coordinator.js";
+export type { CoordinatorOptions } from "./server/coordinator-options.js";
+export { type Secrets, SecretsWatch, type SecretsWatchOptions } from "./server/secrets-watch.js";
+export { leaderServiceName } from "./wire/service-names.js";

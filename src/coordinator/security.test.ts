@@ -9,12 +9,12 @@ import {
 } from "../../test/support/coordinator/certificates.js";
 import { Coordinators } from "../../test/support/coordinator/coordinators.js";
 import { systemEnvironment as environment } from "../environment/index.js";
-import { Channel } from "./channel.js";
-import { type CoordinatorClient, connectCoordinator } from "./client.js";
-import type { ConnectOptions } from "./client-options.js";
-import { nothing } from "./messages.js";
-import type { CoordinatorOptions } from "./options.js";
-import { coordinatorService, healthService } from "./service.js";
+import { Channel } from "./client/channel.js";
+import { type CoordinatorClient, connectCoordinator } from "./client/client.js";
+import type { ConnectOptions } from "./client/connect-options.js";
+import type { CoordinatorOptions } from "./server/coordinator-options.js";
+import { nothing } from "./wire/messages.js";
+import { coordinatorService, healthService } from "./wire/service.js";
 
 let all: Coordinators;
 

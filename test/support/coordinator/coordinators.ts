@@ -1,7 +1,7 @@
-import { type CoordinatorClient, connectCoordinator } from "../../../src/coordinator/client.js";
-import type { ConnectOptions } from "../../../src/coordinator/client-options.js";
-import { type Coordinator, startCoordinator } from "../../../src/coordinator/coordinator.js";
-import type { CoordinatorOptions } from "../../../src/coordinator/options.js";
+import { type CoordinatorClient, connectCoordinator } from "../../../src/coordinator/client/client.js";
+import type { ConnectOptions } from "../../../src/coordinator/client/connect-options.js";
+import { type Coordinator, startCoordinator } from "../../../src/coordinator/server/coordinator.js";
+import type { CoordinatorOptions } from "../../../src/coordinator/server/coordinator-options.js";
 import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
 import type { RowStore } from "../../../src/store/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";

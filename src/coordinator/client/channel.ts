@@ -1,0 +1,103 @@
+import type { CallOptions, ChannelOptions, ClientDuplexStream } from "@grpc/grpc-js";
+import { keepalive, coordinatorLimits as limits } from "../limits.js";
+import { Client, type Metadata } from "../packages.js";
+import { introduction } from "../security/admission.js";
+import { credentialsOf } from "../security/client-credentials.js";
+import type { Security } from "../security/client-security.js";
+import type { Received } from "../wire/message-codec.js";
+import type { Method } from "../wire/service.js";
+
+/** A stream to a coordinator, as its client sees it. */
+export type ClientStream<Request, Reply> = ClientDuplexStream<Received<Request>, Received<Reply>>;
+
+const channelOptions: ChannelOptions = {
+  "grpc.keepalive_time_ms": keepalive.everyMs,
+  "grpc.keepalive_timeout_ms": keepalive.withinMs,
+  "grpc.max_receive_message_length": limits.replyBytes,
+  // A connection that failed is left; the next is made anew, when this package says so.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.enable_retries": 0,
+  "grpc.service_config_disable_resolution": 1,
+  "grpc.enable_http_proxy": 0,
+  "grpc.enable_channelz": 0,
+};
+
+/** A connection to one coordinator, until it is dropped. */
+export class Channel {
+  readonly address: string;
+  readonly #client: Client;
+  readonly #security: Security;
+  readonly #version: string | undefined;
+  readonly #dropping = new AbortController();
+
+  /** `version`: of what it says. */
+  constructor(address: string, security: Security, version?: string) {
+    this.address = address;
+    this.#security = security;
+    this.#version = version;
+    const { tls, token } = security;
+    const name = tls?.serverName;
+    this.#client = new Client(`dns:${address}`, credentialsOf({ tls, token }), {
+      ...channelOptions,
+      ...(name === undefined
+        ? {}
+        : { "grpc.ssl_target_name_override": name, "grpc.default_authority": name }),
+    });
+  }
+
+  /** With the token of the moment: it may have changed since the connection was made. */
+  #introduction(): Metadata {
+    return introduction(this.#security.token, this.#version);
+  }
+
+  /** Aborted when the channel is dropped. */
+  get signal(): AbortSignal {
+    return this.#dropping.signal;
+  }
+
+  /** One question. Rejects with gRPC's error, or with the message's where it cannot be read. */
+  ask<Request, Reply>(method: Method<Request, Reply>, request: Request, signal: AbortSignal): Promise<Reply> {
+    const { path, requestSerialize, responseDeserialize } = method;
+    return new Promise((resolve, reject) => {
+      const done = (error: Error | null, reply?: Received<Reply>) => {
+        signal.removeEventListener("abort", cancel);
+        if (error !== null) reject(error);
+        else if (reply instanceof Error) reject(reply);
+        else resolve(reply as Reply);
+      };
+      const call = this.#client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        this.#introduction(),
+        {},
+        done,
+      );
+      const cancel = () => call.cancel();
+      signal.addEventListener("abort", cancel, { once: true });
+      if (signal.aborted) cancel();
+    });
+  }
+
+  /** Opens a stream. */
+  open<Request, Reply>(
+    { path, requestSerialize, responseDeserialize }: Method<Request, Reply>,
+    options: CallOptions = {},
+  ): ClientStream<Request, Reply> {
+    return this.#client.makeBidiStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      this.#introduction(),
+      options,
+    );
+  }
+
+  /** Ends the connection, and all that goes over it. Harmless to repeat. */
+  drop(): void {
+    if (this.#dropping.signal.aborted) return;
+    this.#dropping.abort();
+    this.#client.close();
+  }
+}

@@ -1,0 +1,181 @@
+import type { Environment } from "../../environment/index.js";
+import {
+  ClosedError,
+  CoordinatorError,
+  NotLeaderError,
+  OracleUnavailableError,
+  type PercolatorError,
+  throwIfAborted,
+  unlessAborted,
+} from "../../errors/index.js";
+import { within } from "../../oracle/index.js";
+import type { Security } from "../security/client-security.js";
+import { isAddress } from "../wire/address.js";
+import { errorOf } from "../wire/call-status.js";
+import { Channel } from "./channel.js";
+import type { Discovery } from "./discovery.js";
+import { diagnose } from "./tls-diagnosis.js";
+
+export interface LeaderConnectionOptions {
+  readonly environment: Environment;
+  readonly discovery: Discovery;
+  readonly security: Security;
+  /** How long one coordinator may take to answer, in milliseconds. */
+  readonly attemptMs: number;
+}
+
+/** How often one question follows a coordinator that points to another. */
+const maxHops = 3;
+/** For how long nobody is expected to answer after nobody did, in milliseconds. */
+const awayMs = 500;
+/** How long a diagnosis holds, in milliseconds. */
+const diagnosisMs = 2_000;
+
+interface Diagnosis {
+  readonly address: string;
+  readonly at: number;
+  readonly result: Promise<PercolatorError | undefined>;
+}
+
+/** The connection of a process to whoever leads the cluster. Everything that it asks for goes over one. */
+export class LeaderConnection {
+  readonly #options: LeaderConnectionOptions;
+  readonly #environment: Environment;
+  readonly #closing = new AbortController();
+  #channel: Channel | undefined;
+  #finding: Promise<Channel> | undefined;
+  /** Whom another has named as the leader. */
+  #pointedTo: string | undefined;
+  #awayUntil = Number.NEGATIVE_INFINITY;
+  #diagnosis: Diagnosis | undefined;
+
+  constructor(options: LeaderConnectionOptions) {
+    this.#options = options;
+    this.#environment = options.environment;
+  }
+
+  /** Whether nobody answered a moment ago, so that it is not worth while to wait for advice. */
+  get isAway(): boolean {
+    return this.#environment.monotonic() < this.#awayUntil;
+  }
+
+  /**
+   * Asks whoever leads, each coordinator for no longer than an attempt may last. Rejects with an error of this package: a
+   * `NotLeaderError` or an `OracleUnavailableError` where asking again may help.
+   */
+  async ask<T>(
+    doing: string,
+    signal: AbortSignal | undefined,
+    question: (channel: Channel, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (let hop = 1; ; hop++) {
+      const channel = await this.#find(signal, doing);
+      try {
+        const answer = await this.#attempt(doing, signal, (bounded) => question(channel, bounded));
+        this.#awayUntil = Number.NEGATIVE_INFINITY;
+        return answer;
+      } catch (failure) {
+        throwIfAborted(signal, doing);
+        const error = await this.failed(channel, failure);
+        if (!(error instanceof NotLeaderError) || this.#pointedTo === undefined || hop >= maxHops)
+          throw error;
+      }
+    }
+  }
+
+  /** What became of a channel: takes note of it, and says it as an error of this package. */
+  async failed(channel: Channel, failure: unknown): Promise<PercolatorError> {
+    if (this.#closing.signal.aborted) return closedError();
+    const error = errorOf(failure, channel.address);
+    if (error instanceof NotLeaderError) {
+      if (this.#leave(channel) && error.leader !== channel.address) this.#follow(error.leader);
+      return error;
+    }
+    if (!(error instanceof OracleUnavailableError)) return error;
+    const wasInUse = this.#leave(channel);
+    if (wasInUse) this.#awayUntil = this.#environment.monotonic() + awayMs;
+    return (await this.#diagnose(channel.address, wasInUse)) ?? error;
+  }
+
+  /** Refuses everything from now on. Harmless to repeat. */
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort(closedError());
+    this.#channel?.drop();
+    this.#channel = undefined;
+  }
+
+  async #attempt<T>(
+    doing: string,
+    signal: AbortSignal | undefined,
+    ask: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { environment, attemptMs: timeoutMs } = this.#options;
+    return await within({ environment, timeoutMs, signal, doing }, ask);
+  }
+
+  async #find(signal: AbortSignal | undefined, doing: string): Promise<Channel> {
+    throwIfAborted(signal, doing);
+    if (this.#closing.signal.aborted) throw closedError();
+    if (this.#channel !== undefined) return this.#channel;
+    this.#finding ??= this.#connect().finally(() => {
+      this.#finding = undefined;
+    });
+    return await unlessAborted(this.#finding, signal, doing);
+  }
+
+  async #connect(): Promise<Channel> {
+    const { discovery, security } = this.#options;
+    const address = this.#pointedTo ?? (await this.#discover(discovery));
+    this.#pointedTo = undefined;
+    if (this.#closing.signal.aborted) throw closedError();
+    this.#channel = new Channel(address, security);
+    return this.#channel;
+  }
+
+  /** Believes who is said to lead, where that is an address. */
+  #follow(leader: string | undefined): void {
+    this.#pointedTo = leader !== undefined && isAddress(leader) ? leader : undefined;
+  }
+
+  async #discover(discovery: Discovery): Promise<string> {
+    try {
+      const address = await discovery.next(this.#closing.signal);
+      if (isAddress(address)) return address;
+      throw new CoordinatorError(
+        `The cluster is led by ${JSON.stringify(address)}, which is no HOST:PORT: another oracle holds the lease in its store. Stop it, ` +
+          "and start a coordinator.",
+        { reason: "use" },
+      );
+    } catch (error) {
+      this.#awayUntil = this.#environment.monotonic() + awayMs;
+      throw error;
+    }
+  }
+
+  /** Whether it was the one in use. */
+  #leave(channel: Channel): boolean {
+    channel.drop();
+    if (this.#channel !== channel) return false;
+    this.#channel = undefined;
+    return true;
+  }
+
+  /** What is wrong at an address, for all who failed there at about one time. */
+  async #diagnose(address: string, isNew: boolean): Promise<PercolatorError | undefined> {
+    const { environment, security } = this.#options;
+    const now = environment.monotonic();
+    const known = this.#diagnosis;
+    if (known !== undefined && known.address === address && now - known.at < diagnosisMs) {
+      return await known.result;
+    }
+    if (!isNew) return undefined;
+    const result = diagnose(address, security, environment);
+    this.#diagnosis = { address, at: now, result };
+    return await result;
+  }
+}
+
+function closedError(): ClosedError {
+  return new ClosedError("The client of the coordinator was closed.");
+}

@@ -1,0 +1,215 @@
+import type { Environment, Timer } from "../../environment/index.js";
+import { InvalidArgumentError, throwIfAborted } from "../../errors/index.js";
+import type { ClaimKey, Cluster, ClusterActivity } from "../../observer/index.js";
+import { byteString, type MaybePromise } from "../../store/index.js";
+import { coordinatorLimits as limits } from "../limits.js";
+import { type Join, nothing, type Step } from "../wire/messages.js";
+import { coordinatorService } from "../wire/service.js";
+import type { LeaderConnection } from "./leader-connection.js";
+import { LivenessQueries } from "./liveness-queries.js";
+import { SessionKeeper } from "./session-keeper.js";
+import type { SessionStream } from "./session-stream.js";
+
+export interface RemoteClusterOptions {
+  readonly connection: LeaderConnection;
+  readonly environment: Environment;
+  readonly attemptMs: number;
+  readonly onFailure: (doing: string, error: unknown) => void;
+}
+
+/** How long an answer to a claim is waited for, in milliseconds: then it counts as granted. */
+const claimMs = 500;
+/** How long until it counts as known that this process is busy. Longer than a coordinator may stand still and remember. */
+const busyMs = 3_000;
+/** Requests that may be unanswered; what happens meanwhile is gathered. */
+const maxUnanswered = 8;
+/** Steps that may wait to be told; beyond, the session joins anew, with what it then holds. */
+const maxSteps = 4 * limits.claimsOfSession;
+
+interface WaitingStep {
+  readonly step: Step;
+  /** For busy: which of this process's turns it begins. */
+  readonly turn?: number | undefined;
+  /** For a claim: told whether it is granted. For busy: told that it is known. */
+  readonly resolve?: ((isGranted: boolean) => void) | undefined;
+}
+
+/** The cluster, by the word of the coordinator. Where nobody answers, it says what is safe without it. */
+export class RemoteCluster implements Cluster {
+  readonly #options: RemoteClusterOptions;
+  readonly #environment: Environment;
+  readonly #alive: LivenessQueries;
+  #session: string | undefined;
+  #keeper: SessionKeeper | undefined;
+  #stream: SessionStream | undefined;
+  #steps: WaitingStep[] = [];
+  #isFlushing = false;
+  /** What this process holds, for the next coordinator. */
+  readonly #held = new Map<string, Uint8Array>();
+  #isBusy = false;
+  /** How often it has begun to be busy, and up to which time the coordinator is known to have heard of it. */
+  #busyPeriod = 0;
+  #acknowledgedPeriod = 0;
+  #introducedPeriod = 0;
+
+  constructor(options: RemoteClusterOptions) {
+    this.#options = options;
+    this.#environment = options.environment;
+    this.#alive = new LivenessQueries(options.connection, options.environment);
+  }
+
+  join(session: string, signal?: AbortSignal): Promise<void> {
+    if (this.#keeper !== undefined && this.#session !== session) {
+      throw new InvalidArgumentError(
+        `A process has one session in its cluster, and this one's is ${this.#session}. Leave before joining as ${session}.`,
+      );
+    }
+    this.#session = session;
+    this.#keeper ??= new SessionKeeper({
+      ...this.#options,
+      introduce: () => this.#introduce(session),
+      onStream: (stream) => this.#connected(stream),
+      onJoined: () => this.#joined(),
+    });
+    return this.#keeper.known(signal);
+  }
+
+  async leave(): Promise<void> {
+    const keeper = this.#keeper;
+    this.#keeper = undefined;
+    this.#held.clear();
+    this.#isBusy = false;
+    await keeper?.leave();
+    if (this.#keeper === undefined) this.#connected(undefined);
+  }
+
+  alive(session: string): MaybePromise<boolean | undefined> {
+    return this.#alive.ask(session);
+  }
+
+  claim(key: ClaimKey): MaybePromise<boolean> {
+    const name = byteString(key);
+    if (this.#held.size < limits.claimsOfSession) this.#held.set(name, key);
+    if (this.#stream === undefined || this.#steps.length >= maxSteps) return true;
+    const claimed = new Promise<boolean>((resolve) => {
+      this.#tell({ step: { type: "claim", key }, resolve });
+    });
+    return claimed.then((isGranted) => {
+      if (!isGranted) this.#held.delete(name);
+      return isGranted;
+    });
+  }
+
+  release(key: ClaimKey): void {
+    this.#held.delete(byteString(key));
+    if (this.#stream !== undefined) this.#tell({ step: { type: "release", key } });
+  }
+
+  busy(): MaybePromise<void> {
+    this.#isBusy = true;
+    const turn = ++this.#busyPeriod;
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    return new Promise((resolve) => {
+      const done = () => {
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.#environment.setTimer(() => {
+        // Whoever asks the coordinator must not find a quiet session here: it joins again, as a busy one.
+        stream.cancel();
+        resolve();
+      }, busyMs);
+      this.#tell({ step: { type: "busy" }, turn, resolve: done });
+    });
+  }
+
+  quiet(): void {
+    this.#isBusy = false;
+    if (this.#stream !== undefined) this.#tell({ step: { type: "quiet" } });
+  }
+
+  async activity(signal?: AbortSignal): Promise<ClusterActivity | undefined> {
+    const doing = "Asking the coordinator what the cluster does";
+    throwIfAborted(signal, doing);
+    try {
+      const { epoch, turns, sessions, busy } = await this.#options.connection.ask(
+        doing,
+        signal,
+        (channel, bounded) => channel.ask(coordinatorService.activity, nothing, bounded),
+      );
+      return { epoch, turns, sessions: new Set(sessions), busy: new Set(busy) };
+    } catch (error) {
+      throwIfAborted(signal, doing);
+      this.#options.onFailure(doing, error);
+      return undefined;
+    }
+  }
+
+  #introduce(session: string): Join {
+    // What waits to be told is part of what is held now.
+    for (const { resolve } of this.#steps.splice(0)) resolve?.(true);
+    this.#introducedPeriod = this.#busyPeriod;
+    // A turn that nobody heard of, since there was no connection, is told though it may be over: whoever looked before
+    // and looks again is to know of it.
+    const busy = this.#isBusy || this.#acknowledgedPeriod < this.#busyPeriod;
+    return { session, busy, claims: [...this.#held.values()] };
+  }
+
+  #joined(): void {
+    this.#acknowledgedPeriod = Math.max(this.#acknowledgedPeriod, this.#introducedPeriod);
+    if (!this.#isBusy && this.#stream !== undefined) this.#tell({ step: { type: "quiet" } });
+  }
+
+  #connected(stream: SessionStream | undefined): void {
+    this.#stream = stream;
+    if (stream === undefined) for (const { resolve } of this.#steps.splice(0)) resolve?.(true);
+  }
+
+  #tell(step: WaitingStep): void {
+    if (this.#steps.length >= 2 * maxSteps) {
+      this.#stream?.cancel();
+      return;
+    }
+    this.#steps.push(step);
+    this.#flushSoon();
+  }
+
+  /** What happens in one turn is told in one request. */
+  #flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    this.#environment.defer(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const stream = this.#stream;
+    while (stream !== undefined && this.#steps.length > 0 && stream.unanswered < maxUnanswered) {
+      this.#send(stream, this.#steps.splice(0, limits.steps));
+    }
+  }
+
+  #send(stream: SessionStream, waiting: readonly WaitingStep[]): void {
+    const claims = waiting.filter(({ step }) => step.type === "claim");
+    let timer: Timer | undefined;
+    if (claims.length > 0) {
+      timer = this.#environment.setTimer(() => {
+        for (const { resolve } of claims) resolve?.(true);
+      }, claimMs);
+    }
+    const answered = (granted: readonly boolean[]) => {
+      timer?.cancel();
+      for (const [index, { resolve }] of claims.entries()) resolve?.(granted[index] ?? true);
+      for (const { step, resolve } of waiting) if (step.type === "busy") resolve?.(true);
+      if (this.#steps.length > 0) this.#flushSoon();
+    };
+    const heard = (granted: readonly boolean[]) => {
+      for (const { turn = 0 } of waiting) this.#acknowledgedPeriod = Math.max(this.#acknowledgedPeriod, turn);
+      answered(granted);
+    };
+    stream.send(waiting.map(({ step }) => step)).then(heard, () => answered([]));
+  }
+}

@@ -1,0 +1,130 @@
+import { type Backoff, backoffDelay, type Environment, sleep } from "../../environment/index.js";
+import {
+  abortError,
+  CoordinatorError,
+  NotLeaderError,
+  type PercolatorError,
+  unlessAborted,
+} from "../../errors/index.js";
+import { within } from "../../oracle/index.js";
+import type { Join } from "../wire/messages.js";
+import type { LeaderConnection } from "./leader-connection.js";
+import { SessionStream } from "./session-stream.js";
+
+const retrying: Backoff = { initialMs: 50, maximumMs: 2_000 };
+/** Between attempts at what was refused, and worked before: a token that is being changed, for example. */
+const refusedMs = 10_000;
+/** How long others may take to hear that a session has left, in milliseconds. */
+const leaveMs = 1_000;
+
+export interface SessionKeeperOptions {
+  readonly connection: LeaderConnection;
+  readonly environment: Environment;
+  readonly attemptMs: number;
+  /** What to say when joining, now. */
+  readonly introduce: () => Join;
+  /** The session has a connection again, or (undefined) has none. */
+  readonly onStream: (stream: SessionStream | undefined) => void;
+  /** The coordinator knows it. */
+  readonly onJoined: (epoch: string) => void;
+  readonly onFailure: (doing: string, error: unknown) => void;
+}
+
+/** Keeps one session known to whoever leads: joins, joins again when the connection ends, and leaves. */
+export class SessionKeeper {
+  readonly #options: SessionKeeperOptions;
+  readonly #leaving = new AbortController();
+  readonly #known: Promise<void>;
+  readonly #running: Promise<void>;
+  #stream: SessionStream | undefined;
+  #settle!: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
+  #wasKnown = false;
+
+  constructor(options: SessionKeeperOptions) {
+    this.#options = options;
+    this.#known = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    // Whoever waits hears of it.
+    this.#known.catch(() => undefined);
+    this.#running = this.#run();
+  }
+
+  /** Resolves when the session is known; rejects where it never will be, or `signal` is aborted. */
+  known(signal: AbortSignal | undefined): Promise<void> {
+    return unlessAborted(this.#known, signal, "Joining the cluster");
+  }
+
+  /** Leaves. Never rejects; takes a second at most. */
+  async leave(): Promise<void> {
+    const { environment } = this.#options;
+    const stream = this.#stream;
+    this.#leaving.abort();
+    if (stream !== undefined && !stream.isOver) {
+      stream.finish();
+      const options = { environment, timeoutMs: leaveMs, doing: "Leaving the cluster" };
+      await within(options, () => stream.over).catch(() => stream.cancel());
+    }
+    this.#settle.reject(abortError(this.#leaving.signal, "Joining the cluster"));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { environment } = this.#options;
+    let failures = 0;
+    while (!this.#isLeaving) {
+      const error = await this.#stand().catch((failure: unknown) => failure as PercolatorError);
+      if (this.#isLeaving) return;
+      if (this.#wasJoined) failures = 0;
+      this.#wasJoined = false;
+      // Where another was named, it is asked at once; but a ring of such words must not be followed without end.
+      if (error instanceof NotLeaderError && failures === 0) {
+        failures++;
+        continue;
+      }
+      this.#options.onFailure("keeping the session known to the coordinator", error);
+      const isRefused = error instanceof CoordinatorError;
+      if (isRefused && !this.#wasKnown) {
+        this.#settle.reject(error);
+        return;
+      }
+      const delayMs = isRefused ? refusedMs : backoffDelay(environment, retrying, ++failures);
+      await sleep(environment, delayMs, this.#leaving.signal).catch(() => undefined);
+    }
+  }
+
+  #wasJoined = false;
+
+  get #isLeaving(): boolean {
+    return this.#leaving.signal.aborted;
+  }
+
+  /** Joins, and stays until the connection ends; answers why it did. */
+  async #stand(): Promise<PercolatorError> {
+    const { connection, introduce, onStream, onJoined } = this.#options;
+    const doing = "Joining the cluster";
+    const stream = await connection.ask(doing, this.#leaving.signal, async (channel, signal) => {
+      const opened = new SessionStream(channel, introduce());
+      const cancel = () => opened.cancel();
+      signal.addEventListener("abort", cancel, { once: true });
+      // What happens from now on is told after the introduction.
+      onStream(opened);
+      this.#stream = opened;
+      try {
+        onJoined(await opened.joined);
+        return opened;
+      } catch (error) {
+        onStream(undefined);
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", cancel);
+      }
+    });
+    this.#wasKnown = true;
+    this.#wasJoined = true;
+    this.#settle.resolve();
+    const reason = await stream.over;
+    onStream(undefined);
+    return await connection.failed(stream.channel, reason);
+  }
+}

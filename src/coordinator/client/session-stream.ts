@@ -1,0 +1,96 @@
+import { OracleUnavailableError } from "../../errors/index.js";
+import { brokenMessage } from "../wire/message-check.js";
+import type { Received } from "../wire/message-codec.js";
+import type { Join, SessionReply, SessionRequest, Step } from "../wire/messages.js";
+import { coordinatorService } from "../wire/service.js";
+import type { Channel, ClientStream } from "./channel.js";
+
+interface Waiting {
+  readonly resolve: (reply: SessionReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One connection of a session. Replies come in the order of the requests. */
+export class SessionStream {
+  readonly channel: Channel;
+  /** Resolves to the table's epoch when the coordinator knows the session; rejects where it will not. */
+  readonly joined: Promise<string>;
+  /** Resolves when it is over, to why. */
+  readonly over: Promise<unknown>;
+  readonly #stream: ClientStream<SessionRequest, SessionReply>;
+  readonly #waiting: Waiting[] = [];
+  #end!: (reason: unknown) => void;
+  #isOver = false;
+
+  constructor(channel: Channel, join: Join) {
+    this.channel = channel;
+    this.over = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#stream = channel.open(coordinatorService.session);
+    this.#stream.on("data", (reply: Received<SessionReply>) => this.#take(reply));
+    this.#stream.on("error", (error) => this.#ended(error));
+    this.#stream.on("end", () => this.#ended(endedByServer()));
+    this.joined = this.#request({ join, steps: [] }).then(({ epoch }) => epoch ?? "");
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Requests that are not answered yet. */
+  get unanswered(): number {
+    return this.#waiting.length;
+  }
+
+  /** Tells what happened; resolves to whether each claim among it is granted. */
+  async send(steps: readonly Step[]): Promise<readonly boolean[]> {
+    return (await this.#request({ join: undefined, steps })).granted;
+  }
+
+  /** Says that the session is over. {@link over} resolves when that is known. */
+  finish(): void {
+    if (!this.#isOver) this.#stream.end();
+  }
+
+  /** Leaves without a word. */
+  cancel(): void {
+    this.#ended(new OracleUnavailableError("The session's connection was given up."));
+    this.#stream.cancel();
+  }
+
+  #request(request: SessionRequest): Promise<SessionReply> {
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) {
+        reject(endedByServer());
+        return;
+      }
+      this.#waiting.push({ resolve, reject });
+      this.#stream.write(request);
+    });
+  }
+
+  #take(reply: Received<SessionReply>): void {
+    if (this.#isOver) return;
+    const waiting = this.#waiting.shift();
+    if (reply instanceof Error || waiting === undefined) {
+      const reason = reply instanceof Error ? reply : brokenMessage("an answer that nobody asked for");
+      waiting?.reject(reason);
+      this.#ended(reason);
+      this.#stream.cancel();
+      return;
+    }
+    waiting.resolve(reply);
+  }
+
+  #ended(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    this.#end(reason);
+  }
+}
+
+function endedByServer(): OracleUnavailableError {
+  return new OracleUnavailableError("The coordinator has ended the session's connection.");
+}

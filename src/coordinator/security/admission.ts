@@ -1,0 +1,74 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { CoordinatorError, InvalidArgumentError } from "../../errors/index.js";
+import { protocolVersion } from "../limits.js";
+import { Metadata } from "../packages.js";
+
+const versionKey = "percolator-version";
+const tokenKey = "authorization";
+const scheme = "Bearer ";
+
+/** What a client says of itself with each call. */
+export function introduction(token: string | undefined, version: string = String(protocolVersion)): Metadata {
+  const metadata = new Metadata();
+  metadata.set(versionKey, version);
+  if (token !== undefined) metadata.set(tokenKey, scheme + token);
+  return metadata;
+}
+
+/** Who may call. */
+export class Admission {
+  #digests: readonly Buffer[] = [];
+
+  /** `tokens`: any of them will do; none where everybody may call. */
+  constructor(tokens: readonly string[]) {
+    this.replace(tokens);
+  }
+
+  /** Takes other tokens, for calls from now on. Keeps what it has if one of them cannot be sent. */
+  replace(tokens: readonly string[]): void {
+    for (const token of tokens) checkToken(token);
+    this.#digests = tokens.map(digestOf);
+  }
+
+  /** Throws a {@link CoordinatorError} for a call that may not be. */
+  check(metadata: Metadata): void {
+    this.#checkToken(metadata);
+    const version = metadata.get(versionKey)[0];
+    if (version === String(protocolVersion)) return;
+    throw new CoordinatorError(
+      `it speaks version ${protocolVersion} of the protocol, and the client ${version === undefined ? "none" : `version ${String(version).slice(0, 20)}`}. ` +
+        "Run the same version of percolatordb everywhere.",
+      { reason: "version" },
+    );
+  }
+
+  #checkToken(metadata: Metadata): void {
+    if (this.#digests.length === 0) return;
+    const given = metadata.get(tokenKey)[0];
+    if (typeof given !== "string" || !given.startsWith(scheme)) {
+      throw new CoordinatorError(
+        "it asks for a token, and the client gave none. Give the client the token: `token`, or `--token-file`.",
+        { reason: "token" },
+      );
+    }
+    // Digests have one length, and comparing them tells nothing by its time.
+    const digest = digestOf(given.slice(scheme.length));
+    const matches = this.#digests.filter((known) => timingSafeEqual(known, digest));
+    if (matches.length > 0) return;
+    throw new CoordinatorError("the client's token is not the coordinator's. Give both the same token.", {
+      reason: "token",
+    });
+  }
+}
+
+/** Refuses a token that cannot be sent. */
+export function checkToken(token: string): void {
+  if (typeof token === "string" && /^[\x21-\x7e]{1,4096}$/.test(token)) return;
+  throw new InvalidArgumentError(
+    "A coordinator's token must be 1 to 4,096 printable ASCII characters, without spaces.",
+  );
+}
+
+function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}

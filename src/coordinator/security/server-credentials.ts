@@ -1,0 +1,38 @@
+import type { KeyCertPair } from "@grpc/grpc-js";
+import { InvalidArgumentError } from "../../errors/index.js";
+import { ServerCredentials } from "../packages.js";
+import { optionalPem, pemOf } from "./pem.js";
+import type { CoordinatorTls } from "./server-certificate.js";
+
+/** The certificate by which a server is known; another can take its place while the server runs. */
+export class ReplaceableCredentials extends ServerCredentials {
+  readonly #asksClients: boolean;
+
+  constructor(tls: CoordinatorTls) {
+    super({ requestCert: tls.ca !== undefined }, contextOf(tls));
+    this.#asksClients = tls.ca !== undefined;
+  }
+
+  /** Counts for connections from now on; those that stand stay. */
+  replace(tls: CoordinatorTls): void {
+    if (this.#asksClients !== (tls.ca !== undefined)) {
+      throw new InvalidArgumentError(
+        "Whether clients must have certificates (`tls.ca`) cannot change while a coordinator runs: restart it.",
+      );
+    }
+    this.updateSecureContextOptions(contextOf(tls));
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}
+
+function contextOf(tls: CoordinatorTls) {
+  const pair: KeyCertPair = {
+    cert_chain: pemOf("tls.cert", tls.cert),
+    private_key: pemOf("tls.key", tls.key),
+  };
+  const ca = optionalPem("tls.ca", tls.ca);
+  return { ...(ca === null ? {} : { ca }), cert: [pair.cert_chain], key: [pair.private_key] };
+}

@@ -1,0 +1,40 @@
+import { InvalidArgumentError } from "../../errors/index.js";
+
+/** A host with a port, as in `10.0.0.7:4100` or `[::1]:4100`. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export function isAddress(text: string): boolean {
+  return partsOf(text) !== undefined;
+}
+
+/** Parses `HOST:PORT`; an IPv6 address stands in brackets. */
+export function parseAddress(text: string, what: string): Address {
+  const parts = partsOf(text);
+  if (parts !== undefined) return parts;
+  throw new InvalidArgumentError(
+    `${what} is ${JSON.stringify(text)}, and must be HOST:PORT, such as 10.0.0.7:4100 or [::1]:4100.`,
+  );
+}
+
+function partsOf(text: string): Address | undefined {
+  const found = /^(?:\[([0-9a-f:.%]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text);
+  const port = Number(found?.[3]);
+  return found !== null && port <= 65_535 ? { host: found[1] ?? found[2]!, port } : undefined;
+}
+
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether only this machine reaches it. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Whether it stands for all addresses of the machine, and so for none that a client could call. */
+export function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}

@@ -1,0 +1,99 @@
+import type { StatusObject } from "@grpc/grpc-js";
+import {
+  CoordinatorError,
+  type CoordinatorFault,
+  type ErrorCode,
+  LimitExceededError,
+  NotLeaderError,
+  OracleUnavailableError,
+  PercolatorError,
+} from "../../errors/index.js";
+import { Metadata, status } from "../packages.js";
+
+/** Metadata of a refusal: which error it is, and what belongs to it. */
+const keys = Object.freeze({
+  code: "percolator-error",
+  leader: "percolator-leader",
+  reason: "percolator-reason",
+});
+
+/** A status that ends a call. */
+export interface Refusal {
+  readonly code: status;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+const statuses: Partial<Record<ErrorCode, status>> = {
+  NOT_LEADER: status.FAILED_PRECONDITION,
+  ORACLE_UNAVAILABLE: status.UNAVAILABLE,
+  LIMIT_EXCEEDED: status.RESOURCE_EXHAUSTED,
+  INVALID_ARGUMENT: status.INVALID_ARGUMENT,
+  COORDINATOR: status.FAILED_PRECONDITION,
+};
+
+/** The server's half: an error, as a call's status. */
+export function refusalOf(error: unknown): Refusal {
+  const metadata = new Metadata();
+  if (!(error instanceof PercolatorError)) {
+    return { code: status.INTERNAL, details: "The coordinator has a defect; its log says more.", metadata };
+  }
+  metadata.set(keys.code, error.code);
+  if (error instanceof NotLeaderError && error.leader !== undefined) {
+    metadata.set(keys.leader, encodeURIComponent(error.leader));
+  }
+  let code = statuses[error.code] ?? status.INTERNAL;
+  if (error instanceof CoordinatorError) {
+    metadata.set(keys.reason, error.reason);
+    if (error.reason === "token") code = status.UNAUTHENTICATED;
+    if (error.reason === "message") code = status.INVALID_ARGUMENT;
+  }
+  return { code, details: error.message, metadata };
+}
+
+/** The client's half: a call's status, as an error. Only those of connections and of leadership are `retryable`. */
+export function errorOf(failure: unknown, address: string): PercolatorError {
+  if (failure instanceof PercolatorError) return failure;
+  const { code, details, metadata } = failure as Partial<StatusObject>;
+  const named = textIn(metadata, keys.code);
+  const message = `The coordinator at ${address}: ${details ?? String(failure)}`;
+  if (named === "NOT_LEADER") return new NotLeaderError(message, { leader: leaderIn(metadata) });
+  if (named === "LIMIT_EXCEEDED") return new LimitExceededError(message);
+  if (named === "COORDINATOR") return new CoordinatorError(message, { reason: faultIn(metadata) });
+  if (named === "INVALID_ARGUMENT") return new CoordinatorError(message, { reason: "message" });
+  if (code === status.UNAUTHENTICATED) return new CoordinatorError(message, { reason: "token" });
+  if (code === status.UNIMPLEMENTED) {
+    return new CoordinatorError(
+      `What answers at ${address} is no coordinator, or one of another version (${details ?? ""}). See the address, and run the ` +
+        "same version everywhere.",
+      { reason: "version" },
+    );
+  }
+  return new OracleUnavailableError(
+    `The coordinator at ${address} gives no answer at the moment (${details ?? String(failure)}). See whether it runs and can be ` +
+      "reached.",
+    { cause: failure },
+  );
+}
+
+function textIn(metadata: Metadata | undefined, key: string): string | undefined {
+  const value = metadata?.get(key)[0];
+  return typeof value === "string" ? value : undefined;
+}
+
+function leaderIn(metadata: Metadata | undefined): string | undefined {
+  const text = textIn(metadata, keys.leader);
+  if (text === undefined || text.length > 3_000) return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const faults: readonly CoordinatorFault[] = ["token", "tls", "version", "message", "use"];
+
+function faultIn(metadata: Metadata | undefined): CoordinatorFault {
+  const text = textIn(metadata, keys.reason);
+  return faults.find((fault) => fault === text) ?? "use";
+}
