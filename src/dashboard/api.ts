@@ -1,17 +1,21 @@
 /**
- * What the dashboard's server answers and its pages show: types only, so that both ends are compiled against one contract.
- * All of it is JSON. Rows, columns and values are text as the command line writes them: a key of text as it is, any other as JSON;
- * a cell of a family as `name:qualifier`. Timestamps are the database's; what ends in `Ms` is milliseconds, `...At` is
+ * The JSON that the dashboard's server answers and its pages show: types only, so that both ends
+ * compile against one contract. Rows, columns and values are text as the command line writes them:
+ * a text key as it is, any other key as JSON, a cell of a family as `name:qualifier`. Timestamps
+ * are those of the database. Names that end in `Ms` are milliseconds, names that end in `At` are
  * milliseconds since 1970.
  */
 
-/** Where a view's data comes from besides the store: what transactions do is known to the processes that run them. */
+/**
+ * Which processes tell a view about transactions. Only the processes that run transactions know
+ * what they do.
+ */
 export type Reach =
   /** This process, or the workers that this process supervises. */
   | "here"
-  /** Workers whose dashboards were named. */
+  /** Workers whose dashboards were named with `from`. */
   | "named"
-  /** Nobody who runs transactions is listened to: only what the store holds can be shown. */
+  /** None: the views show only what the store holds. */
   | "store";
 
 /** A cell, as text. */
@@ -21,10 +25,10 @@ export interface CellName {
   readonly column: string;
 }
 
-/** `GET api/about`: what never changes while the server runs. */
+/** `GET api/about`: facts that never change while the server runs. */
 export interface About {
   readonly version: string;
-  /** As the command line takes it. */
+  /** The location as the command line takes it. */
   readonly location: string;
   readonly store: string;
   readonly commit: "one-phase" | "two-phase";
@@ -35,7 +39,7 @@ export interface About {
   readonly now: number;
 }
 
-/** Of durations: undefined where there were none. */
+/** Percentiles of durations; undefined if there were none. */
 export interface Durations {
   readonly count: number;
   readonly p50Ms: number | undefined;
@@ -44,36 +48,36 @@ export interface Durations {
 
 export interface ObserverOverview {
   readonly name: string;
-  /** `table.column` that it watches. */
+  /** The watched column, as `table.column`. */
   readonly watches: string;
-  /** Live processes that run it. */
+  /** How many live processes run it. */
   readonly hosts: number;
   readonly pending: Count;
-  /** Age of the oldest change that waits. */
+  /** Age of the oldest waiting change. */
   readonly oldestPendingMs: number | undefined;
   readonly parked: Count;
-  /** From a change's commit to its run's, of the last minutes. */
+  /** Time from a change's commit to the commit of its run, over the last five minutes. */
   readonly delay: Durations;
   readonly runsPerSecond: number;
   readonly failuresPerSecond: number;
   readonly conflictsPerSecond: number;
 }
 
-/** A schedule: what it should have fired by now, and has not. */
+/** A schedule, with the changes that it should have fired by now, and has not. */
 export interface ScheduleOverview {
   readonly name: string;
   readonly overdue: Count;
-  /** How long ago the oldest of them was due. */
+  /** How long ago the oldest of these changes was due. */
   readonly oldestOverdueMs: number | undefined;
 }
 
-/** How many; counting stops at a bound. */
+/** A count. `isBound` if counting stopped at a bound, and there may be more. */
 export interface Count {
   readonly count: number;
   readonly isBound: boolean;
 }
 
-/** A figure of each second, oldest first; the last is of the newest full second. */
+/** One value for each second, oldest first. The last one is of the newest full second. */
 export interface Series {
   readonly endsAt: number;
   readonly values: readonly number[];
@@ -98,7 +102,7 @@ export interface Overview {
   readonly safepointAgeMs: number | undefined;
   readonly latestTimestamp: number;
   readonly coordinator: { readonly address: string | undefined; readonly answers: boolean } | undefined;
-  /** What the store counts of itself. */
+  /** Figures that the store reports about itself. */
   readonly statistics: Readonly<Record<string, number>>;
 }
 
@@ -110,7 +114,7 @@ export interface Pipeline {
     readonly columns: readonly { readonly name: string; readonly kind: "column" | "family" | "signal" }[];
   }[];
   readonly observers: readonly ObserverOverview[];
-  /** What runs of an observer were seen to read and write, by column: learned while the server listens. */
+  /** The columns that runs of an observer were seen to read and write while the server listened. */
   readonly flows: readonly {
     readonly observer: string;
     readonly table: string;
@@ -120,14 +124,17 @@ export interface Pipeline {
   }[];
 }
 
-/** `GET api/rows?table=&prefix=&after=&limit=&at=`: rows as of a moment. `at`: a timestamp or milliseconds since 1970; default: now. */
+/**
+ * `GET api/rows?table=&prefix=&after=&limit=&at=`: rows as of `at`, which is a timestamp or
+ * milliseconds since 1970. Default: now.
+ */
 export interface RowsPage {
   readonly table: string;
-  /** The snapshot's timestamp. */
+  /** Timestamp of the snapshot. */
   readonly at: number;
   readonly columns: readonly string[];
   readonly rows: readonly RowShown[];
-  /** Give it as `after` for the rows behind; undefined at the end. */
+  /** The `after` of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
@@ -144,9 +151,9 @@ export interface CellShown {
 
 export interface ValueShown {
   readonly text: string;
-  /** Encoded bytes. */
+  /** Size of the encoded value in bytes. */
   readonly bytes: number;
-  /** Whether `text` is only its beginning; `api/row` gives up to a bound that is larger. */
+  /** Whether `text` is only the beginning of the value. `api/row` has a larger bound. */
   readonly isCut: boolean;
 }
 
@@ -156,7 +163,7 @@ export interface RowDetail extends RowShown {
   readonly at: number;
 }
 
-/** `GET api/history?table=&row=&column=`: newest first. */
+/** `GET api/history?table=&row=&column=`: the versions of a cell, newest first. */
 export interface CellHistory extends CellName {
   readonly versions: readonly {
     readonly commitTimestamp: number;
@@ -167,15 +174,17 @@ export interface CellHistory extends CellName {
   }[];
 }
 
-/** `GET api/inspect?table=&row=`: the protocol view, as the paper's figure 4. */
+/**
+ * `GET api/inspect?table=&row=`: the protocol cells of a row, in the form of the paper's figure 4.
+ */
 export interface InspectedRow {
   readonly table: string;
   readonly row: string;
   readonly columns: readonly {
     readonly column: string;
-    /** What of it is the protocol's own: an observer's acknowledgment or the like. */
+    /** What the column is for: `user`, or a record of the protocol. */
     readonly role: "user" | "acknowledgment" | "parked" | "other";
-    /** Newest first: one line for each timestamp at which anything stands. */
+    /** One entry for each timestamp with any part, newest first. */
     readonly entries: readonly {
       readonly timestamp: number;
       readonly at: number;
@@ -185,23 +194,26 @@ export interface InspectedRow {
       readonly status: string | undefined;
     }[];
   }[];
-  /** Observers that are due on the row. */
+  /** Observers that are due on this row. */
   readonly hints: readonly { readonly observer: string; readonly column: string; readonly since: number }[];
 }
 
-/** One stretch of a transaction. */
+/** A part of a transaction that took time. */
 export interface TransactionSpan {
   readonly name: string;
-  /** From the transaction's beginning. */
+  /** Counted from the transaction's begin. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly cell: CellName | undefined;
   readonly kind: "read" | "wait" | "step";
 }
 
-/** `GET api/transactions?label=&observer=&outcome=&table=&limit=`: newest first; event `transactions` of the stream has new ones. */
+/**
+ * `GET api/transactions?label=&observer=&outcome=&table=&limit=`: newest first. The stream sends
+ * new ones as event `transactions`.
+ */
 export interface TransactionShown {
-  /** Unique within the server's memory. */
+  /** Unique among the remembered transactions. */
   readonly id: string;
   readonly process: string;
   readonly startTimestamp: number;
@@ -214,9 +226,9 @@ export interface TransactionShown {
   readonly durationMs: number;
   readonly reads: number;
   readonly cells: number;
-  /** The change that an observer ran for: its cell, and the transaction that committed it. */
+  /** The change that an observer ran for: its cell, and when it was committed. */
   readonly cause: { readonly cell: CellName; readonly commitTimestamp: number } | undefined;
-  /** Where it conflicted, and with whom, where that is known. */
+  /** Where and with which transaction it conflicted, as far as that is known. */
   readonly conflict:
     | {
         readonly cell: CellName | undefined;
@@ -230,21 +242,21 @@ export interface TransactionShown {
 /** `GET api/transaction?id=`. */
 export interface TransactionDetail extends TransactionShown {
   readonly spans: readonly TransactionSpan[];
-  /** Cells that it read and wrote, up to a bound. */
+  /** The cells that it read and wrote, up to a bound. */
   readonly read: readonly CellName[];
   readonly written: readonly CellName[];
-  /** Of those that are remembered: what caused it, and the runs that it caused. */
+  /** Among the remembered transactions: its cause, and the runs that it caused. */
   readonly causedBy: TransactionShown | undefined;
   readonly caused: readonly TransactionShown[];
 }
 
-/** `GET api/conflicts`: the most frequent first. */
+/** `GET api/conflicts`: most frequent first. */
 export interface ConflictInsights {
   readonly reach: Reach;
   readonly sinceMs: number;
   readonly pairs: readonly {
     readonly cell: CellName;
-    /** How many conflicts on that cell between the two. */
+    /** How many conflicts the two had on that cell. */
     readonly count: number;
     /** Observer, label, or `transaction`. */
     readonly loser: string;
@@ -261,7 +273,10 @@ export interface ParkedPage {
 }
 
 export interface ParkedShown extends CellName {
-  /** Give it to `POST api/parked/retry` or `api/parked/discard` as `{ "id": ... }`; with `{ "observer": ... }` all of one observer. */
+  /**
+   * For `POST api/parked/retry` and `api/parked/discard` as `{ "id": ... }`; `{ "observer": ... }`
+   * means all changes of an observer.
+   */
   readonly id: string;
   readonly observer: string;
   readonly attempts: number;
@@ -270,12 +285,12 @@ export interface ParkedShown extends CellName {
   readonly stack: string | undefined;
 }
 
-/** What `POST api/parked/retry`, `api/parked/discard` and `api/locks/resolve` answer. */
+/** The answer of `POST api/parked/retry`, `api/parked/discard` and `api/locks/resolve`. */
 export interface Acted {
   readonly done: number;
-  /** What was not there any more. */
+  /** How many no longer existed. */
   readonly gone: number;
-  /** What still stands: locks whose owner lives. */
+  /** How many remain: locks whose owner lives. */
   readonly standing: number;
 }
 
@@ -286,7 +301,7 @@ export interface LocksPage {
 }
 
 export interface LockShown extends CellName {
-  /** Give it to `POST api/locks/resolve` as `{ "id": ... }`. */
+  /** For `POST api/locks/resolve` as `{ "id": ... }`. */
   readonly id: string;
   readonly kind: string;
   readonly startTimestamp: number;
@@ -306,7 +321,7 @@ export interface Workers {
     readonly process: string;
     readonly observers: readonly string[];
     readonly isHere: boolean;
-    /** Of processes that are listened to. */
+    /** The figures below are known only of processes that report. */
     readonly runsPerSecond: number | undefined;
     readonly commitsPerSecond: number | undefined;
     readonly running: number | undefined;
@@ -314,16 +329,19 @@ export interface Workers {
     readonly memoryBytes: number | undefined;
   }[];
   readonly coordinator: { readonly address: string | undefined; readonly answers: boolean } | undefined;
-  /** Processes or named dashboards that did not say what they have seen, and why. */
+  /** Processes or named dashboards that sent no report, and why. */
   readonly unheard?: readonly { readonly name: string; readonly error: string }[];
 }
 
-/** `GET api/heat?table=&metric=writes|conflicts|hints`: counts by key range (rows of the matrix) and time (its columns). */
+/**
+ * `GET api/heat?table=&metric=writes|conflicts|hints`: counts by key range (the rows of a matrix)
+ * and by time (its columns).
+ */
 export interface HeatMap {
   readonly reach: Reach;
   readonly table: string;
   readonly metric: "writes" | "conflicts" | "hints";
-  /** First row of each range, as text; ranges adapt to what is written. */
+  /** The first row of each range, as text. Ranges adapt to the activity. */
   readonly ranges: readonly string[];
   readonly startsAt: number;
   readonly bucketMs: number;
@@ -331,7 +349,7 @@ export interface HeatMap {
   readonly counts: readonly (readonly number[])[];
 }
 
-/** What is answered with any status that is not 2xx. */
+/** The answer with any status other than 2xx. */
 export interface Failure {
   readonly code: string;
   readonly message: string;

@@ -1,22 +1,22 @@
-/** What waits, of one kind. */
+/** How many changes of one kind wait. */
 export interface Backlog {
   readonly count: number;
   /** Whether there are more than `count`. */
   readonly more: boolean;
-  /** When the oldest that was counted began to wait. */
+  /** When the oldest counted change began to wait. */
   readonly oldest: Date | undefined;
 }
 
-/** Counts what waits one by one, up to `most`. */
+/** Counts changes one by one, up to `max`. */
 export async function countBacklog<T>(
   changes: AsyncIterable<T>,
   waitsSince: (change: T) => Date,
-  most: number,
+  max: number,
 ): Promise<Backlog> {
   let count = 0;
   let oldest: Date | undefined;
   for await (const change of changes) {
-    if (count === most) return { count, more: true, oldest };
+    if (count === max) return { count, more: true, oldest };
     count++;
     const since = waitsSince(change);
     if (oldest === undefined || since < oldest) oldest = since;

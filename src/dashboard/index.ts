@@ -1,3 +1,7 @@
+/**
+ * What the command line uses of this room. Programs use `percolatordb/dashboard`, which is
+ * `public.ts`.
+ */
 export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordinator-metrics.js";
@@ -12,5 +16,5 @@ export { columnText } from "./text/cells.js";
 export { inspectedText, inspectedValue, statusText, writeText } from "./text/inspected.js";
 export { type KnownTables, knownTables, Tables } from "./text/tables.js";
 
-/** What serves and records, loaded when it is first used: most commands do neither. */
+/** Loads the servers and the recorder at first use: most commands need neither. */
 export const loadServing = () => import("./serving.js");

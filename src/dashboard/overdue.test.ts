@@ -16,7 +16,7 @@ async function put(db: Database, to: ReturnType<typeof reminders>, times: readon
 
 const reminders = (spreads: number) => schedule("reminders", { value, fire: () => {}, spreads });
 
-/** Times in an order that is not theirs. */
+/** Times that are not in order. */
 const mixed = (count: number) => Array.from({ length: count }, (_, index) => 1_000 + ((index * 7) % count));
 
 test.each([
@@ -38,7 +38,7 @@ test.each([
   ]);
 });
 
-test("counts what is due at this moment", async () => {
+test("counts changes that are due at the given time", async () => {
   const scheduled = reminders(4);
   await using db = await open("memory:", { tables: scheduled.tables });
   await put(db, scheduled, [nowMs]);
@@ -50,12 +50,12 @@ test.each([1, 16])("says that there are more only if there are, in %i spreads", 
   const scheduled = reminders(spreads);
   await using db = await open("memory:", { tables: scheduled.tables });
   await put(db, scheduled, mixed(30));
-  for (const [most, count, more] of [
+  for (const [max, count, more] of [
     [29, 29, true],
     [30, 30, false],
     [31, 30, false],
   ] as const) {
-    expect(await overdueSchedules(db, nowMs, never, most)).toMatchObject([{ count, more }]);
+    expect(await overdueSchedules(db, nowMs, never, max)).toMatchObject([{ count, more }]);
   }
 });
 
@@ -66,7 +66,7 @@ const like = {
   parked: table("jobs_parked", { parked: json() }),
 };
 
-test("takes tables for a schedule by their names and columns", async () => {
+test("recognizes a schedule by the names and columns of its tables", async () => {
   await using db = await open("memory:", { tables: Object.values(like) });
   expect(await overdueSchedules(db, nowMs, never, 100)).toMatchObject([{ schedule: "jobs", count: 0 }]);
 });

@@ -2,27 +2,30 @@ import type { Database } from "../database/index.js";
 import { type AnyTable, type Column, definition } from "../schema/index.js";
 import type { Snapshot } from "../transaction/index.js";
 
-/** How many changes of a schedule should have fired, and have not. */
+/** The changes of a schedule that should have fired, and have not. */
 export interface Overdue {
   readonly schedule: string;
   readonly count: number;
-  /** Whether there are more than were counted. */
+  /** Whether there are more than `count`. */
   readonly more: boolean;
-  /** When the oldest of them was due. */
+  /** When the oldest counted one was due. */
   readonly oldest: Date | undefined;
 }
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
 
-/** Sorts behind every time. */
+/** Sorts after every time. */
 const afterAll = Number.MAX_VALUE;
 
-/** The schedules of a database, known by the tables that a schedule declares, and what is overdue in each, counted up to `most`. */
+/**
+ * What is overdue in each schedule of a database, counted up to `max`. A schedule is recognized by
+ * the tables that it declares.
+ */
 export async function overdueSchedules(
   db: Database,
   nowMs: number,
   signal: AbortSignal,
-  most: number,
+  max: number,
 ): Promise<readonly Overdue[]> {
   const tables = await db.tables();
   const schedules = [...tables.keys()].filter((name) => isSchedule(tables, name));
@@ -30,7 +33,7 @@ export async function overdueSchedules(
   await using snapshot = await db.snapshot({ signal });
   const found: Overdue[] = [];
   for (const schedule of schedules) {
-    found.push({ schedule, ...(await countOverdue(snapshot, tables.get(`${schedule}_due`)!, nowMs, most)) });
+    found.push({ schedule, ...(await countOverdue(snapshot, tables.get(`${schedule}_due`)!, nowMs, max)) });
   }
   return found;
 }
@@ -46,12 +49,12 @@ function isSchedule(tables: ReadonlyMap<string, AnyTable>, name: string): boolea
   );
 }
 
-/** Passes over what is due later: from each spread to the next that has rows. */
+/** Skips changes that are due later, by jumping from each spread to the next one that has rows. */
 async function countOverdue(
   snapshot: Snapshot,
   table: AnyTable,
   nowMs: number,
-  most: number,
+  max: number,
 ): Promise<Omit<Overdue, "schedule">> {
   const column = Reflect.get(table, "delays") as Column<number, DueKey>;
   let count = 0;
@@ -60,11 +63,11 @@ async function countOverdue(
     const range = {
       start: [spread, 0, ""],
       end: [spread, nowMs, "\u{10ffff}"],
-      limit: most + 1,
+      limit: max + 1,
     } as const;
     for await (const { row } of snapshot.scan(column, range)) {
       oldest = Math.min(oldest, row[1]);
-      if (++count > most) return { count: most, more: true, oldest: new Date(oldest) };
+      if (++count > max) return { count: max, more: true, oldest: new Date(oldest) };
     }
     const from: DueKey = [spread, afterAll, ""];
     spread = undefined;

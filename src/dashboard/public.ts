@@ -1,5 +1,6 @@
 /**
- * The dashboard, and the metrics that Prometheus scrapes, served by a program of one's own: `percolatordb/dashboard`.
+ * `percolatordb/dashboard`: serves the dashboard, and metrics for Prometheus, from a program of
+ * your own.
  */
 export {
   type MetricsServer,

@@ -1,4 +1,7 @@
-/** What serves and records. Commands that do neither do not load it: see `loadServing`. */
+/**
+ * The part of this room that serves and records, for commands: `loadServing` of `index.ts` loads
+ * it.
+ */
 export { serveCoordinatorMetrics, serveMetrics } from "./metrics/metrics-server.js";
 export { Recorder } from "./recording/recorder.js";
 export { serveDashboard } from "./server/server.js";

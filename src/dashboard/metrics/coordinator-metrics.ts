@@ -5,7 +5,7 @@ import type { PlainPages } from "./plain-pages.js";
 /** A metric of a coordinator. */
 export interface CoordinatorMetric extends Omit<MetricDescription, "read" | "labels"> {
   readonly labels: readonly [];
-  /** Undefined for no sample. */
+  /** Undefined if there is no sample. */
   readonly read: (coordinator: Coordinator) => number | undefined;
 }
 
@@ -23,37 +23,37 @@ export const coordinatorCatalogue: readonly CoordinatorMetric[] = [
   metric(
     "gauge",
     "coordinator_leads",
-    "1 while it leads and its lease holds, so that it answers; else 0.",
+    "1 while the coordinator leads and its lease holds, otherwise 0.",
     (each) => Number(each.holdsLease),
   ),
   metric(
     "gauge",
     "coordinator_epoch",
-    "Epoch of its own leading, or the last that it saw.",
+    "Its own epoch if it leads, otherwise the newest epoch that it saw.",
     ({ status }) => status.epoch,
   ),
   metric(
     "gauge",
     "coordinator_sessions",
-    "Sessions that report to it; 0 unless it leads.",
+    "Sessions that report to the coordinator; 0 if it does not lead.",
     ({ figures }) => figures.sessions,
   ),
   metric(
     "gauge",
     "coordinator_busy_sessions",
-    "Sessions of these that have a run in flight.",
+    "How many of these sessions have a run in flight.",
     ({ figures }) => figures.busySessions,
   ),
   metric(
     "gauge",
     "coordinator_streams",
-    "Streams of clients: each process has two.",
+    "Open client streams; each process has two.",
     ({ figures }) => figures.streams,
   ),
   metric(
     "counter",
     "coordinator_timestamps_total",
-    "Timestamps that it was asked for.",
+    "Timestamps requested by clients.",
     ({ figures }) => figures.timestamps,
   ),
   metric(

@@ -2,10 +2,13 @@ import type { Database, DatabaseReach } from "../../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
 import { type Backlog, countBacklog } from "../backlog.js";
 
-/** Changes of an observer that are counted one by one, at most so many: it is done every few seconds. */
+/**
+ * Changes of one observer that are counted one by one. A bound, because scrapers ask every few
+ * seconds.
+ */
 const maxCounted = 10_000;
 
-/** What stands in the store and its cluster at a moment, whoever looks. */
+/** What the store and its cluster hold at `now`; the same for every process. */
 export interface Standing {
   readonly status: Awaited<ReturnType<Database["status"]>>;
   /** By observer. */
@@ -15,24 +18,24 @@ export interface Standing {
   readonly now: number;
 }
 
-/** What is known of everything beyond this process when metrics are asked for. */
+/** What is known beyond this process when a scraper asks. */
 export interface Sampled {
-  /** The newest look at the store that ended well; undefined before the first. */
+  /** The newest look at the store that succeeded; undefined before the first. */
   readonly standing: Standing | undefined;
-  /** Whether a newer look has failed, or has not ended in time. */
+  /** Whether a newer look failed, or did not end in time. */
   readonly isStale: boolean;
   readonly reach: DatabaseReach;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** As a metric, but of the store and not of a process. */
+/** Like a metric, but of the store instead of a process. */
 export interface GaugeDescription extends Omit<MetricDescription, "read"> {
   readonly kind: "gauge";
   readonly read: (sampled: Sampled) => readonly MetricSample[];
 }
 
-/** A gauge of what stands in the store: absent before the first look at it. */
+/** A gauge of what the store holds: absent before the first look at the store. */
 function standingGauge(
   gauge: Omit<GaugeDescription, "kind" | "read"> & {
     readonly read: (standing: Standing) => readonly MetricSample[];
@@ -54,12 +57,12 @@ function ofObservers(
 const ageOf = (oldest: Date | undefined, now: number) =>
   oldest === undefined ? 0 : Math.max(0, now - oldest.getTime()) / 1_000;
 
-/** Every gauge of what stands in the store. */
+/** Every gauge beyond this process. */
 export const gaugeCatalogue: readonly GaugeDescription[] = [
   {
     kind: "gauge",
     name: "store_answers",
-    about: "1 if the store answered when the metrics were asked for, within 0.7 s; else 0.",
+    about: "1 if the store answers this request for metrics within 0.7 s, otherwise 0.",
     labels: [],
     read: ({ reach }) => one(reach.store.answers),
   },
@@ -67,40 +70,39 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
     kind: "gauge",
     name: "coordinator_answers",
     about:
-      "1 if the cluster's coordinator answered this process then, within 0.7 s; else 0, also if it refuses the token. Absent if the process does without one.",
+      "1 if the cluster's coordinator answers this process within 0.7 s, otherwise 0, also if it refuses the token. Absent if the process uses no coordinator.",
     labels: [],
     read: ({ reach: { coordinator } }) => (coordinator === undefined ? [] : one(coordinator.answers)),
   },
   {
     kind: "gauge",
     name: "standing_stale",
-    about:
-      "1 if the gauges of what stands in the store are of an earlier moment, since no newer look at it has ended well; else 0.",
+    about: "1 if the gauges of the store are old because no newer look at the store succeeded, otherwise 0.",
     labels: [],
     read: ({ isStale }) => one(isStale),
   },
   {
     kind: "gauge",
     name: "standing_age_seconds",
-    about: "Age of the gauges of what stands in the store. Absent, as they are, before the first look at it.",
+    about: "Age of the gauges of the store. Absent, like those gauges, before the first look at the store.",
     labels: [],
     read: ({ standing, now }) => (standing === undefined ? [] : one(Math.max(0, now - standing.now) / 1_000)),
   },
   standingGauge({
     name: "pending_changes",
-    about: "Changes that wait for an observer; at most 10,000 of each are counted.",
+    about: "Changes that wait for an observer; at most 10,000 of each observer are counted.",
     labels: ["observer"],
     read: ({ pending }) => ofObservers(pending, ({ count }) => count),
   }),
   standingGauge({
     name: "oldest_pending_age_seconds",
-    about: "Age of the oldest of those that were counted; 0 for none.",
+    about: "Age of the oldest counted pending change; 0 if there is none.",
     labels: ["observer"],
     read: ({ pending, now }) => ofObservers(pending, ({ oldest }) => ageOf(oldest, now)),
   }),
   standingGauge({
     name: "parked_changes",
-    about: "Changes that an observer was given up on; at most 10,000 of each are counted.",
+    about: "Parked changes of an observer; at most 10,000 of each observer are counted.",
     labels: ["observer"],
     read: ({ parked }) => ofObservers(parked, ({ count }) => count),
   }),
@@ -112,7 +114,7 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   }),
   standingGauge({
     name: "latest_timestamp",
-    about: "The newest timestamp that was given out.",
+    about: "The newest timestamp issued.",
     labels: [],
     read: ({ status }) => [{ labels: {}, value: status.latestTimestamp }],
   }),
@@ -126,14 +128,14 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   }),
   standingGauge({
     name: "store_statistic",
-    about: "What the store counts of itself: bytes, entries and the like.",
+    about: "A figure that the store reports about itself, such as bytes or entries.",
     labels: ["statistic"],
     read: ({ status: { statistics } }) =>
       Object.entries(statistics).map(([statistic, value]) => ({ labels: { statistic }, value })),
   }),
 ];
 
-/** Looks at the store. Reads at most 10,000 hints and parked records of each observer. */
+/** Counts what the store holds. Reads at most 10,000 hints and parked records of each observer. */
 export async function readStanding(db: Database, now: number, signal?: AbortSignal): Promise<Standing> {
   const status = await db.status();
   const pending = new Map<string, Backlog>();
@@ -146,7 +148,7 @@ export async function readStanding(db: Database, now: number, signal?: AbortSign
   return { status, pending, parked, now };
 }
 
-/** The gauges of everything beyond this process. */
+/** The samples of every gauge. */
 export function exposedGauges(sampled: Sampled): readonly ExposedMetric[] {
   return gaugeCatalogue.map((gauge) => ({ ...gauge, samples: gauge.read(sampled) }));
 }

@@ -7,7 +7,7 @@ import type { RowStore } from "../../store/index.js";
 import { coordinatorCatalogue } from "./coordinator-metrics.js";
 import { type MetricsServer, serveCoordinatorMetrics, serveMetrics } from "./metrics-server.js";
 
-/** What is served while the store, or the coordinator, does not answer. */
+/** The pages of the metrics server while the store or the coordinator does not answer. */
 
 const pages = table("pages", { body: text() });
 let all: Coordinators;
@@ -40,7 +40,7 @@ const sampleOf = ({ text: shown }: { text: string }, name: string) =>
     .find((line) => line.startsWith(`percolator_${name} `))
     ?.split(" ")[1];
 
-/** The store of the coordinators, until it is told not to answer any more. */
+/** The store of the coordinators; after `pause` it does not answer. */
 function pausable(): { readonly store: RowStore; pause(): void } {
   let paused: Promise<void> | undefined;
   const { store: real } = all;
@@ -86,7 +86,7 @@ async function serve(token?: string) {
   return { coordinator, pause };
 }
 
-test("with the coordinator away the metrics of the process are served, and say that it is", async () => {
+test("without a coordinator the metrics of the process are served, and say that it does not answer", async () => {
   const { coordinator } = await serve();
   await coordinator.stop();
   await eventually(async () => expect(sampleOf(await ask("/metrics"), "coordinator_answers")).toBe("0"));
@@ -99,7 +99,7 @@ test("with the coordinator away the metrics of the process are served, and say t
   expect(ready).toMatchObject({ status: 503, text: expect.stringMatching(/coordinator: /) });
 });
 
-test("a coordinator that refuses the token does not answer, and the reason is said", async () => {
+test("a coordinator that refuses the token counts as not answering, and the reason is shown", async () => {
   const { coordinator } = await serve("the-first-token");
   const listen = coordinator.address;
   await coordinator.stop();
@@ -110,9 +110,9 @@ test("a coordinator that refuses the token does not answer, and the reason is sa
   expect(sampleOf(await ask("/metrics"), "coordinator_answers")).toBe("0");
 });
 
-test("with a store that never answers the metrics of the process come, and the rest is marked stale", async () => {
+test("with a store that never answers, the metrics of the process are served, and the others are marked stale", async () => {
   const { pause } = await serve();
-  // The clock of the pages goes on by itself: the look is repeated when it is ten seconds old.
+  // A clock that the test moves: a look at the store is repeated when it is ten seconds old.
   await server!.close();
   let passedMs = 0;
   const environment = { ...systemEnvironment, monotonic: () => systemEnvironment.monotonic() + passedMs };
@@ -131,7 +131,7 @@ test("with a store that never answers the metrics of the process come, and the r
   expect(await ask("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining("store: ") });
 });
 
-test("a worker that cannot work says why, though everything answers", async () => {
+test("a worker that cannot work says why, although store and coordinator answer", async () => {
   await serve();
   await server!.close();
   let why: string | undefined = "The worker has not started yet.";
@@ -141,7 +141,7 @@ test("a worker that cannot work says why, though everything answers", async () =
   await eventually(async () => expect(await ask("/readyz")).toEqual({ status: 200, text: "ok\n" }));
 });
 
-test("a coordinator serves its metrics: whether it leads, and who speaks with it", async () => {
+test("a coordinator serves its metrics: whether it leads, its sessions and its streams", async () => {
   const leader = await all.lead();
   const client = await all.member("s", { addresses: [leader.address] });
   await client.oracle.next();
@@ -160,7 +160,7 @@ test("a coordinator serves its metrics: whether it leads, and who speaks with it
   expect(await ask("/healthz")).toMatchObject({ status: 200 });
 });
 
-test("beyond this machine metrics need a token, which the pages of probes do not", async () => {
+test("beyond this machine metrics need a token, and the probes do not", async () => {
   db = await open("memory:");
   await expect(serveMetrics(db, { host: "0.0.0.0" })).rejects.toThrow(/--metrics-token-file.*--insecure/);
   await expect(serveMetrics(db, { token: "short" })).rejects.toThrow("at least 16 characters");
@@ -178,7 +178,7 @@ test("beyond this machine metrics need a token, which the pages of probes do not
   expect((await fetch(new URL("/readyz", url))).status).toBe(200);
 });
 
-test("a token that changes is asked for from then on, and what cannot be a token changes nothing", async () => {
+test("a changed token is needed from then on, and an invalid token changes nothing", async () => {
   db = await open("memory:");
   const tokens = ["a-token-of-enough-characters", "another-token-of-enough-characters"] as const;
   let current: string | undefined = tokens[0];

@@ -6,21 +6,30 @@ import { exposedGauges, readStanding, type Standing } from "./gauges.js";
 import type { PlainAnswer, PlainPages } from "./plain-pages.js";
 
 export interface MetricsPagesOptions {
-  /** Added to every sample. */
+  /** Labels added to every sample. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly environment?: Environment | undefined;
-  /** Why this process cannot do its work though what it needs answers, for `/readyz`; undefined if it can. Default: it can. */
+  /**
+   * Why this process cannot work although store and coordinator answer, for `/readyz`; undefined if
+   * it can. Default: it can.
+   */
   readonly unready?: (() => string | undefined) | undefined;
 }
 
-/** What stands in the store is not looked at more often than this, in milliseconds, however often it is asked for. */
+/** The gauges of the store are counted at most this often, however often a scraper asks. */
 const standingMs = 10_000;
-/** How long an answer waits for a look at the store, in milliseconds: a later one has what this one missed. */
+/**
+ * How long an answer waits for the gauges of the store. If they come later, the next answer has
+ * them.
+ */
 const patienceMs = 500;
-/** How long the store and the coordinator may take to give a sign of life, in milliseconds. */
+/** How long the store and the coordinator may take to answer a probe. */
 const reachMs = 700;
 
-/** `/metrics`, `/healthz` and `/readyz` of a database in this process. None waits for what is away. */
+/**
+ * `/metrics`, `/healthz` and `/readyz` of a database in this process. None waits for a store or
+ * coordinator that does not answer.
+ */
 export class MetricsPages {
   readonly pages: PlainPages = {
     "/metrics": () => this.#metrics(),
@@ -32,7 +41,7 @@ export class MetricsPages {
   readonly #environment: Environment;
   readonly #ending = new AbortController();
   #standing: Standing | undefined;
-  /** A look under way. */
+  /** The look at the store that is under way. */
   #looking: Promise<void> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
@@ -71,7 +80,7 @@ export class MetricsPages {
     return { status: 503, text: [...lines, ""].join("\n") };
   }
 
-  /** One question for all who ask at the same time. */
+  /** One probe for all requests at the same time. */
   #reach(): Promise<DatabaseReach> {
     this.#reaching ??= this.#db.reach({ timeoutMs: reachMs }).finally(() => {
       this.#reaching = undefined;
@@ -79,7 +88,10 @@ export class MetricsPages {
     return this.#reaching;
   }
 
-  /** Begins a look if the last one is old, and waits for it a moment; it goes on in the background. */
+  /**
+   * Starts a look at the store if the last one is old, and waits for it for `patienceMs`. It goes
+   * on in the background.
+   */
   async #look(): Promise<void> {
     const now = this.#environment.monotonic();
     if (this.#looking === undefined && (this.#hasFailed || now - this.#lookedAt >= standingMs)) {

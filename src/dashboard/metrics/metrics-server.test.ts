@@ -24,7 +24,7 @@ async function start() {
   return server;
 }
 
-test("serves the figures of the process and of what stands in the store", async () => {
+test("serves the metrics of the process and of the store", async () => {
   const { url } = await start();
   for (const row of ["a", "b"]) await db.transact((tx) => tx.set(pages.body, row, "x"));
   const response = await fetch(url);
@@ -40,7 +40,7 @@ test("serves the figures of the process and of what stands in the store", async 
   }
 });
 
-test("answers health, and refuses what is not there", async () => {
+test("answers /healthz, and refuses unknown paths and methods", async () => {
   const { url } = await start();
   const health = await fetch(new URL("/healthz", url));
   expect([health.status, await health.text()]).toEqual([200, "ok\n"]);
@@ -54,7 +54,7 @@ test("answers health, and refuses what is not there", async () => {
   expect(await sick.text()).toContain("was closed");
 });
 
-test("refuses an address that is none, and goes on", async () => {
+test("refuses a request target that is not a path, and goes on", async () => {
   const { url } = await start();
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.write("GET // HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
@@ -62,7 +62,7 @@ test("refuses an address that is none, and goes on", async () => {
   expect((await fetch(new URL("/healthz", url))).status).toBe(200);
 });
 
-test("an address that is taken is refused by name", async () => {
+test("an error for a taken address names it", async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
   await expect(serveMetrics(db, { port })).rejects.toThrow(`Metrics cannot be served at 127.0.0.1:${port}`);

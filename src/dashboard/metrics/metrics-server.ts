@@ -11,34 +11,43 @@ import { coordinatorPages } from "./coordinator-metrics.js";
 import { MetricsPages, type MetricsPagesOptions } from "./metrics-pages.js";
 import type { PlainPages } from "./plain-pages.js";
 
-/** Where pages are served, and to whom. */
+/** Where the pages are served, and who may read them. */
 export interface PlainServerOptions {
-  /** Default: 127.0.0.1, so that only this machine reaches it. Any other needs a `token`, or `insecure`. */
+  /**
+   * Default: 127.0.0.1, which only this machine reaches. Any other host needs a `token` or
+   * `insecure`.
+   */
   readonly host?: string | undefined;
-  /** Default: 0, a free one. */
+  /** Default: 0, which takes a free port. */
   readonly port?: number | undefined;
   /**
-   * What `/metrics` asks for, as `Authorization: Bearer TOKEN`; at least 16 characters. A function is asked at each request, so that the token may
-   * change. Default: none. `/healthz` and `/readyz` ask for none.
+   * The token that `/metrics` needs, as `Authorization: Bearer TOKEN`; at least 16 characters. A
+   * function is called at each request, so that the token can change. Default: none. `/healthz` and
+   * `/readyz` need none.
    */
   readonly token?: TokenSource | undefined;
-  /** Serves beyond this machine without a token: in a network where everybody may read metrics. Default: false. */
+  /**
+   * Serves other machines without a token, in a network in which everyone may read metrics.
+   * Default: false.
+   */
   readonly insecure?: boolean | undefined;
 }
 
-/** A server of `/metrics`. */
+/** A running server of `/metrics`. */
 export type MetricsServer = RunningServer;
 
-/** What {@link serveMetrics} takes. */
+/** Options of {@link serveMetrics}. */
 export interface MetricsServerOptions extends MetricsPagesOptions, PlainServerOptions {}
 
 /**
- * Serves the metrics of a database in this process to Prometheus, at `/metrics`; `/healthz`, which answers 200 while the process is alive
- * and the database open; and `/readyz`, which answers 200 while transactions can be done, and else 503 with what is away. Each answers
- * within a second, whatever is away. Lives until it is closed; close it before the database.
+ * Serves the metrics of a database in this process to Prometheus at `/metrics`, and two probes.
+ * `/healthz` answers 200 while the process runs and the database is open. `/readyz` answers 200
+ * while transactions are possible, and otherwise 503 with the part that does not answer. Each page
+ * answers within a second, even if the store or the coordinator does not. Runs until it is closed;
+ * close it before the database.
  *
- * @throws InvalidArgumentError for an address that is taken or is none of this machine's, and for one that other machines reach without a
- * token.
+ * @throws InvalidArgumentError if the address is taken or does not belong to this machine, or if
+ * other machines can reach it without a token.
  *
  * @example
  * await using metrics = await serveMetrics(db, { port: 9464 });
@@ -49,8 +58,9 @@ export async function serveMetrics(db: Database, options: MetricsServerOptions =
 }
 
 /**
- * Serves the metrics of a coordinator in this process at `/metrics`; `/healthz`, which answers 200 while the process is alive; and
- * `/readyz`, which answers 200 while it leads or stands by for one that does, and 503 while its own lease has run out. Lives until it is closed.
+ * Serves the metrics of a coordinator in this process at `/metrics`, and two probes. `/healthz`
+ * answers 200 while the process runs. `/readyz` answers 200 while the coordinator leads or stands
+ * by for a leader, and 503 after its own lease has run out. Runs until it is closed.
  *
  * @throws InvalidArgumentError as `serveMetrics` does.
  */
@@ -61,7 +71,7 @@ export async function serveCoordinatorMetrics(
   return await servePlain(options, coordinatorPages(coordinator), () => undefined);
 }
 
-/** Serves pages until it is closed. `end`: called first then. */
+/** Serves pages until it is closed. `end` is called when it closes. */
 async function servePlain(
   options: PlainServerOptions,
   pages: PlainPages,
@@ -80,12 +90,12 @@ async function servePlain(
     const needed = token();
     if (needed === undefined || hasBearer(c.env.incoming, needed) === true) return await next();
     c.header("www-authenticate", 'Bearer realm="percolatordb"');
-    return send(c, 401, "Metrics ask for their token: Authorization: Bearer TOKEN.\n");
+    return send(c, 401, "Metrics need their token: send Authorization: Bearer TOKEN.\n");
   });
   app.all("*", (c) => answerPlain(c, c.req.path, pages));
   const listener = listenerOf(app);
   return await serveOn({ what: "Metrics", host, port, path: "/metrics", end }, (request, response) => {
-    if (pathOf(request) === undefined) response.writeHead(400).end("The address is none.\n");
+    if (pathOf(request) === undefined) response.writeHead(400).end("The request target is not a path.\n");
     else listener(request, response);
   });
 }
@@ -93,7 +103,8 @@ async function servePlain(
 /** Answers one request. */
 export async function answerPlain(c: Context, path: string, pages: PlainPages): Promise<Response> {
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (page === undefined) return send(c, 404, `There are ${Object.keys(pages).join(", ")}.\n`);
+  if (page === undefined)
+    return send(c, 404, `There is no such page. There are ${Object.keys(pages).join(", ")}.\n`);
   if (c.req.method !== "GET" && c.req.method !== "HEAD") return send(c, 405, "Only GET is answered.\n");
   try {
     const { status, text } = await page();

@@ -1,22 +1,22 @@
 import type { ConflictReport } from "./report.js";
 import { nameless } from "./winners.js";
 
-/** A conflict, with what is known of its place. */
+/** A conflict, with what is known about its cell. */
 export interface Fight extends Pick<ConflictReport, "loser" | "cell"> {
   readonly winner: string;
   /** Whether loser and winner are observers. */
   readonly isLoserObserver: boolean;
   readonly isWinnerObserver: boolean;
-  /** The codec of the column holds numbers. */
+  /** Whether the codec of the column is one of numbers. */
   readonly isNumber: boolean;
-  /** How many rows of the table the two fought for. */
+  /** In how many rows of the table the two conflicted. */
   readonly rows: number;
 }
 
-/** Over so many rows it is no single one that is hot. */
+/** From this many rows on, no single row is hot. */
 const manyRows = 8;
 
-/** One line that helps against conflicts of this kind. */
+/** One line of advice against conflicts of this kind. */
 export function adviceOn(fight: Fight): string {
   const { loser, winner, isLoserObserver, isWinnerObserver, isNumber, rows } = fight;
   const { table, column } = fight.cell;

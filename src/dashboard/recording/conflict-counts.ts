@@ -4,11 +4,11 @@ import type { Winners } from "./winners.js";
 const maxPairs = 200;
 const maxUnknown = 200;
 
-/** How often somebody lost a cell to somebody. */
+/** How often one name lost a cell to another. */
 export interface ConflictCount {
   readonly cell: EventCell;
   readonly loser: string;
-  /** Undefined where only its timestamp is known, or not even that. */
+  /** Undefined if only its timestamp is known, or not even that. */
   readonly winner: string | undefined;
   readonly winnerTimestamp: number | undefined;
   readonly count: number;
@@ -27,14 +27,14 @@ interface Unknown extends Omit<Counting, "winner"> {
   readonly winnerTimestamp: number;
 }
 
-/** Conflicts by cell, loser and winner: the most frequent of the last minutes. */
+/** The most frequent conflicts of the last minutes, by cell, loser and winner. */
 export class ConflictCounts {
   readonly #winners: Winners;
   readonly #windowMs: number;
   #pairs = new Map<string, Counting>();
   #before = new Map<string, Counting>();
   #begunAt: number;
-  /** Whose winners have not ended yet, or run elsewhere. */
+  /** Conflicts whose winners have not ended yet, or run in another process. */
   #unknown: Unknown[] = [];
 
   constructor(winners: Winners, windowMs: number, nowMs: number) {
@@ -54,7 +54,7 @@ export class ConflictCounts {
     if (this.#unknown.length > maxUnknown) this.#count({ ...this.#unknown.shift()!, winner: undefined });
   }
 
-  /** Every so often begins anew; what was counted before is kept as long again. */
+  /** Starts new counts after each window, and keeps those of the window before. */
   #turn(nowMs: number): void {
     if (nowMs - this.#begunAt < this.#windowMs) return;
     this.#before = this.#pairs;
@@ -83,7 +83,7 @@ export class ConflictCounts {
     if (rarest !== undefined) this.#pairs.delete(rarest[0]);
   }
 
-  /** All that are known of, in no order. */
+  /** All conflicts, in no order. */
   list(nowMs: number): readonly ConflictCount[] {
     this.#turn(nowMs);
     this.#settleUnknown();

@@ -9,11 +9,11 @@ const slots = 6;
 
 interface Flow extends Omit<FlowReport, "perSecond"> {
   readonly counts: number[];
-  /** Number of the slot that was counted in last. */
+  /** Number of the newest slot. */
   slot: number;
 }
 
-/** Which columns runs of observers read and write, and how often of late. */
+/** Which columns the runs of observers read and write, and how often in the last minute. */
 export class FlowCounts {
   readonly #flows = new Map<string, Flow>();
   readonly #begunAt: number;
@@ -26,12 +26,14 @@ export class FlowCounts {
     if (cause === undefined) return;
     this.#addCells(nowMs, cause.observer, "reads", read, reads);
     this.#addCells(nowMs, cause.observer, "writes", written, cells);
-    // A signal is never written: what became due without being written was notified.
+    // A signal is never written: a cell that became due without a write was notified.
     const notified = hinted.filter((cell) => !written.some((each) => isSame(each, cell)));
     this.#addCells(nowMs, cause.observer, "writes", notified, notified.length);
   }
 
-  /** Of more cells than are named, each that is stands for several. */
+  /**
+   * If a transaction touched more cells than its event names, each named cell counts for several.
+   */
   #addCells(
     nowMs: number,
     observer: string,
@@ -79,7 +81,7 @@ export class FlowCounts {
   }
 }
 
-/** As many cells as a transaction names at most. */
+/** The most cells that the event of a transaction names. */
 const maxNamed = 64;
 
 function forward(flow: Flow, number: number): void {
@@ -88,7 +90,7 @@ function forward(flow: Flow, number: number): void {
   flow.slot = Math.max(flow.slot, number);
 }
 
-/** The column's or family's name; `*` for all. */
+/** The name of a column or family; `*` for a whole row. */
 function columnName(path: Uint8Array): string {
   const end = path.indexOf(0);
   const name = asBuffer(path).toString("utf8", 0, end < 0 ? path.length : end);

@@ -8,12 +8,15 @@ const maxRows = 48;
 interface Bucket {
   number: number;
   total: number;
-  /** How many were offered; of these the rows are a fair choice. */
+  /** Rows offered so far. `rows` is a uniform sample of them. */
   offered: number;
   rows: Uint8Array[];
 }
 
-/** Which rows are written, fought for and hinted at: of each some seconds a fair choice, so that any ranges can be made of them. */
+/**
+ * Uniform samples of the rows that are written, fought for and hinted at, by ten seconds. Any key
+ * ranges can be made of them later.
+ */
 export class HeatSamples {
   readonly #environment: Environment;
   readonly #buckets = new Map<string, Bucket[]>();
@@ -22,7 +25,7 @@ export class HeatSamples {
     this.#environment = environment;
   }
 
-  /** `all`: how many there were, where not all are given. */
+  /** `all`: how many cells there were, if not all are given. */
   add(nowMs: number, metric: HeatMetric, cells: readonly EventCell[], all = cells.length): void {
     if (cells.length === 0) return;
     const weight = Math.max(1, all / cells.length);

@@ -1,11 +1,14 @@
 import type { Durations } from "../api.js";
 
-/** How many durations fell into each bucket: `[bucket, count]`, of those with any. Can be added to others'. */
+/**
+ * Durations by bucket: `[bucket, count]` for each bucket that is not empty. Histograms can be
+ * added.
+ */
 export type Histogram = readonly (readonly [bucket: number, count: number])[];
 
 const minMs = 0.05;
 const factor = 1.15;
-/** The last bucket holds all that is longer than about an hour. */
+/** The last bucket holds every duration above about an hour. */
 const buckets = 132;
 
 function bucketOf(ms: number): number {
@@ -13,7 +16,7 @@ function bucketOf(ms: number): number {
   return Math.min(buckets - 1, Math.ceil(Math.log(ms / minMs) / Math.log(factor)));
 }
 
-/** The middle of a bucket, a fifteenth of it from its ends. */
+/** The middle of a bucket, at most a fifteenth away from any duration in it. */
 const middleOf = (bucket: number) => minMs * factor ** (bucket - 0.5);
 
 const slots = 6;
@@ -23,7 +26,7 @@ interface Slot {
   readonly counts: Uint32Array;
 }
 
-/** Durations of the last minutes, in memory of a fixed size. */
+/** A histogram of the last minutes, in memory of a fixed size. */
 export class DurationWindow {
   readonly #slotMs: number;
   readonly #slots: Slot[] = [];
@@ -59,14 +62,14 @@ export class DurationWindow {
   }
 }
 
-/** All of several together. */
+/** The sum of several histograms. */
 export function addHistograms(histograms: readonly Histogram[]): Histogram {
   const sums = new Map<number, number>();
   for (const [bucket, count] of histograms.flat()) sums.set(bucket, (sums.get(bucket) ?? 0) + count);
   return [...sums];
 }
 
-/** How many there are, and percentiles to about a fifteenth. */
+/** The count, and percentiles that are right to about a fifteenth. */
 export function durationsOf(histogram: Histogram): Durations {
   const sorted = histogram.toSorted(([a], [b]) => a - b);
   const count = sorted.reduce((sum, [, each]) => sum + each, 0);

@@ -44,7 +44,7 @@ function start() {
 }
 
 describe("a recorder", () => {
-  test("remembers the newest transactions, those after one that is known", () => {
+  test("remembers the newest transactions, and lists those after a number", () => {
     const { recorder, tell } = start();
     for (let commit = 1; commit <= 3_000; commit++) tell(committed(commit));
     expect(recorder.newest).toBe(3_000);
@@ -62,7 +62,7 @@ describe("a recorder", () => {
     expect(recorder.newest).toBe(1);
   });
 
-  test("counts by outcome, and listens no more once it is closed", async () => {
+  test("counts by outcome, and stops listening when it is closed", async () => {
     const { clock, events, recorder, tell } = start();
     for (let each = 0; each < 5; each++) tell(committed(each + 1));
     tell(ended({ outcome: "conflict", conflict: { cell: undefined, winnerTimestamp: undefined } }));
@@ -78,7 +78,7 @@ describe("a recorder", () => {
     expect(events.hasListeners("run")).toBe(false);
   });
 
-  test("keeps delays and outcomes of each observer, of so many", async () => {
+  test("keeps delays and outcomes of a bounded number of observers", async () => {
     const { clock, events, recorder } = start();
     const run = (observer: string, outcome: EventMap["run"]["outcome"], delayMs?: number) =>
       events.emit("run", {
@@ -105,7 +105,7 @@ describe("a recorder", () => {
     expect(Object.keys(observers).length).toBe(256);
   });
 
-  test("says who won, also where the winner ends after the loser or holds a lock", () => {
+  test("names the winner of a conflict, also if the winner ends after the loser or holds a lock", () => {
     const { recorder, tell } = start();
     const lost = (winnerTimestamp: number | undefined, loser: string) =>
       tell(ended({ outcome: "conflict", label: loser, conflict: { cell: cell("a"), winnerTimestamp } }));
@@ -138,7 +138,7 @@ describe("a recorder", () => {
     expect(recorder.conflicts()).toEqual([]);
   });
 
-  test("learns what flows, by column and family, and that it ceased", async () => {
+  test("learns flows by column and family, and when they cease", async () => {
     const { clock, recorder, tell } = start();
     for (let commit = 1; commit <= 20; commit++) {
       await clock.advance(1_000);
@@ -166,7 +166,7 @@ describe("a recorder", () => {
     expect(recorder.flows().map(({ perSecond }) => perSecond)).toEqual([0, 0, 0, 0]);
   });
 
-  test("counts a signal that was notified as written, and a cell that was written once", () => {
+  test("counts a notified signal as written, and a written cell once", () => {
     const { recorder, tell } = start();
     const [title, rescore] = [cell("a", "title"), cell("b", "rescore")];
     tell(committed(1, { cause: cause("titles"), cells: 1, written: [title], hinted: [title, rescore] }));
@@ -176,7 +176,7 @@ describe("a recorder", () => {
     ]);
   });
 
-  test("keeps a fair choice of rows for heat, and how many there were", async () => {
+  test("keeps a uniform sample of rows for heat, and their number", async () => {
     const { clock, recorder, tell } = start();
     for (let each = 0; each < 500; each++)
       tell(committed(each + 1, { written: [cell(`r${each}`)], cells: 1 }));

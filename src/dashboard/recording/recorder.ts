@@ -9,7 +9,7 @@ import { seriesSeconds, windowMs } from "./report.js";
 import { SecondCounts } from "./seconds.js";
 import { nameOf, Winners } from "./winners.js";
 
-/** What has events: a `Database`. */
+/** A source of events: a `Database`. */
 export interface Recorded {
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void;
 }
@@ -33,9 +33,12 @@ class ObserverCounts {
   readonly conflicts = new SecondCounts(rateWindow);
 }
 
-/** Listens to the events of one database, and keeps of the last minutes what a dashboard shows: all of it bounded. */
+/**
+ * Listens to the events of one database, and keeps what a dashboard shows of the last minutes, in
+ * bounded memory.
+ */
 export class Recorder {
-  /** No other recorder is called so. */
+  /** Unique among recorders. */
   readonly name: string;
   readonly since: number;
   readonly winners = new Winners();
@@ -65,7 +68,7 @@ export class Recorder {
     ];
   }
 
-  /** Listens no more. */
+  /** Stops listening. */
   close(): void {
     for (const unlisten of this.#unlisten) unlisten();
   }
@@ -75,7 +78,7 @@ export class Recorder {
     const { outcome, cause, commitTimestamp } = event;
     this.winners.addTransaction(event);
     if (outcome === "committed") {
-      // A run that found nothing to do is nothing to look at.
+      // A run that found nothing to do is not worth showing.
       if (cause !== undefined && commitTimestamp === undefined) return;
       this.#duration.add(now, event.durationMs);
       if (commitTimestamp !== undefined) this.#committed(now, event);
@@ -125,9 +128,9 @@ export class Recorder {
     return this.#newest;
   }
 
-  /** The newest transactions after one, oldest first, at most so many. */
-  transactions(after: number, most: number): readonly Remembered[] {
-    return this.#transactions.slice(-Math.min(most, maxTransactions)).filter(({ number }) => number > after);
+  /** The transactions after a number, oldest first; of more than `max` the newest. */
+  transactions(after: number, max: number): readonly Remembered[] {
+    return this.#transactions.slice(-Math.min(max, maxTransactions)).filter(({ number }) => number > after);
   }
 
   conflicts(): ReturnType<ConflictCounts["list"]> {

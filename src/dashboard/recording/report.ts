@@ -1,27 +1,27 @@
 import type { CellName, Series, TransactionDetail } from "../api.js";
 import type { Histogram } from "./histogram.js";
 
-/** A transaction as the process that ran it has it. */
+/** A transaction as the process that ran it recorded it. */
 export type RecordedTransaction = Omit<TransactionDetail, "causedBy" | "caused">;
 
-/** What is asked of those who record. */
+/** A request for reports. */
 export interface ReportRequest {
-  /** By recorder: the newest transaction that is known of it; only later ones are told. */
+  /** By recorder: the number of its newest known transaction. The report has only later ones. */
   readonly after: Readonly<Record<string, number>>;
-  /** Timestamps of transactions that won; whoever knows them says which they were. */
+  /** Timestamps of winners; a report names those that its process knows. */
   readonly who: readonly number[];
-  /** Where the rows of a heat map are wanted too. */
+  /** If given, the report has the samples of this heat map too. */
   readonly heat?: { readonly table: string; readonly metric: HeatMetric } | undefined;
 }
 
 export type HeatMetric = "writes" | "conflicts" | "hints";
 
-/** Samples of the rows that were met in some seconds. */
+/** A sample of the rows met in ten seconds. */
 export interface HeatSample {
   readonly startsAt: number;
-  /** How many there were; the rows are some of them, all where they are as many. */
+  /** How many rows there were. `rows` are some of them, or all if there are as many. */
   readonly total: number;
-  /** Bytes, in base64. */
+  /** Encoded rows, in base64. */
   readonly rows: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface ObserverReport {
 export interface ConflictReport {
   readonly cell: CellName;
   readonly loser: string;
-  /** Undefined where only the winner's timestamp is known. */
+  /** Undefined if only the winner's timestamp is known. */
   readonly winner: string | undefined;
   readonly winnerTimestamp: number | undefined;
   readonly count: number;
@@ -50,13 +50,13 @@ export interface FlowReport {
   readonly perSecond: number;
 }
 
-/** What one process has seen: plain JSON, that can be added to others'. */
+/** What one process has seen, as plain JSON. Reports of several processes can be added. */
 export interface Report {
-  /** Which recorder; unlike a process, never the same again. */
+  /** The recorder, which is unique even if a process name is used again. */
   readonly recorder: string;
   readonly process: string;
   readonly at: number;
-  /** Since when it listens. */
+  /** When the recorder began to listen. */
   readonly since: number;
   /** Number of its newest transaction, for `after`. */
   readonly newest: number;
@@ -79,7 +79,7 @@ export interface Report {
 }
 
 export const seriesSeconds = 300;
-/** Of durations, conflicts and heat: the last minutes. */
+/** The window of durations, conflicts and heat. */
 export const windowMs = 300_000;
 export const heatBucketMs = 10_000;
 export const heatBuckets = windowMs / heatBucketMs;

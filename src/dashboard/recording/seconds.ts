@@ -1,14 +1,14 @@
 import type { Series } from "../api.js";
 
-/** Seconds over which a rate is taken. */
+/** Seconds over which a rate is averaged. */
 const rateSeconds = 5;
 
-/** Counts of each second, of the last so many. */
+/** Counts by second, for a fixed number of recent seconds. */
 export class SecondCounts {
   readonly #counts: Float64Array;
   readonly #seconds: Float64Array;
 
-  /** `seconds`: how many full ones are kept. */
+  /** `seconds`: how many full seconds are kept. */
   constructor(seconds: number) {
     this.#counts = new Float64Array(seconds + 1);
     this.#seconds = new Float64Array(seconds + 1).fill(-1);
@@ -37,7 +37,7 @@ export class SecondCounts {
     return { endsAt: current * 1_000, values };
   }
 
-  /** A second's count, of the last few full ones. */
+  /** The average of the last 5 full seconds. */
   rate(nowMs: number): number {
     const current = Math.floor(nowMs / 1_000);
     let sum = 0;
@@ -46,7 +46,7 @@ export class SecondCounts {
   }
 }
 
-/** Several series, second by second. Clocks that differ are taken as they are. */
+/** The sum of several series, second by second. Differences between clocks are not corrected. */
 export function addSeries(all: readonly Series[], nowMs: number, length: number): Series {
   const endsAt = Math.max(...all.map((each) => each.endsAt), all.length === 0 ? floorSecond(nowMs) : 0);
   const values = new Array<number>(length).fill(0);

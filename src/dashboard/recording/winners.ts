@@ -1,24 +1,24 @@
 import type { EventMap } from "../../events/index.js";
 
-const most = 20_000;
-/** What somebody is called who has no name. */
+const maxNames = 20_000;
+/** The name of a transaction without observer and label. */
 export const nameless = "transaction";
 
-/** What a transaction is called: its observer, its label, or `transaction`. */
+/** The name of a transaction: its observer, its label, or `transaction`. */
 export function nameOf({ cause, label }: Pick<EventMap["transaction"], "cause" | "label">): string {
   return cause?.observer ?? label ?? nameless;
 }
 
-/** Which transactions stood at which timestamps: the newest, so many. */
+/** The names of the newest transactions by timestamp, to name the winners of conflicts. */
 export class Winners {
   readonly #names = new Map<number, string>();
 
   add(timestamp: number, name: string): void {
     this.#names.set(timestamp, name);
-    if (this.#names.size > most) this.#names.delete(this.#names.keys().next().value!);
+    if (this.#names.size > maxNames) this.#names.delete(this.#names.keys().next().value!);
   }
 
-  /** By its commit timestamp; by its start timestamp too where it held locks. */
+  /** Adds a name by commit timestamp, and by start timestamp too if the transaction held locks. */
   addTransaction(event: EventMap["transaction"]): void {
     const name = nameOf(event);
     if (event.commitTimestamp !== undefined) this.add(event.commitTimestamp, name);

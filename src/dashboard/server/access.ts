@@ -5,23 +5,26 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { RequestError } from "./failure.js";
 import { hostName, isLoopback, isLoopbackHost } from "./loopback.js";
 
-/** A token; a function is asked at each request, so that the token may change. */
+/** A token. A function is called at each request, so that the token can change. */
 export type TokenSource = string | (() => string | undefined);
 
 export interface AccessOptions {
   readonly token: TokenSource | undefined;
-  /** Names by which it may be called besides those of loopback. */
+  /** Allowed `Host` names besides those of loopback. */
   readonly hosts: readonly string[];
   readonly writable: boolean;
 }
 
 const minToken = 16;
 
-/** Refuses a token that cannot be sent, or can be guessed. `what`: whose token it is. */
+/**
+ * Refuses a token that a header cannot carry or that is easy to guess. `what` names its owner in
+ * messages.
+ */
 function checkToken(what: string, token: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new InvalidArgumentError(
-      `The token of ${what} must be printable ASCII characters, without spaces.`,
+      `The token of ${what} must consist of printable ASCII characters without spaces.`,
     );
   }
   if (token.length >= minToken) return;
@@ -31,10 +34,11 @@ function checkToken(what: string, token: string): void {
 }
 
 /**
- * The token of each moment; undefined if there never was one. What cannot be one leaves the token before it: a file is empty for a moment while it
- * is written, and a server that asks for a token never ceases to.
+ * Returns a function that reads the current token; undefined if there never was one. If the source
+ * gives an invalid token, the last valid one stays: a file is empty for a moment while it is
+ * written, and a server with a token must never drop it.
  *
- * @throws InvalidArgumentError if the first one cannot be sent, or can be guessed.
+ * @throws InvalidArgumentError if the first token cannot be sent or is too short.
  */
 export function currentToken(what: string, source: TokenSource | undefined): () => string | undefined {
   let known = typeof source === "function" ? source() : source;
@@ -47,19 +51,21 @@ export function currentToken(what: string, source: TokenSource | undefined): () 
       checkToken(what, token);
       known = token;
     } catch {
-      // The one before counts.
+      // The last valid token stays.
     }
     return known;
   };
 }
 
-/** Whether a request shows the token as `Authorization: Bearer TOKEN`; undefined if it shows none. */
+/**
+ * Whether a request shows the token as `Authorization: Bearer TOKEN`; undefined if it shows none.
+ */
 export function hasBearer({ headers }: IncomingMessage, token: string): boolean | undefined {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   return bearer === undefined ? undefined : isSame(bearer, token);
 }
 
-/** Says who may ask, and for what. */
+/** Decides which requests are allowed. */
 export class Access {
   readonly #options: AccessOptions;
   readonly #hosts: ReadonlySet<string>;
@@ -72,8 +78,9 @@ export class Access {
   }
 
   /**
-   * A page elsewhere may have its name point to this machine: such a request says that name, and is refused. With a token it has none
-   * to show, since cookies go by the name.
+   * Refuses requests under a foreign name. A page elsewhere may let its own name resolve to this
+   * machine (DNS rebinding); its requests carry that name in `Host`. With a token, other names are
+   * allowed from other machines: such a page has no cookie, because cookies belong to a name.
    */
   checkHost(request: IncomingMessage): void {
     const name = hostName(request.headers.host);
@@ -85,7 +92,7 @@ export class Access {
     throw new RequestError(
       421,
       "HOST",
-      `The dashboard is not called ${JSON.stringify(request.headers.host ?? "")}: use 127.0.0.1 or localhost, or name it in \`hosts\`.`,
+      `The dashboard does not answer to the name ${JSON.stringify(request.headers.host ?? "")}: use 127.0.0.1 or localhost, or add the name to \`hosts\`.`,
     );
   }
 
@@ -94,11 +101,11 @@ export class Access {
     throw new RequestError(
       403,
       "FORBIDDEN",
-      "Without a token the dashboard answers this machine alone: start it with a token to use it from others.",
+      "Without a token the dashboard answers only this machine: start it with a token to use it from others.",
     );
   }
 
-  /** Whether it has the token, or the cookie that was given for it. */
+  /** Whether a request carries the token, or the cookie that stands for it. */
   isAllowed(request: IncomingMessage): boolean {
     const token = this.#token();
     if (token === undefined) return true;
@@ -114,19 +121,22 @@ export class Access {
     throw new RequestError(
       401,
       "UNAUTHORIZED",
-      "The dashboard asks for its token: as `Authorization: Bearer TOKEN`, or opened once with ?token=TOKEN.",
+      "The dashboard needs its token: send `Authorization: Bearer TOKEN`, or open it once with ?token=TOKEN.",
       { "www-authenticate": 'Bearer realm="percolatordb"' },
     );
   }
 
-  /** The cookie for a token that was given in the address; undefined if it is wrong, or no token is needed. */
+  /**
+   * The cookie for a token that was given in the address; undefined if it is wrong, or no token is
+   * needed.
+   */
   cookieFor(request: IncomingMessage, given: string): { name: string; value: string } | undefined {
     const token = this.#token();
     if (token === undefined || !isSame(given, token)) return undefined;
     return { name: cookieName(request), value: cookieOf(token) };
   }
 
-  /** Only what comes from the dashboard's own pages, or from no page, may change something. */
+  /** Only the dashboard's own pages, and programs that are no pages, may change anything. */
   checkOrigin({ headers }: IncomingMessage): void {
     const { origin, host } = headers;
     const site = headers["sec-fetch-site"];
@@ -135,7 +145,7 @@ export class Access {
     throw new RequestError(
       403,
       "ORIGIN",
-      "This was asked by a page of another origin; the dashboard answers its own alone.",
+      "The request comes from a page of another origin; the dashboard answers only its own pages.",
     );
   }
 
@@ -149,12 +159,12 @@ export class Access {
   }
 }
 
-/** Cookies go by the host alone: two dashboards of one machine have two names. */
+/** Cookies ignore the port: the name keeps two dashboards of one machine apart. */
 function cookieName({ socket }: IncomingMessage): string {
   return `percolator-${socket.localPort ?? 0}`;
 }
 
-/** The token cannot be computed from its cookie. Another token ends the cookies of the one before. */
+/** The cookie does not reveal the token, and is worth nothing after the token changes. */
 function cookieOf(token: string): string {
   return createHmac("sha256", token).update("percolatordb dashboard").digest("base64url");
 }

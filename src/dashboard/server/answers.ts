@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { failureOf, RequestError } from "./failure.js";
 
-/** An answer that no cache keeps. */
+/** An answer that no cache may keep. */
 export function answer(
   c: Context,
   status: number,

@@ -17,7 +17,7 @@ import { actions, type RouteContext, reports, routes } from "./routes.js";
 import { staticPages } from "./static-pages.js";
 import type { Streams } from "./stream.js";
 
-/** What a dashboard's app answers from. */
+/** The parts that a dashboard's app uses. */
 export interface Served {
   /** Path under which it answers; ends with a slash. */
   readonly base: string;
@@ -31,19 +31,19 @@ export interface Served {
   readonly closing: AbortSignal;
 }
 
-/** Requests worked on at the same time, besides streams. */
+/** Requests that run at the same time, besides streams. */
 const maxAtOnce = 64;
 
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /**
- * Everything that a dashboard answers. The order is the protection: the steps for all requests come first, what needs no token before
- * the token is checked, and the pages last. `Access.checkHost` has passed before.
+ * The app of a dashboard. The order of its steps protects it: limits first, then the probes, which
+ * need no token, then the token, then the API and the pages. The handler has checked `Host` before.
  */
 export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
   const { base, access, metrics, closing } = served;
   const app = new Hono<{ Bindings: HttpBindings }>({
-    // The path as it was sent: nothing is decoded before it is compared.
+    // The path as it was sent: routes compare it before anything is decoded.
     getPath: (_, options) => pathOf(options!.env!.incoming) ?? "",
   });
   const at = base === "/" ? app : app.basePath(base);
@@ -73,12 +73,12 @@ export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
   });
   at.all("/metrics", (c) => answerPlain(c, "/metrics", metrics.pages));
   at.all("/*", onlyGet, etag(), staticPages(served.pages, base), () => {
-    throw new RequestError(404, "NOT_FOUND", "There is no such page: the dashboard begins at its base.");
+    throw new RequestError(404, "NOT_FOUND", "There is no such page: the dashboard starts at its base.");
   });
   return app;
 }
 
-/** A token in the address becomes a cookie, so that it stays in no history and no link. */
+/** Replaces a token in the address by a cookie, so that no history and no link keeps it. */
 function takeToken(access: Access, base: string, c: AppContext): Response | undefined {
   const given = c.req.query("token");
   if (given === undefined || c.req.method !== "GET") return undefined;
@@ -88,7 +88,7 @@ function takeToken(access: Access, base: string, c: AppContext): Response | unde
   }
   const url = new URL(c.req.url);
   url.searchParams.delete("token");
-  // Two slashes would begin the name of another host.
+  // A location with two slashes at its start would name another host.
   return redirect(c, `${c.req.path.replace(/^\/+/, "/")}${url.search}`);
 }
 
@@ -146,7 +146,7 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
   });
 }
 
-/** Answers, and aborts the work when the client has gone or the dashboard is closed. */
+/** Answers a request. Aborts its work when the client goes away or the dashboard is closed. */
 async function untilGone(
   { env }: AppContext,
   closing: AbortSignal,

@@ -1,7 +1,7 @@
 import { PercolatorError } from "../../errors/index.js";
 import type { Failure } from "../api.js";
 
-/** Something that is refused or not there, with the status that says so. */
+/** A refused request, or one for something that does not exist, with its status. */
 export class RequestError extends Error {
   readonly status: number;
   readonly code: string;
@@ -34,7 +34,9 @@ const statuses: Readonly<Record<string, number>> = {
   COORDINATOR: 502,
 };
 
-/** The status of an error, and what is said of it. What is no error of this package is not told to the outside. */
+/**
+ * The status and the message of an error. Messages of errors from outside this package stay inside.
+ */
 export function failureOf(error: unknown): { readonly status: number; readonly failure: Failure } {
   if (error instanceof RequestError) {
     return { status: error.status, failure: { code: error.code, message: error.message } };
@@ -42,6 +44,6 @@ export function failureOf(error: unknown): { readonly status: number; readonly f
   if (error instanceof PercolatorError) {
     return { status: statuses[error.code] ?? 500, failure: { code: error.code, message: error.message } };
   }
-  const message = "Something inside the dashboard failed; the process that serves it may say more.";
+  const message = "The dashboard failed inside; the log of the process that serves it may say more.";
   return { status: 500, failure: { code: "INTERNAL", message } };
 }

@@ -23,22 +23,24 @@ import type { DashboardHandlerOptions } from "./options.js";
 import { builtPages } from "./static-pages.js";
 import { Streams } from "./stream.js";
 
-/** A dashboard within a server of the program's own. */
+/** A dashboard that is mounted in a server of the program. */
 export interface DashboardHandler {
-  /** The path under which it answers; ends with a slash. */
+  /** The path under which it answers, with a slash at the end. */
   readonly base: string;
-  /** Answers a request under its base, and says whether it is one. */
+  /**
+   * Answers a request under its base. Returns false for any other request, which it leaves alone.
+   */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Ends its streams, and listens to the database no more. */
+  /** Ends its streams, and stops listening to the database. */
   close(): void;
   [Symbol.dispose](): void;
 }
 
 /**
- * A dashboard of a database in this process, to be mounted in a server of one's own. Lives until it is closed; close it before the
- * database. What transactions do is recorded as long.
+ * A dashboard of a database in this process, to be mounted in a server of your own. It records
+ * transactions until it is closed. Close it before the database.
  *
- * @throws InvalidArgumentError for a base, token or address that cannot be meant.
+ * @throws InvalidArgumentError if the base, the token or an address in `from` is invalid.
  *
  * @example
  * const dashboard = dashboardHandler(db, { base: "/dashboard/" });
@@ -55,7 +57,7 @@ class Handler implements DashboardHandler {
   readonly #access: Access;
   readonly #listener: RequestListener;
   readonly #closing = new AbortController();
-  /** What is closed with this. */
+  /** Closed together with the handler. */
   readonly #closed: readonly ({ close(): void } | undefined)[];
 
   constructor(db: Database, options: DashboardHandlerOptions) {
@@ -127,7 +129,7 @@ function reachOf(local: readonly ReportSource[], remote: readonly ReportSource[]
   return local.length > 0 ? "here" : "store";
 }
 
-/** Refuses a request before the app has it: the app would take its `Host` for an address. */
+/** Refuses a request by its `Host`, before Hono builds an address from it. */
 function refuse(response: ServerResponse, error: unknown): void {
   const { status, failure } = failureOf(error);
   response.writeHead(status, {

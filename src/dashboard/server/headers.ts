@@ -1,4 +1,4 @@
-/** Nothing comes from elsewhere, nothing is inline, and nobody frames it. */
+/** Allows nothing from other origins, no inline code, and no frame around the pages. */
 const policy = [
   "default-src 'self'",
   "base-uri 'none'",
@@ -7,7 +7,7 @@ const policy = [
   "object-src 'none'",
 ].join("; ");
 
-/** What every answer says. */
+/** Headers of every answer. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": policy,
   "cross-origin-opener-policy": "same-origin",

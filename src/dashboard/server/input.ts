@@ -4,10 +4,12 @@ import type { AnyTable } from "../../schema/index.js";
 import type { KnownTables } from "../text/tables.js";
 import { RequestError } from "./failure.js";
 
-/** Timestamps are microseconds since 1970, and moments milliseconds: no number is meant as both. */
+/**
+ * Timestamps count microseconds since 1970 and times count milliseconds: no number can mean both.
+ */
 const minTimestamp = 1e14;
 
-/** What stands behind the question mark, checked. An empty one is none. */
+/** The checked query parameters of a request. An empty parameter counts as missing. */
 export class Parameters {
   readonly #given: URLSearchParams;
 
@@ -20,20 +22,20 @@ export class Parameters {
     return value === null || value === "" ? undefined : value;
   }
 
-  /** One that must be there. It may be empty. */
+  /** A required parameter, which may be empty. */
   needed(name: string): string {
     const value = this.#given.get(name);
     if (value !== null) return value;
-    throw new InvalidArgumentError(`\`${name}\` is needed.`);
+    throw new InvalidArgumentError(`The parameter \`${name}\` is missing.`);
   }
 
-  count(name: string, usual: number, most: number): number {
+  count(name: string, usual: number, max: number): number {
     const text = this.text(name);
     if (text === undefined) return usual;
     const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (count >= 1 && Number.isSafeInteger(count)) return Math.min(count, most);
+    if (count >= 1 && Number.isSafeInteger(count)) return Math.min(count, max);
     throw new InvalidArgumentError(
-      `\`${name}\` must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
+      `\`${name}\` must be a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`,
     );
   }
 
@@ -61,7 +63,7 @@ export class Parameters {
     const name = this.needed("table");
     const table = tables.table(name);
     if (table !== undefined) return table;
-    const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
+    const known = tables.names.length === 0 ? "it has no tables yet" : `it has ${tables.names.join(", ")}`;
     throw new RequestError(404, "SCHEMA", `The database has no table ${JSON.stringify(name)}; ${known}.`);
   }
 }
@@ -88,7 +90,8 @@ export async function readBody(request: IncomingMessage): Promise<Readonly<Recor
 async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // The request must outlive a refusal, or the client would see a broken connection and not the reason.
+  // The request must outlive a refusal, or the client would see a broken connection and not the
+  // reason.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length;
     if (size > maxBytes) {

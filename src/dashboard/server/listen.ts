@@ -7,25 +7,25 @@ import { InvalidArgumentError } from "../../errors/index.js";
 
 /** A server that runs in this process. */
 export interface RunningServer {
-  /** Where its first page is. */
+  /** Address of the first page. */
   readonly url: string;
-  /** Ends what is under way, and waits for it. */
+  /** Ends the requests under way, and waits until they have ended. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An app as a listener of Node's server. */
+/** Turns an app into a request listener of Node's server. */
 export function listenerOf(app: Hono<{ Bindings: HttpBindings }>): RequestListener {
-  // The program's own `Request` and `Response` stay as they are.
+  // By default the adapter would replace the program's global `Request` and `Response`.
   const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
   });
   return (request, response) => void listener(request, response);
 }
 
-/** The path of a request; undefined if what was sent is no path. */
+/** The path of a request; undefined if the request target is not a path. */
 export function pathOf({ url = "/" }: IncomingMessage): string | undefined {
   return URL.canParse(url, "http://localhost") ? new URL(url, "http://localhost").pathname : undefined;
 }
@@ -37,14 +37,14 @@ export interface ListenOptions {
   readonly port: number;
   /** Path of the first page. */
   readonly path: string;
-  /** Called first when the server is closed, and if it cannot listen. */
+  /** Called when the server closes, before requests end; also if the server cannot listen. */
   readonly end: () => void;
 }
 
 /**
  * Serves until it is closed.
  *
- * @throws InvalidArgumentError if the address is taken or is none of this machine's.
+ * @throws InvalidArgumentError if the address is taken or does not belong to this machine.
  */
 export async function serveOn(options: ListenOptions, listener: RequestListener): Promise<RunningServer> {
   const { what, host, port, path, end } = options;

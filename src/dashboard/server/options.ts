@@ -4,46 +4,56 @@ import type { AnyTable } from "../../schema/index.js";
 import type { ReportSource } from "../sources/source.js";
 import type { TokenSource } from "./access.js";
 
-/** What {@link dashboardHandler} takes. */
+/** Options of {@link dashboardHandler}. */
 export interface DashboardHandlerOptions {
-  /** The path under which it is served, such as `/dashboard/`. Default: `/`. */
+  /** The path under which the dashboard is served, such as `/dashboard/`. Default: `/`. */
   readonly base?: string | undefined;
   /**
-   * What a client must send, at least 16 characters. A function is asked at each request, so that the token may change; a changed one ends
-   * the sessions of browsers. Default: none, and only this machine is answered.
+   * The token that a client must send, at least 16 characters. A function is called at each
+   * request, so that the token can change; a changed token ends the sessions of browsers. Default:
+   * none, and the dashboard answers only this machine.
    */
   readonly token?: TokenSource | undefined;
-  /** Names by which it is called besides those of loopback: what a proxy before it gives as `Host`. Default: none. */
+  /**
+   * Host names under which clients reach the dashboard, besides those of loopback: the `Host` that
+   * a proxy sends. Default: none.
+   */
   readonly hosts?: readonly string[] | undefined;
   /** Whether parked changes may be retried and discarded, and locks resolved. Default: false. */
   readonly writable?: boolean | undefined;
-  /** Tables whose codecs the database does not know: those with codecs of the program's own. Default: none. */
+  /** Tables with codecs of the program's own, which the database cannot know. Default: none. */
   readonly tables?: readonly AnyTable[] | undefined;
-  /** Observers, for the tables that they watch. Default: none. */
+  /** Observers; the dashboard uses the tables that they watch. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Dashboards of other processes whose transactions are shown too, such as `http://10.0.0.7:4180/`. Default: none. */
+  /**
+   * Addresses of other dashboards whose transactions this one shows too, such as
+   * `http://10.0.0.7:4180/`. Default: none.
+   */
   readonly from?: readonly string[] | undefined;
-  /** The token that those ask for. Default: `token`. */
+  /** The token of those dashboards. Default: `token`. */
   readonly fromToken?: TokenSource | undefined;
-  /** The database as the command line takes it, for the commands that views show. Default: as the store calls itself. */
+  /**
+   * The location of the database as the command line takes it, for the commands that views show.
+   * Default: the name that the store gives itself.
+   */
   readonly location?: string | undefined;
-  /** The folder of the built pages. Default: those of this package. */
+  /** The folder of the built pages. Default: the pages of this package. */
   readonly pages?: string | undefined;
   readonly environment?: Environment | undefined;
-  /** Added to every sample of `/metrics`. Default: none. */
+  /** Labels added to every sample of `/metrics`. Default: none. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
-   * Who tells what processes have seen, in place of this process itself.
+   * Sources of reports, used instead of this process itself.
    *
    * @internal
    */
   readonly sources?: readonly ReportSource[] | undefined;
 }
 
-/** What {@link serveDashboard} takes. */
+/** Options of {@link serveDashboard}. */
 export interface DashboardOptions extends Omit<DashboardHandlerOptions, "base"> {
-  /** Default: 127.0.0.1, so that only this machine reaches it. Any other needs a `token`. */
+  /** Default: 127.0.0.1, which only this machine reaches. Any other host needs a `token`. */
   readonly host?: string | undefined;
-  /** Default: 0, a free one. */
+  /** Default: 0, which takes a free port. */
   readonly port?: number | undefined;
 }

@@ -1,4 +1,4 @@
-/** A page without anything but words, and a form where `form` says so. */
+/** A page of plain words, with a form if one is given. */
 export function plainPage(title: string, text: string, form = ""): string {
   return `<!doctype html>
 <html lang="en">
@@ -20,14 +20,14 @@ ${form}</main>
 
 export const notBuiltPage = plainPage(
   "The pages have not been built",
-  "This runs from the sources, whose pages are built by <code>npm run build</code>, or from a bundle, in which they are not: leave " +
-    "<code>percolatordb</code> out of the bundle. What they would show is at <code>api/overview</code> and the like.",
+  "This server runs from the sources, whose pages <code>npm run build</code> builds, or from a bundle, which has no pages: leave " +
+    "<code>percolatordb</code> out of the bundle. The data of the pages is at <code>api/overview</code> and its neighbours.",
 );
 
-/** The form gives the token in the address, from where it is taken away at once. */
+/** Its form sends the token in the address; the answer removes it from there at once. */
 export const tokenPage = plainPage(
   "The dashboard asks for its token",
-  "It was started with one: in a file, or by the program that serves it.",
+  "Its token is in the file that it was started with, or comes from the program that serves it.",
   `<form method="get"><label>Token <input type="password" name="token" autocomplete="off" required></label> <button>Open</button></form>
 `,
 );

@@ -18,14 +18,14 @@ import { RequestError } from "./failure.js";
 import { type Parameters, stringOf } from "./input.js";
 
 export interface RouteContext extends ViewContext {
-  /** Worked out once for all who ask within a second. */
+  /** Computed once for all requests within a second. */
   readonly overview: () => Promise<Overview>;
 }
 
-/** An answer to be had at `api/NAME`. */
+/** Computes the answer to `GET api/NAME`. */
 export type Route = (context: RouteContext, given: Parameters, signal: AbortSignal) => Promise<unknown>;
 
-/** Something to be done at `api/NAME`. */
+/** Does what `POST api/NAME` asks for. */
 export type Action = (
   context: RouteContext,
   body: Readonly<Record<string, unknown>>,
@@ -97,7 +97,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
       throw new RequestError(
         404,
         "NOT_FOUND",
-        "This transaction is not remembered any more: only the newest are.",
+        "This transaction is no longer remembered: each process keeps only its newest ones.",
       );
     },
   ],
@@ -128,7 +128,7 @@ export const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
 ]);
 
-/** Each needs leave to write. */
+/** Each needs a writable dashboard. */
 export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ["parked/retry", (context, body, signal) => actOnParked(context, "retry", parkedOf(body), signal)],
   ["parked/discard", (context, body, signal) => actOnParked(context, "discard", parkedOf(body), signal)],
@@ -136,7 +136,7 @@ export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
     "locks/resolve",
     (context, body, signal) => {
       const id = stringOf(body, "id");
-      if (id === undefined) throw new InvalidArgumentError("`id` is needed: that of a lock.");
+      if (id === undefined) throw new InvalidArgumentError("`id` is missing: give the id of a lock.");
       return resolveLock(context, id, signal);
     },
   ],
@@ -148,18 +148,20 @@ function parkedOf(body: Readonly<Record<string, unknown>>) {
   if (id !== undefined && observer === undefined) return { id };
   if (observer !== undefined && id === undefined) return { observer };
   throw new InvalidArgumentError(
-    "Give either `id`, of one parked change, or `observer`, for all of its changes.",
+    "Give either `id`, for one parked change, or `observer`, for all of its changes.",
   );
 }
 
-/** What this process, and those that it supervises, have seen: for the dashboards that name this one. */
+/**
+ * The reports of this process and of those that it supervises, for dashboards that name this one.
+ */
 export async function reports(
   { gathered }: RouteContext,
   body: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<readonly Report[]> {
   const request = checkRequest(body);
-  // Two dashboards may name each other.
+  // Two dashboards may name each other: remote sources would ask in circles.
   const here = gathered.sources.filter((source) => !(source instanceof RemoteSource));
   return (await Promise.all(here.map((source) => source.reports(request, signal)))).flat();
 }

@@ -5,15 +5,15 @@ import { type RunningServer, serveOn } from "./listen.js";
 import { isLoopbackHost } from "./loopback.js";
 import type { DashboardOptions } from "./options.js";
 
-/** A dashboard that is served. */
+/** A running dashboard. */
 export type DashboardServer = RunningServer;
 
 /**
- * Serves the dashboard of a database in this process: its pages, what they ask for, `/metrics` and `/healthz`. Lives until it is closed;
- * close it before the database. What transactions do is recorded as long.
+ * Serves the dashboard of a database in this process: its pages, their API, `/metrics` and
+ * `/healthz`. It records transactions until it is closed. Close it before the database.
  *
- * @throws InvalidArgumentError for a host beyond this machine without a token, an address that is taken or is none of this machine's, and
- * options that cannot be meant.
+ * @throws InvalidArgumentError if other machines can reach the host and there is no token, if the
+ * address is taken or does not belong to this machine, or if an option is invalid.
  *
  * @example
  * await using dashboard = await serveDashboard(db, { port: 4180 });

@@ -8,7 +8,10 @@ import { notBuiltPage } from "./plain-page.js";
 
 const hasIndex = (folder: string) => existsSync(join(folder, "index.html"));
 
-/** Where the built pages are: beside the compiled code, or for the sources in the folder of the build. */
+/**
+ * The folder of the built pages: next to the compiled code, or the build folder if this runs from
+ * the sources.
+ */
 export function builtPages(): string {
   const beside = fileURLToPath(new URL("../pages/", import.meta.url));
   return hasIndex(beside)

@@ -13,7 +13,7 @@ class Told extends Gathered {
   }
 }
 
-test("a viewer that does not read is sent no more, and is sent what is new when they read again", async () => {
+test("a viewer that does not read misses events, and gets new ones after reading again", async () => {
   const gathered = new Told([], systemEnvironment);
   const overview = () => new Promise<never>(() => undefined);
   const streams = new Streams({ environment: systemEnvironment, gathered, overview });

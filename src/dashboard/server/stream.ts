@@ -7,9 +7,9 @@ import { failureOf, RequestError } from "./failure.js";
 
 const everyMs = 1_000;
 const maxStreams = 32;
-/** How long a browser waits before it comes again. */
+/** How long a browser waits before it connects again. */
 const retryMs = 2_000;
-/** What may wait for a viewer before no more is sent to them. */
+/** Bytes that may wait for a viewer; beyond them, new events are dropped for that viewer. */
 const maxWaitingBytes = 16 * 1_024;
 
 type Viewer = ReadableStreamDefaultController<Uint8Array>;
@@ -20,7 +20,10 @@ export interface StreamsOptions {
   readonly overview: () => Promise<Overview>;
 }
 
-/** Tells all who watch, once a second, what is new: worked out once for all of them, and not at all while nobody watches. */
+/**
+ * Sends news to all viewers once a second. It is computed once for all of them, and not at all
+ * without viewers.
+ */
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #open = new Set<Viewer>();
@@ -33,7 +36,9 @@ export class Streams {
     this.#unlisten = options.gathered.onTransactions((learned) => this.#tellTransactions(learned));
   }
 
-  /** Begins to tell one more viewer, until they go away or all streams end. */
+  /**
+   * The stream of one more viewer. It ends when the viewer goes away or the dashboard is closed.
+   */
   add(): ReadableStream<Uint8Array> {
     if (this.#open.size >= maxStreams) {
       throw new RequestError(503, "TOO_MANY", `There are ${maxStreams} viewers already.`, {
@@ -85,7 +90,7 @@ export class Streams {
     this.#send([...this.#open], "transactions", JSON.stringify(transactions));
   }
 
-  /** A viewer that has not read what was sent before is sent no more. */
+  /** Skips viewers that have not read what was sent before. */
   #send(viewers: readonly Viewer[], event: string, data: string): void {
     const bytes = Buffer.from(`event: ${event}\ndata: ${data}\n\n`);
     for (const viewer of viewers) {

@@ -14,14 +14,14 @@ import type { ReportSource } from "./source.js";
 
 const everyMs = 900;
 const patienceMs = 3_000;
-/** A report of which no newer one comes is forgotten. */
+/** A report is forgotten if no newer one comes for 15 s. */
 const freshMs = 15_000;
 const maxWinners = 10_000;
 const maxAsked = 200;
 const maxListened = 64;
 const maxHeat = 64;
 
-/** What all processes together have seen, gathered when somebody looks, once a second at the most. */
+/** The reports of all processes, gathered on demand, at most once a second. */
 export class Gathered {
   readonly sources: readonly ReportSource[];
   readonly #environment: Environment;
@@ -46,7 +46,7 @@ export class Gathered {
     for (const source of this.sources) source.close?.();
   }
 
-  /** One report of each process that is listened to. */
+  /** The newest report of each process. */
   reports(): Promise<readonly Report[]> {
     return this.#shared.get();
   }
@@ -57,13 +57,16 @@ export class Gathered {
     return this.#transactions;
   }
 
-  /** Told of transactions as they are learned of, newest first. */
+  /** Calls `listener` with new transactions, newest first. Returns a function that stops it. */
   onTransactions(listener: (transactions: readonly RecordedTransaction[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Who a timestamp was of, where anybody knows; else it is asked for with the next look. */
+  /**
+   * The name of the transaction at a timestamp; if it is unknown, the next look asks the processes
+   * for it.
+   */
   winner(timestamp: number | undefined): string | undefined {
     if (timestamp === undefined) return undefined;
     const known = this.#winners.get(timestamp);
@@ -71,7 +74,7 @@ export class Gathered {
     return known;
   }
 
-  /** Rows for a heat map. */
+  /** Samples of rows for a heat map. */
   heat(table: string, metric: HeatMetric): Promise<readonly HeatSample[]> {
     const key = `${metric} ${table}`;
     let shared = this.#heat.get(key);
@@ -88,7 +91,7 @@ export class Gathered {
     return reports.flatMap((report) => report.heat);
   }
 
-  /** Says that no transactions are wanted. */
+  /** The newest transaction of every recorder: a request after it gets no transactions. */
   async #everything(): Promise<Record<string, number>> {
     return Object.fromEntries((await this.reports()).map(({ recorder, newest }) => [recorder, newest]));
   }
@@ -124,7 +127,7 @@ export class Gathered {
     for (const listener of this.#listeners) listener(learned.slice(0, maxListened));
   }
 
-  /** Asks all; who does not answer in time is left out. */
+  /** Asks all sources. A source that does not answer in time is left out. */
   async #ask(request: ReportRequest): Promise<readonly Report[]> {
     const answers = this.sources.map(async (source) => {
       try {
@@ -139,7 +142,7 @@ export class Gathered {
     return (await Promise.all(answers)).flat();
   }
 
-  /** Who did not answer when asked last, and why. */
+  /** The sources that did not answer the last request, and why. */
   get failures(): readonly { readonly name: string; readonly error: string }[] {
     return [...this.#failures].map(([name, error]) => ({ name, error }));
   }
@@ -149,7 +152,7 @@ export class Gathered {
     const end = () => ending.abort();
     const stopListening = onAbort(this.#closing.signal, end);
     const late = sleep(this.#environment, patienceMs, ending.signal).then(() => {
-      throw new TimeoutError(`${source.name} did not say within ${patienceMs} ms what it has seen.`);
+      throw new TimeoutError(`${source.name} did not answer within ${patienceMs} ms.`);
     });
     late.catch(() => undefined);
     try {

@@ -7,7 +7,7 @@ import { cellName } from "../text/cells.js";
 import type { KnownTables, Tables } from "../text/tables.js";
 import type { ReportSource } from "./source.js";
 
-/** The newest transactions that are told at once. */
+/** The most transactions in one report. */
 const maxTold = 200;
 
 export interface LocalOptions {
@@ -17,7 +17,7 @@ export interface LocalOptions {
   readonly activity: () => { readonly running: number; readonly claims: number | undefined };
 }
 
-/** What this process has seen. */
+/** Reports about this process. */
 export class LocalSource implements ReportSource {
   readonly name = "this process";
   readonly #options: LocalOptions;
@@ -30,7 +30,7 @@ export class LocalSource implements ReportSource {
     return [await this.report(request)];
   }
 
-  /** What it has seen since it was asked last. */
+  /** What this process has seen since the last request. */
   async report({ after, who, heat }: ReportRequest): Promise<Report> {
     const { recorder, environment, activity } = this.#options;
     const tables = await this.#options.tables.current();
@@ -93,7 +93,7 @@ export class LocalSource implements ReportSource {
   }
 }
 
-/** Names cells, each of them once. */
+/** Names cells, and computes each name once. */
 function namer(tables: KnownTables): (cell: EventCell) => CellName {
   const names = new Map<EventCell, CellName>();
   return (cell) => {

@@ -5,7 +5,7 @@ import type { ReportSource } from "./source.js";
 
 const maxBytes = 32 * 2 ** 20;
 
-/** The dashboard of another process, by its address; `token`: what it asks for. */
+/** Reports from the dashboard of another process, by its address and token. */
 export class RemoteSource implements ReportSource {
   readonly name: string;
   readonly #url: URL;
@@ -49,13 +49,14 @@ function addressOf(address: string): URL {
   return url;
 }
 
-/** An answer, as long as it is no longer than reports are. */
+/** The text of an answer, refused if it is longer than `maxBytes`. */
 async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > maxBytes) throw new StoreError(`The answer is longer than ${maxBytes} bytes.`);
+    if (size > maxBytes)
+      throw new StoreError(`The answer of the dashboard is longer than ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

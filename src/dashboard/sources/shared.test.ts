@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { TestClock } from "../../testing/index.js";
 import { Shared } from "./shared.js";
 
-test("what several ask for is worked out once, and again after its time", async () => {
+test("a value is computed once for several callers, and again after its time", async () => {
   const clock = new TestClock();
   let works = 0;
   const shared = new Shared(clock.process(), 1_000, async () => ++works);
@@ -13,7 +13,7 @@ test("what several ask for is worked out once, and again after its time", async 
   expect(await shared.get()).toBe(2);
 });
 
-test("one that takes long is done more seldom, and never twice at once", async () => {
+test("a long computation runs less often, and never twice at once", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   let works = 0;
@@ -34,7 +34,7 @@ test("one that takes long is done more seldom, and never twice at once", async (
   expect(await third).toBe(2);
 });
 
-test("a failure counts for nobody after it", async () => {
+test("a failure is not kept for later callers", async () => {
   const clock = new TestClock();
   let works = 0;
   const shared = new Shared(clock.process(), 1_000, async () => {

@@ -1,11 +1,11 @@
 import type { Environment } from "../../environment/index.js";
 
-/** Of its own time, work may take no more than one part in so many. */
+/** Work takes at most one part in four of the time. */
 const restFactor = 4;
 
 /**
- * What several ask for and is worked out once for all of them, not more often than every so many milliseconds, and more seldom where it
- * takes long. One that failed counts for nobody after it.
+ * A value that is computed once for all who ask, at most every `everyMs`, and less often if the
+ * computation takes long. A failure is not kept: the next caller computes again.
  */
 export class Shared<T> {
   readonly #environment: Environment;

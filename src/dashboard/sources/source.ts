@@ -1,10 +1,10 @@
 import type { Report, ReportRequest } from "../recording/report.js";
 
-/** Who tells what processes have seen. */
+/** A source of reports about what processes have seen. */
 export interface ReportSource {
-  /** For messages. */
+  /** Its name in messages. */
   readonly name: string;
-  /** What each of the processes behind it has seen. */
+  /** One report for each process behind the source. */
   reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]>;
   close?(): void;
 }

@@ -5,8 +5,8 @@ import type { CellName } from "../api.js";
 import type { KnownTables } from "./tables.js";
 
 /**
- * A column as commands name it, `name` or `name:qualifier`; of what an observer keeps: which, whose, and of what column. `*` stands
- * for all of a row.
+ * A column as commands name it: `name` or `name:qualifier`. For a record of an observer: the kind
+ * of record, the observer, and the column that it watches. `*` stands for a whole row.
  */
 export function columnText(path: Uint8Array): string {
   if (path.length === 0) return "*";
@@ -17,7 +17,10 @@ export function columnText(path: Uint8Array): string {
   return `${name} ${observer} ${cell === undefined ? column : `${column}:${cell}`}`;
 }
 
-/** A row's bytes as commands take its key; of a table that is not known, or a key that is damaged, as well as can be. */
+/**
+ * A row's key as commands take it. Falls back to the bytes if the table is unknown or the key is
+ * damaged.
+ */
 export function rowText(tables: KnownTables, table: string, row: Uint8Array): string {
   const known = tables.table(table);
   if (known === undefined || row.length === 0) return showRow(asBuffer(row));
@@ -29,7 +32,7 @@ export function rowText(tables: KnownTables, table: string, row: Uint8Array): st
   }
 }
 
-/** A cell by its names. */
+/** The names of a cell. */
 export function cellName(tables: KnownTables, { table, row, column }: EventCell): CellName {
   return { table, row: rowText(tables, table, row), column: columnText(column) };
 }

@@ -2,7 +2,7 @@ import { decodeAcknowledgment } from "../../observer/index.js";
 import { formatValue, parsePath, type TableDefinition } from "../../schema/index.js";
 import type { InspectedColumn } from "../../transaction/index.js";
 
-/** A value of a column that was inspected, decoded; the bytes where that cannot be. */
+/** Decodes a value of an inspected column; returns the bytes if they cannot be decoded. */
 export function inspectedValue(
   table: TableDefinition,
   { path }: InspectedColumn,
@@ -14,23 +14,23 @@ export function inspectedValue(
     if (name === "~ack" || name === "~parked") return decodeAcknowledgment(bytes);
     return codec === undefined ? bytes : codec.decode(bytes);
   } catch {
-    // What cannot be decoded is what somebody inspects a row for.
+    // An undecodable value may be the very reason why a user inspects the row.
     return bytes;
   }
 }
 
-/** The same for people. */
+/** The value as text. */
 export function inspectedText(table: TableDefinition, column: InspectedColumn, bytes: Uint8Array): string {
   const codec = table.columns.get(parsePath(column.path).name)?.codec;
   return formatValue(codec ?? "json", inspectedValue(table, column, bytes));
 }
 
-/** What a write record says besides the value. */
+/** A write record as text, without its value. */
 export function writeText({ kind, startTimestamp, onePhase }: InspectedColumn["writes"][number]): string {
   return `${kind} from ${startTimestamp}${onePhase ? ", one phase" : ""}`;
 }
 
-/** What the status of a transaction says. */
+/** The status of a transaction as text. */
 export function statusText({ status }: InspectedColumn["statuses"][number]): string {
   return status.outcome === "committed" ? `committed at ${status.commit}` : "rolled back";
 }

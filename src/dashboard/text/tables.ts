@@ -3,20 +3,23 @@ import type { Environment } from "../../environment/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { Shared } from "../sources/shared.js";
 
-/** The tables that somebody may name. */
+/** Tables by name. */
 export interface KnownTables {
   readonly names: readonly string[];
   table(name: string): AnyTable | undefined;
 }
 
-/** The tables of the program, which knows the codecs, before those that the database has recorded. */
+/**
+ * The tables of a database. Tables declared by the program win over recorded ones: only the program
+ * knows its codecs.
+ */
 export async function knownTables(db: Database, declared: readonly AnyTable[]): Promise<KnownTables> {
   const tables = new Map<string, AnyTable>(await db.tables());
   for (const table of declared) tables.set(table[definition].name, table);
   return { names: [...tables.keys()].sort(), table: (name) => tables.get(name) };
 }
 
-/** The tables as they were a moment ago. */
+/** The tables of a database, read at most once a second. */
 export class Tables {
   readonly #shared: Shared<KnownTables>;
 

@@ -8,7 +8,7 @@ const visits = table("visits", { seconds: int() }, { key: tuple(text(), int()) }
 const tables = { names: ["visits"], table: (name: string) => (name === "visits" ? visits : undefined) };
 
 describe("names", () => {
-  test("of columns are as commands have them, the protocol's own too", () => {
+  test("of columns are those of the commands, also for records of the protocol", () => {
     expect(columnText(Buffer.from("title"))).toBe("title");
     expect(columnText(Buffer.from("links\0a:b"))).toBe("links:a:b");
     expect(columnText(Buffer.from("~ack\0titles\0body"))).toBe("~ack titles body");
@@ -16,7 +16,7 @@ describe("names", () => {
     expect(columnText(Buffer.alloc(0))).toBe("*");
   });
 
-  test("of rows are as commands take them, of what is not known as well as can be", () => {
+  test("of rows are those of the commands, and fall back to bytes for unknown tables", () => {
     const row = visits[definition].key.encode(["a", 7]);
     expect(rowText(tables, "visits", row)).toBe('["a",7]');
     expect(cellName(tables, { table: "visits", row, column: Buffer.from("seconds") }).row).toBe('["a",7]');
@@ -27,7 +27,7 @@ describe("names", () => {
 });
 
 describe("values", () => {
-  test("are cut where they are long, never within a character", () => {
+  test("are cut if they are long, and never within a character", () => {
     expect(cutText("abc", 3)).toEqual({ text: "abc", isCut: false });
     expect(cutText("ab😀", 3)).toEqual({ text: "ab", isCut: true });
     expect(valueShown(text(), Buffer.from("x".repeat(10)), 4)).toEqual({
@@ -37,19 +37,19 @@ describe("values", () => {
     });
   });
 
-  test("that are huge are not decoded whole", () => {
+  test("that are huge are decoded only in part", () => {
     const bytes = Buffer.alloc(3 * 2 ** 20, "y");
     const shown = valueShown({ ...text(), decode: () => expect.unreachable() }, bytes, 10);
     expect(shown).toEqual({ text: "yyyyyyyyyy", bytes: bytes.length, isCut: true });
     expect(valueShown(undefined, bytes, 8).text).toBe("eXl5eXl5");
   });
 
-  test("that cannot be decoded are the bytes that they are", () => {
+  test("that cannot be decoded are shown as bytes", () => {
     expect(valueShown(json(), Buffer.from("{"), 10)).toEqual({ text: "ew==", bytes: 1, isCut: false });
   });
 });
 
-test("ids come back as they were, and others are refused", () => {
+test("ids decode to the parts that they encode, and other texts are refused", () => {
   const parts = ["a\0b", 7, null];
   expect(readId(makeId(parts), 3)).toEqual(parts);
   for (const id of ["", "x", makeId(["a"]), Buffer.from('[[],1,"a"]').toString("base64url")]) {

@@ -1,34 +1,34 @@
 import { type Codec, formatValue } from "../../schema/index.js";
 import type { ValueShown } from "../api.js";
 
-/** Values that are longer are not decoded where only their beginning is shown. */
+/** A value longer than this is not decoded if only its beginning is shown. */
 const maxDecoded = 2 ** 20;
 
-/** A value's bytes as text, of which at most so many characters. */
-export function valueShown(codec: Codec<unknown> | undefined, bytes: Uint8Array, most: number): ValueShown {
+/** A value's bytes as text, cut after `max` characters. */
+export function valueShown(codec: Codec<unknown> | undefined, bytes: Uint8Array, max: number): ValueShown {
   const size = bytes.length;
-  if (size > maxDecoded && size > 4 * most) {
-    const beginning = bytes.subarray(0, 4 * most);
+  if (size > maxDecoded && size > 4 * max) {
+    const beginning = bytes.subarray(0, 4 * max);
     const isText = codec?.tag === "text" || codec?.tag === "json";
     const text = isText ? Buffer.from(beginning).toString("utf8") : formatValue("bytes", beginning);
-    return { text: text.slice(0, most), bytes: size, isCut: true };
+    return { text: text.slice(0, max), bytes: size, isCut: true };
   }
-  return { ...cutText(decoded(codec, bytes), most), bytes: size };
+  return { ...cutText(decoded(codec, bytes), max), bytes: size };
 }
 
-/** As much of a text as is shown. Never half of a character. */
-export function cutText(text: string, most: number): { readonly text: string; readonly isCut: boolean } {
-  if (text.length <= most) return { text, isCut: false };
-  const isHigh = /[\ud800-\udbff]/.test(text[most - 1]!);
-  return { text: text.slice(0, isHigh ? most - 1 : most), isCut: true };
+/** Cuts a text after `max` characters, and never through a surrogate pair. */
+export function cutText(text: string, max: number): { readonly text: string; readonly isCut: boolean } {
+  if (text.length <= max) return { text, isCut: false };
+  const isHigh = /[\ud800-\udbff]/.test(text[max - 1]!);
+  return { text: text.slice(0, isHigh ? max - 1 : max), isCut: true };
 }
 
-/** What cannot be decoded is shown as the bytes that it is. */
+/** Falls back to the bytes if they cannot be decoded. */
 function decoded(codec: Codec<unknown> | undefined, bytes: Uint8Array): string {
   try {
     if (codec !== undefined) return formatValue(codec, codec.decode(bytes));
   } catch {
-    // Below.
+    // Shown as bytes.
   }
   return formatValue("bytes", bytes);
 }

@@ -2,7 +2,7 @@ import { packageManifest } from "../../environment/index.js";
 import type { About } from "../api.js";
 import type { ViewContext } from "./context.js";
 
-/** What this is a dashboard of. */
+/** What the dashboard shows, and what it allows. */
 export async function about(context: ViewContext): Promise<About> {
   const status = await context.db.status();
   return {

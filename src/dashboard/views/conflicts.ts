@@ -12,7 +12,7 @@ interface Pair extends ConflictReport {
   readonly winner: string;
 }
 
-/** Who fights whom over what, most frequent first, with advice. */
+/** Which transactions conflict with which over which cells, most frequent first, with advice. */
 export async function conflicts(context: ViewContext): Promise<ConflictInsights> {
   const { gathered, environment, reach } = context;
   const [tables, reports] = await Promise.all([context.tables.current(), gathered.reports()]);

@@ -5,7 +5,7 @@ import type { Gathered } from "../sources/gathered.js";
 import type { Tables } from "../text/tables.js";
 import type { StandingLook } from "./standing.js";
 
-/** What every view is made from. */
+/** The parts from which every view is built. */
 export interface ViewContext {
   readonly db: Database;
   readonly environment: Environment;
@@ -13,7 +13,9 @@ export interface ViewContext {
   readonly gathered: Gathered;
   readonly standing: StandingLook;
   readonly reach: Reach;
-  /** As the command line takes it; undefined: as the store calls itself. */
+  /**
+   * The location as the command line takes it; undefined for the name that the store gives itself.
+   */
   readonly location: string | undefined;
   readonly writable: boolean;
 }

@@ -6,7 +6,7 @@ import type { ViewContext } from "./context.js";
 
 const maxRanges = 24;
 
-/** Where in a table's rows what happens, over the last minutes. */
+/** How often rows of a table were written, fought for or hinted at, by key range and time. */
 export async function heat(context: ViewContext, table: string, metric: HeatMetric): Promise<HeatMap> {
   const { gathered, environment, reach } = context;
   const [tables, samples] = await Promise.all([context.tables.current(), gathered.heat(table, metric)]);
@@ -37,7 +37,7 @@ interface Weighed {
   readonly weight: number;
 }
 
-/** Each row of a choice stands for as many as were not chosen. */
+/** Each sampled row stands for its share of all rows of the sample. */
 function weigh({ startsAt, total, rows }: HeatSample): readonly Weighed[] {
   return rows.map((row) => ({
     at: startsAt,
@@ -46,7 +46,9 @@ function weigh({ startsAt, total, rows }: HeatSample): readonly Weighed[] {
   }));
 }
 
-/** The first rows of ranges in which about as much happens, each; no more ranges than rows. */
+/**
+ * The first rows of ranges that hold about equal weights. There are at most as many ranges as rows.
+ */
 function rangesOf(weighed: readonly Weighed[]): readonly Buffer[] {
   const sorted = weighed.toSorted((a, b) => Buffer.compare(a.row, b.row));
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0);
@@ -60,7 +62,7 @@ function rangesOf(weighed: readonly Weighed[]): readonly Buffer[] {
   return starts;
 }
 
-/** Place of the last start that is not behind a row. */
+/** Index of the last start that is not after a row; -1 if there is none. */
 function lastAtMost(starts: readonly Buffer[], row: Buffer): number {
   let low = 0;
   let high = starts.length;

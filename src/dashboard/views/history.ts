@@ -40,7 +40,7 @@ export async function history(
   };
 }
 
-/** The column, or cell of a family, that a text names. */
+/** Parses the name of a column, or of a cell of a family. */
 export function columnOf(table: AnyTable, text: string): Column<unknown, unknown> {
   const defined = table[definition];
   const colon = text.indexOf(":");

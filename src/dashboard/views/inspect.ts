@@ -20,7 +20,7 @@ const maxOfValue = 500;
 type Column = InspectedRow["columns"][number];
 type Entry = Column["entries"][number];
 
-/** What the protocol keeps of a row: the paper's figure 4. */
+/** The protocol cells of a row, in the form of the paper's figure 4. */
 export async function inspect(
   { db, environment }: ViewContext,
   request: { readonly table: AnyTable; readonly row: string },
@@ -51,7 +51,7 @@ function roleOf(path: Uint8Array): Column["role"] {
   return parseRecordColumn(path)?.kind ?? "other";
 }
 
-/** A line for each timestamp: what stands there in each part, newest first. */
+/** One line for each timestamp, newest first, with what each part of the column holds there. */
 function entriesOf(table: TableDefinition, column: InspectedColumn, now: number): readonly Entry[] {
   const entries = new Map<number, Entry>();
   const put = (timestamp: number, part: Partial<Entry>) => {
@@ -64,7 +64,7 @@ function entriesOf(table: TableDefinition, column: InspectedColumn, now: number)
   for (const lock of column.locks) put(lock.startTimestamp, { lock: lockText(lock, now) });
   for (const write of column.writes) {
     const { commitTimestamp, value: bytes } = write;
-    // A short value stands in the write record itself.
+    // The write record itself holds a short value.
     put(commitTimestamp, { write: writeText(write), ...(bytes === undefined ? {} : { data: value(bytes) }) });
   }
   for (const { startTimestamp, value: bytes } of column.data) put(startTimestamp, { data: value(bytes) });

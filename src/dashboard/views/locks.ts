@@ -9,7 +9,7 @@ import type { ViewContext } from "./context.js";
 
 type Lock = Pick<LockInfo, "startTimestamp"> & { readonly cell: CellAddress };
 
-/** A page of the locks that stand, by table, row and column. */
+/** A page of the existing locks, ordered by table, row and column. */
 export async function locks(
   context: ViewContext,
   request: { readonly after: string | undefined; readonly limit: number },
@@ -30,7 +30,7 @@ export async function locks(
   return { locks: page, next: found.length > limit ? page.at(-1)?.id : undefined };
 }
 
-/** In the order in which they are walked through. */
+/** The order in which `db.locks` lists them. */
 function compare(order: readonly string[], a: Lock, b: Lock): number {
   const place = ({ cell }: Lock) => {
     const at = order.indexOf(cell.table);
@@ -44,7 +44,7 @@ function compare(order: readonly string[], a: Lock, b: Lock): number {
   );
 }
 
-/** Undefined where only its time could tell, and that has not passed. */
+/** Undefined if no session of the owner is known and the lock has not expired. */
 function ownerLives(
   { session, refreshedAt, ttlMs }: LockInfo,
   now: number,
@@ -89,7 +89,7 @@ function lockOf(id: string): Lock {
   };
 }
 
-/** Resolves a lock by what stands at its primary, unless its owner lives. */
+/** Resolves a lock by its primary lock, unless its owner lives. */
 export async function resolveLock(context: ViewContext, id: string, signal: AbortSignal): Promise<Acted> {
   const wanted = lockOf(id);
   const lock = await find(context, wanted, signal);
@@ -110,7 +110,7 @@ async function find(
     Buffer.compare(lock.cell.column, cell.column) === 0;
   const table = (await context.tables.current()).table(cell.table);
   if (table === undefined) {
-    // One of the protocol's own tables.
+    // The lock is in one of the protocol's own tables.
     for await (const lock of context.db.locks({ signal })) if (isIt(lock)) return lock;
     return undefined;
   }

@@ -6,7 +6,7 @@ import { addSeries } from "../recording/seconds.js";
 import type { ViewContext } from "./context.js";
 import { countOf, type ObserverStanding, type Standing, sumOf } from "./standing.js";
 
-/** How everything stands. */
+/** The state of the database and of its observers. */
 export async function overview(context: ViewContext): Promise<Overview> {
   const [standing, reports] = await Promise.all([context.standing.get(), context.gathered.reports()]);
   const { status, locks } = standing;
@@ -47,13 +47,13 @@ export async function overview(context: ViewContext): Promise<Overview> {
   };
 }
 
-/** The cluster's coordinator; undefined where there never was one. */
+/** The coordinator of the cluster; undefined if the database uses none. */
 export function coordinatorShown(coordinator: CoordinatorStatus | undefined): Overview["coordinator"] {
   if (coordinator === undefined) return undefined;
   return { address: coordinator.leader, answers: coordinator.answers === true };
 }
 
-/** Each observer, with what waits for it and how its runs went of late. */
+/** Each observer, with its backlog and the outcome of its recent runs. */
 export function observerOverviews(
   standing: Standing,
   reports: readonly Report[],

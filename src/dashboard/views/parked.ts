@@ -9,7 +9,7 @@ import type { ViewContext } from "./context.js";
 const maxOfError = 4_000;
 const maxOfStack = 16_000;
 
-/** A page of what was given up on, by observer and row. */
+/** A page of the parked changes, ordered by observer and row. */
 export async function parked(
   context: ViewContext,
   request: {
@@ -28,7 +28,7 @@ export async function parked(
   for await (const change of changes(context, observer, place?.[0], signal)) {
     const shown = parkedShown(tables, change);
     if (isBehind) found.push(shown);
-    // What was listed last may be gone; what comes behind it is not to be lost.
+    // The last change of the page before may be gone; the changes after it must not be skipped.
     else if (shown.id === after || change.observer !== place?.[0]) {
       isBehind = true;
       if (shown.id !== after) found.push(shown);
@@ -39,7 +39,7 @@ export async function parked(
   return { parked: page, next: found.length > limit ? page.at(-1)?.id : undefined };
 }
 
-/** What was given up on, from one observer on. */
+/** Parked changes, from one observer on. */
 async function* changes(
   { db }: ViewContext,
   observer: string | undefined,
@@ -78,7 +78,7 @@ function parkedShown(tables: KnownTables, change: ParkedChange): ParkedShown {
   };
 }
 
-/** Makes parked changes due again, or counts them as handled: one by its id, or all of an observer. */
+/** Retries or discards parked changes: one by its id, or all of an observer. */
 export async function actOnParked(
   context: ViewContext,
   action: "retry" | "discard",

@@ -4,7 +4,7 @@ import type { FlowReport, Report } from "../recording/report.js";
 import type { ViewContext } from "./context.js";
 import { observerOverviews } from "./overview.js";
 
-/** The tables, the observers, and what those were seen to read and write. */
+/** The tables, the observers, and the columns that their runs were seen to read and write. */
 export async function pipeline(context: ViewContext): Promise<Pipeline> {
   const { standing, gathered, reach } = context;
   const [known, stands, reports] = await Promise.all([

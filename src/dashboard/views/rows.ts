@@ -15,31 +15,31 @@ import type { KnownTables } from "../text/tables.js";
 import { valueShown } from "../text/values.js";
 import type { ViewContext } from "./context.js";
 
-/** Characters of a value, and cells of a row, in a list of rows. */
+/** Limits in a list of rows: characters of a value, and cells of a row. */
 const maxOfValue = 200;
 const maxCells = 100;
-/** The same where one row is shown. */
+/** The same limits if one row is shown. */
 const maxOfWholeValue = 100_000;
 const maxWholeCells = 1_000;
-/** All the text of one row together. */
+/** Characters of all values of one row together. */
 const maxOfRow = 4_000_000;
 
 export interface RowsRequest {
   readonly table: AnyTable;
   readonly prefix: string | undefined;
-  /** The row behind which to go on. */
+  /** The last row of the page before. */
   readonly after: string | undefined;
   readonly limit: number;
   readonly at: number | Date | undefined;
 }
 
-/** A row by its bytes, with as many of its cells as are shown. */
+/** An encoded row, with the cells of it that are shown. */
 interface FoundRow {
   readonly row: Uint8Array;
   readonly cells: CellShown[];
 }
 
-/** Rows of a table, as of a moment. */
+/** A page of the rows of a table, as of `at`. */
 export async function rows(
   context: ViewContext,
   request: RowsRequest,
@@ -67,7 +67,7 @@ export async function rows(
   };
 }
 
-/** One row, as of a moment; without cells where nothing is. */
+/** One row, as of `at`; it has no cells if it does not exist. */
 export async function row(
   context: ViewContext,
   request: { readonly table: AnyTable; readonly row: string; readonly at: number | Date | undefined },
@@ -104,7 +104,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return Buffer.compare(bytes.subarray(0, prefix.length), prefix) === 0;
 }
 
-/** Rows with their cells, of wide ones the first: what stands behind those is not read. */
+/** Walks through rows. Of a wide row it reads only the cells that are shown. */
 class RowWalk {
   readonly #snapshot: Snapshot;
   readonly #table: TableDefinition;
@@ -130,7 +130,7 @@ class RowWalk {
     if (this.#open !== undefined && this.#open.cells.length > 0) yield this.#open;
   }
 
-  /** Walks until a row is wider than is shown; then answers where the next one begins. */
+  /** Walks until a row is wider than is shown, and returns where the next row begins. */
   async *#walk(start: Uint8Array | undefined): AsyncGenerator<FoundRow, Uint8Array | undefined> {
     const from = start === undefined ? undefined : { row: start };
     for await (const page of this.#snapshot.cells(this.#table.name, from, pageRows)) {
@@ -151,7 +151,7 @@ class RowWalk {
     return undefined;
   }
 
-  /** False where no more of the row is shown. */
+  /** False if no more of the row is shown. */
   #take(open: FoundRow, cells: readonly CommittedCell[]): boolean {
     for (const { column, value } of cells) {
       if (value === undefined) continue;
@@ -165,7 +165,7 @@ class RowWalk {
   }
 }
 
-/** Rows that are read at once. */
+/** Rows read with one request to the store. */
 const pageRows = 32;
 
 /** Cells in the order of the table's columns. */

@@ -9,10 +9,10 @@ import { Shared } from "../sources/shared.js";
 const everyMs = 900;
 const maxPending = 10_000;
 const maxParked = 1_000;
-/** Locks are found by walking through everything: seldom, and no longer than this. */
+/** Locks are found by a scan of all tables: seldom, and for at most 2 s. */
 const locksEveryMs = 60_000;
 const locksMs = 2_000;
-/** How long all the rest waits for them. */
+/** How long everything else waits for the count of locks. */
 const locksPatienceMs = 200;
 const maxLocks = 1_000;
 
@@ -22,17 +22,20 @@ export interface ObserverStanding {
   readonly parked: Backlog;
 }
 
-/** What the store holds at a moment, as far as it is counted. */
+/** What the store holds at `now`. Counts stop at bounds. */
 export interface Standing {
   readonly status: Awaited<ReturnType<Database["status"]>>;
   readonly observers: readonly ObserverStanding[];
-  /** What should have fired, of each schedule. */
+  /** By schedule: changes that should have fired. */
   readonly schedules: readonly Overdue[];
   readonly locks: Count;
   readonly now: number;
 }
 
-/** Looks at the store when somebody asks, once a second for all who do, and more seldom where counting takes long. */
+/**
+ * Counts what the store holds, on demand: at most once a second for all viewers, and less often if
+ * counting takes long.
+ */
 export class StandingLook {
   readonly #db: Database;
   readonly #environment: Environment;
@@ -72,14 +75,14 @@ export class StandingLook {
     return { status, observers, schedules, locks, now: this.#environment.now() };
   }
 
-  /** What is known of locks; that there may be some, until it is known. */
+  /** The newest known count of locks. Until the first scan ends it says that there may be some. */
   async #countedLocks(): Promise<Count> {
     const counting = this.#locks.get().then((count) => {
       this.#knownLocks = count;
     });
     const ending = new AbortController();
     const late = sleep(this.#environment, locksPatienceMs, ending.signal).catch(() => undefined);
-    // A failure of this look is that of the next that gets so far.
+    // If this scan fails, the next look scans again.
     await Promise.race([counting.catch(() => undefined), late]);
     ending.abort();
     return this.#knownLocks;
@@ -112,7 +115,7 @@ export function countOf({ count, more }: Pick<Backlog, "count" | "more">): Count
   return { count, isBound: more };
 }
 
-/** Several counts together. */
+/** The sum of several counts. */
 export function sumOf(counts: readonly Count[]): Count {
   return {
     count: counts.reduce((sum, { count }) => sum + count, 0),

@@ -13,7 +13,7 @@ export interface TransactionFilter {
 
 const maxCaused = 100;
 
-/** The newest transactions that a filter lets through. */
+/** The newest transactions that pass a filter. */
 export async function transactions(
   { gathered }: ViewContext,
   filter: TransactionFilter,
@@ -37,7 +37,7 @@ function touches({ read, written, conflict, cause }: RecordedTransaction, table:
   return read.some((cell) => cell.table === table) || written.some((cell) => cell.table === table);
 }
 
-/** What a list has of a transaction. */
+/** A transaction as lists show it. */
 export function shown(gathered: Gathered, transaction: RecordedTransaction): TransactionShown {
   const { spans: _, read: __, written: ___, conflict, ...rest } = transaction;
   return { ...rest, conflict: withWinner(gathered, conflict) };
@@ -51,7 +51,7 @@ function withWinner(
   return { ...conflict, winner: gathered.winner(conflict.winnerTimestamp) };
 }
 
-/** All that is known of one; undefined where it is not remembered. */
+/** Everything known about one transaction; undefined if no process remembers it. */
 export async function transaction(
   { gathered }: ViewContext,
   id: string,

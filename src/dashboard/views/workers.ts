@@ -2,7 +2,7 @@ import type { Workers } from "../api.js";
 import type { ViewContext } from "./context.js";
 import { coordinatorShown } from "./overview.js";
 
-/** The processes that run observers, with what they say of themselves. */
+/** The processes that run observers, with the figures that they report. */
 export async function workers(context: ViewContext): Promise<Workers> {
   const { standing, gathered, reach } = context;
   const [{ status }, reports] = await Promise.all([standing.get(), gathered.reports()]);
