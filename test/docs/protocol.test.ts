@@ -81,6 +81,18 @@ describe("docs/protocol.md", () => {
     expect(shown).toEqual(inCode);
   });
 
+  test("has every name under which `check` reports a problem", () => {
+    const source = files.find(({ path }) => path.endsWith("/maintenance/check.ts"))!;
+    const [, union = ""] = /readonly invariant: ((?:\| "[\w-]+" ?)+);/.exec(source.text) ?? [];
+    const inCode = [...union.matchAll(/"([\w-]+)"/g)].map(([, name]) => `\`${name}\``);
+    expect(inCode).toContain("`one-lock`");
+    expect(
+      rowsOf("8.3")
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(inCode.sort());
+  });
+
   test("has every mutant, with the exploration that finds it, and no other", () => {
     const shown = ["9.1", "9.2", "9.3", "9.4", "9.5"]
       .flatMap(rowsOf)

@@ -74,6 +74,16 @@ test("every link within the repository leads to a file, and to a heading of it",
   expect(dead).toEqual([]);
 });
 
+test("every file of the repository that a page names in code is there", () => {
+  const named = /`((?:src|test|examples|bench|scripts|deploy|web)\/[\w./-]+\.\w+)(?::\d+)?`/g;
+  const missing = pages.flatMap((page) =>
+    [...textOf(page).matchAll(named)]
+      .filter(([, file]) => !existsSync(join(root, file!)))
+      .map(([, file]) => `${page}: ${file}`),
+  );
+  expect(missing).toEqual([]);
+});
+
 test("every page is in the sidebar, once, and each of its links is a page", () => {
   const links: string[] = [];
   const walk = (items: readonly { readonly link?: string; readonly items?: readonly object[] }[]) => {
