@@ -35,7 +35,7 @@ describe("timestamps", () => {
         clients[1] = all.client({ addresses: [first.address, second.address] });
       }
     }
-    expect(await all.client().oracle.latest()).toBe(greatest);
+    expect(await all.client().oracle.latest()).toBeGreaterThan(greatest);
   });
 
   test("are refused where the store counts by itself", async () => {

@@ -3,6 +3,7 @@ import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
 import { InternalError, InvalidArgumentError, OracleUnavailableError } from "../errors/index.js";
 import { type GatheredOracleOptions, gatheredOracle } from "./gathered.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
+import { within } from "./within.js";
 
 interface Sent {
   readonly count: number;
@@ -12,15 +13,17 @@ interface Sent {
 }
 
 /** An oracle whose answers a test gives by hand. */
-function byHand(options: Partial<GatheredOracleOptions> = {}) {
+function byHand(options: Partial<GatheredOracleOptions> = {}, timeoutMs = 60_000) {
   const world = new TestWorld();
   const machine = new TestMachine(world);
   const sent: Sent[] = [];
   const oracle = gatheredOracle({
     environment: machine,
-    request: (count, signal) =>
-      new Promise((answer, fail) => {
-        sent.push({ count, signal, answer, fail });
+    request: (count, outer) =>
+      within({ environment: machine, timeoutMs, signal: outer, doing: "Asking" }, (signal) => {
+        return new Promise((answer, fail) => {
+          sent.push({ count, signal, answer, fail });
+        });
       }),
     ...options,
   });
@@ -125,7 +128,7 @@ describe("gathering", () => {
   });
 
   test("a failure that may pass is repeated, with those who came meanwhile; an answer that comes too late is nobody's", async () => {
-    const { world, sent, oracle } = byHand({ requestTimeoutMs: 1_000 });
+    const { world, sent, oracle } = byHand({}, 1_000);
     const first = oracle.next();
     sent[0]!.fail(busy());
     await world.settle();
@@ -207,37 +210,27 @@ describe("gathering", () => {
 });
 
 describe("the latest timestamp", () => {
-  test("is the greatest seen; before one was, it is asked for", async () => {
-    let failures = 2;
-    const { world, sent, oracle } = byHand({
-      latest: async () => {
-        if (failures-- > 0) throw busy();
-        return 150;
-      },
-    });
-    // Under way since before: its answer may be below what is learned meanwhile.
-    const first = oracle.next();
-    expect(await world.until(Promise.resolve(oracle.latest()))).toBe(150);
+  test("is the greatest seen; before one was, it is a new one", async () => {
+    const { world, sent, oracle } = byHand();
+    const first = oracle.latest();
     sent[0]!.answer({ first: 120, count: 1 });
     expect(await first).toBe(120);
-    expect(oracle.latest()).toBe(150);
+    expect(oracle.latest()).toBe(120);
     const second = oracle.next();
     await world.settle();
     sent[1]!.answer({ first: 160, count: 1 });
     await second;
     expect(oracle.latest()).toBe(160);
+    expect(sent).toHaveLength(2);
   });
 
-  test("is a new one where there is nothing to ask, and an error where it is none", async () => {
-    const { sent, oracle } = byHand();
-    const latest = oracle.latest();
-    sent[0]!.answer({ first: 7, count: 1 });
-    expect(await latest).toBe(7);
-    const wrong = byHand({ latest: async () => Number.NaN });
-    expect(await failureOf(Promise.resolve(wrong.oracle.latest()))).toBeInstanceOf(InternalError);
-    const closed = byHand({ latest: () => new Promise(() => undefined) });
-    const asked = failureOf(Promise.resolve(closed.oracle.latest()));
-    closed.oracle.close();
+  test("is refused once the client is closed, which is told once", async () => {
+    let closed = 0;
+    const { oracle } = byHand({ onClose: () => closed++ });
+    const asked = failureOf(Promise.resolve(oracle.latest()));
+    oracle.close();
+    oracle.close();
     expect(await asked).toMatchObject({ code: "CLOSED" });
+    expect(closed).toBe(1);
   });
 });

@@ -1,16 +1,16 @@
-import { backoffDelay, type Environment, onAbort, sleep, type Timer } from "../environment/index.js";
+import { backoffDelay, type Environment, onAbort, type Timer } from "../environment/index.js";
 import {
   abortError,
   ClosedError,
   InternalError,
   LimitExceededError,
   PercolatorError,
+  unlessAborted,
 } from "../errors/index.js";
 import { AbortableCaller, CallerGroup } from "./caller-group.js";
 import { checkRange, checkWhole } from "./leader-options.js";
 import type { Oracle } from "./oracle.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
-import { within } from "./within.js";
 
 /** What the client of an oracle does about gathering and repeating. */
 export interface GatheringOptions {
@@ -19,8 +19,6 @@ export interface GatheringOptions {
   readonly maxAtOnce?: number | undefined;
   /** The most callers that wait. Default: 100,000. */
   readonly maxWaiting?: number | undefined;
-  /** How long to wait for the answer to one request, in milliseconds. Default: 5,000. */
-  readonly requestTimeoutMs?: number | undefined;
   /**
    * How long after a caller asked its question is still repeated after failures that are `retryable`, in milliseconds; then it
    * gets the last failure. Longer than a change of leaders takes. Default: 30,000.
@@ -30,19 +28,19 @@ export interface GatheringOptions {
 
 export interface GatheredOracleOptions extends GatheringOptions {
   /**
-   * Asks the oracle for exactly `count` timestamps. Failures are repeated where they are errors of this package with `retryable`
-   * true, such as a `NotLeaderError`.
+   * Asks the oracle for exactly `count` timestamps. It bounds its own time: it must settle, for instance with the help of
+   * {@link within}. The client repeats it after errors of this package with `retryable` true, such as a `NotLeaderError`.
    */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
-  /** Asks for the latest timestamp that was given, for a client that has had none. Default: takes a new one. */
-  readonly latest?: ((signal: AbortSignal) => Promise<number>) | undefined;
+  /** Called once, when the client is closed. */
+  readonly onClose?: (() => void) | undefined;
 }
 
 /** An {@link Oracle} that asks another. */
 export interface GatheredOracle extends Oracle {
   /**
    * The greatest timestamp that this client has seen: one that was given already, but not always the latest that was given to
-   * anybody. A client that has seen none asks.
+   * anybody. A client that has seen none takes one.
    */
   latest(): number | Promise<number>;
   /** Refuses all who wait, and all later, with a `ClosedError`. Harmless to repeat. */
@@ -71,14 +69,11 @@ export function gatheredOracle(options: GatheredOracleOptions): GatheredOracle {
 class Gatherer implements GatheredOracle {
   readonly #environment: Environment;
   readonly #request: GatheredOracleOptions["request"];
-  readonly #askLatest: GatheredOracleOptions["latest"];
+  readonly #onClose: (() => void) | undefined;
   readonly #maxAtOnce: number;
   readonly #maxWaiting: number;
-  readonly #timeoutMs: number;
   readonly #retryForMs: number;
-  readonly #closing = new AbortController();
   #requests = 0;
-  /** Whether that was aborted: asking the signal costs more. */
   #isClosed = false;
   /** Those who are not served yet, in their order; the last one takes new callers. */
   #queue: CallerGroup[] = [];
@@ -95,13 +90,11 @@ class Gatherer implements GatheredOracle {
   constructor(options: GatheredOracleOptions) {
     this.#environment = options.environment;
     this.#request = options.request;
-    this.#askLatest = options.latest;
+    this.#onClose = options.onClose;
     this.#maxAtOnce = options.maxAtOnce ?? 10_000;
     checkWhole("maxAtOnce", this.#maxAtOnce, 1_000_000);
     this.#maxWaiting = options.maxWaiting ?? 100_000;
     checkWhole("maxWaiting", this.#maxWaiting, 10_000_000);
-    this.#timeoutMs = options.requestTimeoutMs ?? 5_000;
-    checkRange("requestTimeoutMs", this.#timeoutMs, 0.001, 86_400_000);
     this.#retryForMs = options.retryForMs ?? 30_000;
     checkRange("retryForMs", this.#retryForMs, 0, 86_400_000);
   }
@@ -163,39 +156,18 @@ class Gatherer implements GatheredOracle {
   }
 
   latest(): number | Promise<number> {
-    if (this.#greatest > 0) return this.#greatest;
-    return this.#askLatest === undefined ? this.next() : this.#learnLatest(this.#askLatest);
+    return this.#greatest > 0 ? this.#greatest : this.next();
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const error = closedError();
-    this.#closing.abort(error);
     this.#pause?.cancel();
     for (const group of [...(this.#sent?.groups ?? []), ...this.#queue]) this.#refuse(group, error);
     this.#queue = [];
     this.#sent?.abort.abort(error);
-  }
-
-  async #learnLatest(ask: (signal: AbortSignal) => Promise<number>): Promise<number> {
-    const startedAt = this.#environment.monotonic();
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const latest = await this.#within(this.#closing.signal, ask);
-        if (!Number.isSafeInteger(latest) || latest < 0 || latest > lastTimestamp)
-          throw notATimestamp(latest);
-        this.#greatest = Math.max(this.#greatest, latest);
-        return this.#greatest;
-      } catch (error) {
-        if (!isRetryable(error) || this.#environment.monotonic() - startedAt >= this.#retryForMs) throw error;
-        await sleep(
-          this.#environment,
-          backoffDelay(this.#environment, retrying, attempt),
-          this.#closing.signal,
-        );
-      }
-    }
+    this.#onClose?.();
   }
 
   /** Sends one request for all who wait, unless one is under way, or a pause is. */
@@ -223,7 +195,8 @@ class Gatherer implements GatheredOracle {
     const floor = this.#greatest;
     this.#sent = { groups, abort };
     this.#requests++;
-    this.#within(abort.signal, (signal) => this.#request(count, signal)).then(
+    // A request that takes no notice of its signal is not waited for.
+    unlessAborted(this.#request(count, abort.signal), abort.signal, "Taking timestamps").then(
       (range) => {
         this.#sent = undefined;
         this.#answer(groups, count, range, floor);
@@ -284,11 +257,6 @@ class Gatherer implements GatheredOracle {
       this.#pause = undefined;
       this.#send();
     }, delayMs);
-  }
-
-  #within<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const doing = "Asking the oracle for timestamps";
-    return within({ environment: this.#environment, timeoutMs: this.#timeoutMs, signal, doing }, ask);
   }
 }
 

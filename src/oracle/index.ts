@@ -1,6 +1,5 @@
 export { counterOracle } from "./counter.js";
 export { currentTimestamp } from "./current-timestamp.js";
-export { type ElectedOracleOptions, electedOracle, type OracleCandidate } from "./elected.js";
 export {
   type GatheredOracle,
   type GatheredOracleOptions,

@@ -45,7 +45,7 @@ export function connectCoordinator(options: ConnectOptions): CoordinatorClient {
     security: securityOf(options),
     attemptMs,
   });
-  const oracle = remoteOracle(connection, attemptMs, options);
+  const oracle = remoteOracle(connection, options);
   const onFailure = (doing: string, error: unknown) => options.onFailure?.({ doing, error });
   const cluster = new RemoteCluster({ connection, environment, attemptMs, onFailure });
   const check = async (signal: AbortSignal) => {

@@ -4,18 +4,13 @@ import { type GatheredOracle, gatheredOracle, type TimestampRange } from "../../
 import { coordinatorLimits as limits } from "../limits.js";
 import { brokenMessage } from "../wire/message-check.js";
 import type { Received } from "../wire/message-codec.js";
-import { nothing } from "../wire/messages.js";
 import { coordinatorService } from "../wire/service.js";
 import type { Channel, ClientStream } from "./channel.js";
 import type { ConnectOptions } from "./connect-options.js";
 import type { LeaderConnection } from "./leader-connection.js";
 
 /** The oracle of whoever leads: one stream, one request under way. */
-export function remoteOracle(
-  connection: LeaderConnection,
-  attemptMs: number,
-  options: ConnectOptions,
-): GatheredOracle {
+export function remoteOracle(connection: LeaderConnection, options: ConnectOptions): GatheredOracle {
   const { environment, maxAtOnce, maxWaiting, retryForMs } = options;
   let stream: TimestampStream | undefined;
   const streamOver = (channel: Channel): TimestampStream => {
@@ -26,13 +21,11 @@ export function remoteOracle(
     return stream;
   };
   const doing = "Asking the coordinator for timestamps";
-  const oracle = gatheredOracle({
+  return gatheredOracle({
     environment,
     maxAtOnce: Math.min(maxAtOnce ?? 10_000, limits.timestamps),
     maxWaiting,
     retryForMs,
-    // A request ends by itself before this: by its attempts, and by looking for the leader.
-    requestTimeoutMs: Math.min(86_400_000, 10 * attemptMs),
     request: (count, signal) =>
       connection
         .ask(doing, signal, (channel, bounded) => streamOver(channel).request(count, bounded))
@@ -42,17 +35,6 @@ export function remoteOracle(
         .ask(doing, signal, (channel, bounded) => channel.ask(coordinatorService.latest, nothing, bounded))
         .then(({ timestamp }) => timestamp, asUnavailable),
   });
-  return {
-    next: (asked) => oracle.next(asked),
-    latest: () => oracle.latest(),
-    get requests() {
-      return oracle.requests;
-    },
-    close() {
-      oracle.close();
-      stream?.cancel();
-    },
-  };
 }
 
 /** Whoever asks for timestamps need not know of leaders. */

@@ -1,13 +1,14 @@
 import { OracleUnavailableError } from "../../errors/index.js";
 import {
-  electedOracle,
   gatheredOracle,
   type Oracle,
   OracleLeader,
   type TimestampRange,
+  within,
 } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import { DistantStore, namedPlace, type Request } from "../world/index.js";
+import { electedOracle } from "./elected.js";
 import type { Machine } from "./machine.js";
 import type { Wire } from "./wire.js";
 
@@ -44,10 +45,11 @@ export class SingleOracle implements OracleService {
   client(environment: Machine, wire: Wire): Oracle {
     return gatheredOracle({
       environment,
-      requestTimeoutMs: 1_000,
       retryForMs: 3_000,
-      request: (count) => wire.send(rangeRequest(count, async () => this.#take(count))),
-      latest: () => wire.send(latestRequest(() => this.#last)),
+      request: (count, signal) =>
+        within({ environment, timeoutMs: 1_000, signal, doing: "Asking the oracle" }, () =>
+          wire.send(rangeRequest(count, async () => this.#take(count))),
+        ),
     });
   }
 }
@@ -104,7 +106,6 @@ export class ElectedOracle implements OracleService {
       candidates: this.candidates.map((_, index) => ({
         name: nameOf(index),
         request: (count) => this.#ask(wire, index, (leader) => rangeRequest(count, () => leader.next(count))),
-        latest: () => this.#ask(wire, index, (leader) => latestRequest(async () => leader.latest())),
       })),
     });
   }
@@ -132,21 +133,6 @@ function rangeRequest(count: number, apply: () => Promise<TimestampRange>): Requ
     lost: noAnswer,
     show: ({ first }) => String(first),
     digest: ({ first }) => String(first),
-  };
-}
-
-function latestRequest(apply: () => number | Promise<number>): Request<number> {
-  return {
-    kind: "other",
-    places: [oraclePlace],
-    changes: false,
-    mayBeLate: false,
-    mayRepeat: false,
-    describe: () => "the latest timestamp",
-    apply,
-    lost: noAnswer,
-    show: String,
-    digest: String,
   };
 }
 

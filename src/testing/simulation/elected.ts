@@ -1,15 +1,18 @@
-import type { Environment } from "../environment/index.js";
+import type { Environment } from "../../environment/index.js";
 import {
   InvalidArgumentError,
   NotLeaderError,
   OracleUnavailableError,
   PercolatorError,
   throwIfAborted,
-} from "../errors/index.js";
-import { type GatheredOracle, type GatheringOptions, gatheredOracle } from "./gathered.js";
-import { checkRange } from "./leader-options.js";
-import type { TimestampRange } from "./range.js";
-import { within } from "./within.js";
+} from "../../errors/index.js";
+import {
+  type GatheredOracle,
+  type GatheringOptions,
+  gatheredOracle,
+  type TimestampRange,
+  within,
+} from "../../oracle/index.js";
 
 /** One of an oracle's candidates for leadership, as its clients reach it. */
 export interface OracleCandidate {
@@ -17,11 +20,9 @@ export interface OracleCandidate {
   readonly name: string;
   /** Asks it for exactly `count` timestamps. A `NotLeaderError` where it does not lead. */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
-  /** Asks it for the latest timestamp that was given. A `NotLeaderError` where it does not lead. */
-  readonly latest?: ((signal: AbortSignal) => Promise<number>) | undefined;
 }
 
-export interface ElectedOracleOptions extends Omit<GatheringOptions, "requestTimeoutMs"> {
+export interface ElectedOracleOptions extends GatheringOptions {
   /** All candidates, at most 100. */
   readonly candidates: readonly OracleCandidate[];
   /** How long to wait for one candidate's answer before the next is asked, in milliseconds. Default: 2,000. */
@@ -38,17 +39,11 @@ const maxCandidates = 100;
 export function electedOracle(options: ElectedOracleOptions): GatheredOracle {
   const { candidates, candidateTimeoutMs = 2_000, ...gathering } = options;
   checkCandidates(candidates);
-  checkRange("candidateTimeoutMs", candidateTimeoutMs, 0.001, 3_600_000);
   const election = new Election(candidates, gathering.environment, candidateTimeoutMs);
   return gatheredOracle({
     ...gathering,
-    // A round ends by itself before this.
-    requestTimeoutMs: Math.min(86_400_000, (candidates.length + 1) * candidateTimeoutMs),
     request: (count, signal) =>
       election.ask(signal, (candidate, bounded) => candidate.request(count, bounded)),
-    latest: candidates.every((candidate) => candidate.latest !== undefined)
-      ? (signal) => election.ask(signal, (candidate, bounded) => candidate.latest!(bounded))
-      : undefined,
   });
 }
 

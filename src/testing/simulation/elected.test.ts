@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { TestMachine, TestWorld } from "../../test/support/oracle/world.js";
-import { InternalError, NotLeaderError } from "../errors/index.js";
+import { TestMachine, TestWorld } from "../../../test/support/oracle/world.js";
+import { InternalError, NotLeaderError } from "../../errors/index.js";
+import type { TimestampRange } from "../../oracle/index.js";
 import { electedOracle } from "./elected.js";
-import type { TimestampRange } from "./range.js";
 
 type Behaviour = "leads" | "silent" | "fails" | "broken" | { readonly pointsTo: string | undefined };
 
@@ -25,7 +25,6 @@ function several(names: readonly string[]) {
   const candidates = names.map((name) => ({
     name,
     request: async (count: number): Promise<TimestampRange> => ({ first: await answer(name), count }),
-    latest: () => answer(name),
   }));
   const oracle = electedOracle({ candidates, environment, retryForMs: 5_000 });
   return { world, behaviour, asked, oracle };
@@ -79,13 +78,6 @@ test("up to a hundred candidates, each of a name of its own", () => {
   expect(() => several(names.slice(1))).not.toThrow();
   for (const refused of [names, [], ["a", "a"]])
     expect(() => several(refused)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
-});
-
-test("the latest timestamp is asked of the leader", async () => {
-  const { behaviour, oracle } = several(["a", "b"]);
-  behaviour.set("b", "leads");
-  expect(await oracle.latest()).toBe(1);
-  expect(oracle.latest()).toBe(1);
 });
 
 test("closing ends what is asked", async () => {

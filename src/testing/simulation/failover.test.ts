@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { type Fate, TestMachine, TestWorld } from "../../test/support/oracle/world.js";
+import { type Fate, TestMachine, TestWorld } from "../../../test/support/oracle/world.js";
+import { type GatheredOracle, OracleLeader } from "../../oracle/index.js";
 import { electedOracle } from "./elected.js";
-import type { GatheredOracle } from "./gathered.js";
-import { OracleLeader } from "./leader.js";
 
 const seeds = Number(process.env.ORACLE_SEEDS ?? 10);
 const fates: readonly Fate[] = [
@@ -85,7 +84,6 @@ class Run {
       candidates: this.places.map((place) => ({
         name: place.name,
         request: (count, signal) => ask(place, (leader) => leader.next(count, { signal })),
-        latest: () => ask(place, (leader) => leader.latest()),
       })),
     });
   }
