@@ -46,13 +46,14 @@ export const oracleMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/oracle/gathered.ts",
-        find: "(signal) => this.#request(count, signal)).then(",
-        replace: `async (signal) => {
-      const { first } = await this.#request(count + 1, signal);
-      const late = signal.aborted ? undefined : this.#queue.shift();
+        find: "unlessAborted(this.#request(count, abort.signal), abort.signal,",
+        replace: `const early = async () => {
+      const { first } = await this.#request(count + 1, abort.signal);
+      const late = abort.signal.aborted ? undefined : this.#queue.shift();
       if (late !== undefined) (groups as CallerGroup[]).push(late);
       return { first, count };
-    }).then(`,
+    };
+    unlessAborted(early(), abort.signal,`,
       },
     ],
     killedBy: "gathering",
