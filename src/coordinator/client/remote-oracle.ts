@@ -30,10 +30,7 @@ export function remoteOracle(connection: LeaderConnection, options: ConnectOptio
       connection
         .ask(doing, signal, (channel, bounded) => streamOver(channel).request(count, bounded))
         .catch(asUnavailable),
-    latest: (signal) =>
-      connection
-        .ask(doing, signal, (channel, bounded) => channel.ask(coordinatorService.latest, nothing, bounded))
-        .then(({ timestamp }) => timestamp, asUnavailable),
+    onClose: () => stream?.cancel(),
   });
 }
 
