@@ -1,142 +1,153 @@
-/** A brokerage over one process and several, as in figure 9 of the paper. See `npm run brokerage -- --help`. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { CommanderError } from "commander";
+/** A brokerage over one process and several, as in figure 9 of the paper: `npm run brokerage -- --help`. */
 import { open } from "percolatordb";
-import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
-import { Others, untilQuiet } from "../scaling/others.js";
-import { audit } from "./audit.js";
-import { Child } from "./child.js";
-import { seed } from "./market.js";
-import { type BrokerageOptions, parseOptions } from "./options.js";
+import { type Child, withChildren } from "../harness/child.js";
+import { describeScaled, isRight, maxWrong, overProcesses, timed } from "../harness/processes.js";
 import {
-  type BrokerageReport,
-  describeFigure,
-  describeRound,
-  figureOf,
-  isRight,
-  type Round,
-  roundOf,
-  type Timed,
-} from "./report.js";
+  atLeast,
+  type CommonOptions,
+  oneOf,
+  repeated,
+  runProgram,
+  whole,
+  withEmulator,
+  withFolder,
+} from "../harness/program.js";
+import { sumOf } from "../harness/requests.js";
+import { audit } from "./audit.js";
+import { type BrokerageResult, describeBrokerage, type TradingRound } from "./figure.js";
+import { seed } from "./market.js";
+import type { Progress } from "./pace.js";
+import type { Done, Opening } from "./process.js";
 import { observers, tables } from "./tables.js";
 
-/** Before the measurement, so many as a part of what is measured: until the code is compiled, and the caches are warm. */
+interface Options extends CommonOptions {
+  readonly processes: number;
+  readonly rounds: number;
+  readonly transactions?: number;
+  readonly ahead: number;
+  readonly clients: number;
+  readonly concurrency: number;
+  readonly store: "lmdb" | "bigtable";
+  readonly wait: number;
+  readonly node: readonly string[];
+}
+
+const defaultTransactions = { lmdb: 60_000, bigtable: 3_000 };
+/** The part of the transactions that is done before the measurement, until code is compiled and caches are warm. */
 const warmUpPart = 0.2;
 const tellMs = 10;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+await runProgram<Options, BrokerageResult>({
+  name: "brokerage",
+  about:
+    "Customers who trade through brokers, over one process and several: the same transactions each time, timed until the last " +
+    "order is settled and nothing is due. Every cent is audited afterwards.",
+  examples: [
+    "brokerage",
+    "brokerage -- --rounds 5 --transactions 100000 --json brokerage.json",
+    "brokerage -- --processes 1 --rounds 1 --node=--cpu-prof",
+    "brokerage -- --store bigtable",
+  ],
+  wrongIf: "an order is lost, or money, securities or prices do not add up",
+  define: (command) =>
+    command
+      .option("--processes <number>", "measure with 1 to this many", whole, 2)
+      .option("--rounds <number>", "rounds, each with every number of processes", whole, 3)
+      .option(
+        "--transactions <number>",
+        `of customers and the market, in all (default: ${defaultTransactions.lmdb}, ${defaultTransactions.bigtable} on bigtable)`,
+        whole,
+      )
+      .option("--ahead <number>", "orders that may wait to be settled, over all processes", whole, 500)
+      .option("--clients <number>", "customers at a time, over all processes", whole, 64)
+      .option("--concurrency <number>", "runs of observers at a time, in each process", whole, 32)
+      .option("--store <name>", "lmdb, or bigtable: the emulator", oneOf(["lmdb", "bigtable"]), "lmdb")
+      .option("--wait <seconds>", "wait before each round until the machine is quiet, at most", atLeast(0), 0)
+      .option("--node <flag>", "a flag of Node for the processes; may be repeated", repeated(String), []),
+  measure: (options) =>
+    options.store === "lmdb" ? measureAll(options) : withEmulator(() => measureAll(options)),
+  describe: (result) => [
+    ...describeBrokerage(result),
+    result.figures.map((figure) => describeScaled("brokerage", figure)).join("\n"),
+  ],
+  isRight: ({ figures }) => isRight(figures),
+});
 
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  let emulator: Emulator | undefined;
-  if (options.store === "bigtable" && process.env.BIGTABLE_EMULATOR_HOST === undefined) {
-    emulator = await startEmulator();
-    process.env.BIGTABLE_EMULATOR_HOST = emulator.host;
-  }
-  try {
-    return await measureAll(options);
-  } finally {
-    await emulator?.stop();
-  }
+async function measureAll(options: Options): Promise<BrokerageResult> {
+  const { store, ahead, clients, concurrency, rounds } = options;
+  const transactions = options.transactions ?? defaultTransactions[store];
+  const figures = await overProcesses(options, (processes, round) =>
+    withFolder(
+      "brokerage",
+      (folder) => measure(options, transactions, folder, processes, round),
+      options.data,
+    ),
+  );
+  return { options: { store, transactions, ahead, clients, concurrency, rounds }, figures };
 }
 
-async function measureAll(options: BrokerageOptions): Promise<number> {
-  const rounds: Round[][] = Array.from({ length: options.processes }, () => []);
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const [index, those] of rounds.entries()) {
-      const measured = await measure(options, index + 1, round);
-      those.push(measured);
-      say(describeRound(index + 1, measured));
-    }
-  }
-  const figures = rounds.map((those, index) => figureOf(index + 1, those, rounds[0]!));
-  for (const figure of figures) say(describeFigure(figure));
-  const { store, transactions, ahead, clients, concurrency } = options;
-  const report: BrokerageReport = {
-    options: { store, transactions, ahead, clients, concurrency, rounds: options.rounds },
-    cpus: cpus().length,
-    figures,
-  };
-  if (options.json !== undefined) {
-    mkdirSync(dirname(options.json), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-  }
-  return isRight(rounds.flat()) ? 0 : 1;
-}
-
-async function measure(options: BrokerageOptions, processes: number, round: number): Promise<Round> {
-  const folder = mkdtempSync(join(options.data ?? tmpdir(), "percolatordb-brokerage-"));
+async function measure(
+  { store, clients, concurrency, ahead: maxAhead, node, wait }: Options,
+  transactions: number,
+  folder: string,
+  processes: number,
+  round: number,
+): Promise<TradingRound> {
   const location =
-    options.store === "lmdb"
-      ? folder
-      : `bigtable://bench/brokerage?prefix=b${process.pid}x${processes}x${round}`;
-  try {
-    await using db = await open(location, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
-    await seed(db);
-    const { clients, concurrency, ahead: maxAhead, transactions, node } = options;
-    const share = Math.ceil(clients / processes);
-    const children = Array.from(
-      { length: processes },
-      (_, number) => new Child({ location, number, processes, clients: share, concurrency, maxAhead, node }),
+    store === "lmdb" ? folder : `bigtable://bench/brokerage?prefix=b${process.pid}x${processes}x${round}`;
+  await using db = await open(location, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
+  await seed(db);
+  const warmUp = Math.ceil(transactions * warmUpPart);
+  const { answers, ...time } = await withChildren(async (start) => {
+    const progress: Progress[] = [];
+    const children = Array.from({ length: processes }, (_, number) =>
+      start(new URL("./process.ts", import.meta.url), "A process of the brokerage", {
+        node,
+        onTold: (told) => {
+          progress[number] = told as Progress;
+        },
+      }),
     );
-    try {
-      await Promise.all(children.map(({ ready }) => ready));
-      const warmUp = Math.ceil(transactions * warmUpPart);
-      await run(children, 0, warmUp);
-      await untilQuiet(options.wait);
-      const timed = await run(children, warmUp, transactions);
-      await Promise.all(children.map((child) => child.end()));
-      await db.idle();
-      return roundOf(timed, await audit(db, warmUp + transactions));
-    } finally {
-      for (const child of children) child.kill();
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Has the transactions done, and all that they cause. */
-async function run(children: readonly Child[], first: number, count: number): Promise<Timed> {
-  const telling = setInterval(() => tellAll(children), tellMs);
-  try {
-    const others = new Others();
-    const before = cpuSeconds();
-    const began = performance.now();
-    await Promise.all(children.map((child) => child.place(first, count)));
-    const done = await Promise.all(children.map((child) => child.finish()));
-    const seconds = (performance.now() - began) / 1_000;
-    const own = done.reduce(
-      (sum, { use }) => sum + use.userSeconds + use.systemSeconds,
-      cpuSeconds() - before,
+    const opening = { location, processes, clients: Math.ceil(clients / processes), concurrency, maxAhead };
+    await Promise.all(
+      children.map((child, number) => child.ask("open", { ...opening, number } satisfies Opening)),
     );
-    return { seconds, done, othersShare: others.share(own) };
-  } finally {
-    clearInterval(telling);
-  }
+    const run = async (first: number, count: number) => {
+      const telling = setInterval(() => void tellAll(children, progress), tellMs);
+      await Promise.all(children.map((child) => child.ask("trade", { first, count }))).finally(() =>
+        clearInterval(telling),
+      );
+      return Promise.all(children.map((child) => child.ask<Done>("finish")));
+    };
+    await run(0, warmUp);
+    return timed(wait, () => run(warmUp, transactions));
+  });
+  await db.idle();
+  const wrong = (await audit(db, warmUp + transactions)).slice(0, maxWrong);
+  return { ...time, ...countsOf(answers), wrong };
 }
 
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
+function countsOf(answers: readonly Done[]) {
+  const sum = (of: (each: Done) => number) => answers.reduce((total, each) => total + of(each), 0);
+  const done = sum(({ customers, runs }) => customers + runs);
+  const conflicts = sum((each) => each.conflicts);
+  const asked = Object.entries(sumOf(answers.map(({ requests }) => requests))).filter(
+    ([, count]) => count > 0,
+  );
+  return {
+    done,
+    conflictShare: conflicts / Math.max(1, conflicts + sum((each) => each.commits)),
+    requests: Object.fromEntries(asked.map(([kind, count]) => [kind, count / done])),
+  };
 }
 
-/** Tells each process how far the others are. */
-function tellAll(children: readonly Child[]): void {
+/** Tells each process how far the others are together. */
+async function tellAll(children: readonly Child[], progress: readonly Progress[]): Promise<void> {
   if (children.length === 1) return;
-  const sum = (of: readonly Child[], key: "orders" | "settled") =>
-    of.reduce((total, { progress }) => total + progress[key], 0);
-  for (const child of children) {
-    const others = children.filter((each) => each !== child);
-    child.tell({ orders: sum(others, "orders"), settled: sum(others, "settled") });
-  }
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : 2;
+  const telling = children.map((child, number) => {
+    const others = progress.filter((_, index) => index !== number);
+    const sum = (key: keyof Progress) => others.reduce((total, each) => total + each[key], 0);
+    return child.ask("learn", { orders: sum("orders"), settled: sum("settled") });
+  });
+  await Promise.all(telling).catch(() => undefined);
 }

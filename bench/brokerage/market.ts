@@ -1,5 +1,5 @@
 import type { Database } from "percolatordb";
-import { randomNumbers } from "../data.js";
+import { randomNumbers } from "../harness/data.js";
 import type { Pace } from "./pace.js";
 import { accounts, holdings, orderOf, securities, trades } from "./tables.js";
 

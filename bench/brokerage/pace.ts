@@ -1,6 +1,10 @@
-import type { Progress } from "./messages.js";
+/** Orders that were placed, and those of them that observers have settled. */
+export interface Progress {
+  readonly orders: number;
+  readonly settled: number;
+}
 
-/** Keeps orders from running ahead of what settles them, by more than so many over all processes. */
+/** Lets no order begin while `maxAhead` of all processes' orders wait to be settled. */
 export class Pace {
   readonly #maxAhead: number;
   #own: Progress = { orders: 0, settled: 0 };

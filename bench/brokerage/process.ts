@@ -1,103 +1,104 @@
-/** One process of this measurement, its parent's word by its messages: `process.ts LOCATION NUMBER PROCESSES CLIENTS CONCURRENCY AHEAD`. */
-import { open } from "percolatordb";
-import { endWithParent } from "../../test/support/end-with-parent.js";
-import { readUsage, type Usage, usedBetween } from "../scaling/usage.js";
+/** One process of the brokerage: customers, and a worker that settles their orders. */
+import { type Database, open, type Worker } from "percolatordb";
+import { serve } from "../harness/child.js";
+import { committedRuns, type Requests, requestsOf, since } from "../harness/requests.js";
+import { measureUse, type Use } from "../harness/usage.js";
 import { Market } from "./market.js";
-import type { Answer, Order } from "./messages.js";
-import { Pace } from "./pace.js";
+import { Pace, type Progress } from "./pace.js";
 import { observers, settle, tables } from "./tables.js";
 
-endWithParent();
+export interface Opening {
+  readonly location: string;
+  /** Which of the processes it is, from 0. */
+  readonly number: number;
+  readonly processes: number;
+  readonly clients: number;
+  readonly concurrency: number;
+  readonly maxAhead: number;
+}
+
+/** What one process did in one run. */
+export interface Done {
+  /** Transactions of customers and the market. */
+  readonly customers: number;
+  /** Runs of observers that committed. */
+  readonly runs: number;
+  readonly commits: number;
+  readonly conflicts: number;
+  readonly requests: Requests;
+  readonly use: Use;
+}
 
 const tellMs = 10;
-
-const [location, ...numbers] = process.argv.slice(2);
-const [number, processes, clients, concurrency, maxAhead] = numbers.map(Number) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];
-const db = await open(location!, { tables, observers, collectEveryMs: 0 });
-const worker = db.work({ concurrency });
-const pace = new Pace(maxAhead);
-const market = new Market(db, pace);
-db.on("run", ({ observer, outcome }) => {
-  if (observer === settle.name && outcome === "committed") pace.settled();
-});
-let told = pace.progress;
-const telling = setInterval(() => {
-  if (told === pace.progress) return;
-  told = pace.progress;
-  say({ type: "progress", progress: told });
-}, tellMs);
-let began: { readonly usage: Usage; readonly counts: ReturnType<typeof count> } | undefined;
+let db: Database;
+let worker: Worker;
+let pace: Pace;
+let opening: Opening;
+let telling: NodeJS.Timeout;
+let endUse: () => Promise<Use>;
+let before: ReturnType<typeof countAll>;
 let customers = 0;
 
-function say(answer: Answer): void {
-  process.send?.(answer);
-}
+const tell = serve({
+  async open(asked: Opening) {
+    opening = asked;
+    db = await open(opening.location, { tables, observers, collectEveryMs: 0 });
+    worker = db.work({ concurrency: opening.concurrency });
+    pace = new Pace(opening.maxAhead);
+    db.on("run", ({ observer, outcome }) => {
+      if (observer === settle.name && outcome === "committed") pace.settled();
+    });
+    let told = pace.progress;
+    telling = setInterval(() => {
+      if (told === pace.progress) return;
+      told = pace.progress;
+      tell(told);
+    }, tellMs);
+  },
+  learn: (others: Progress) => pace.learn(others),
+  /** Does this process's share of the transactions. */
+  async trade({ first, count }: { readonly first: number; readonly count: number }) {
+    [endUse, before] = [await measureUse(db), countAll()];
+    customers = await trade(first, count);
+  },
+  /** Works until nothing is due. To be asked when no process trades any more. */
+  async finish(): Promise<Done> {
+    await worker.idle();
+    const now = countAll();
+    return {
+      customers,
+      runs: now.runs - before.runs,
+      commits: now.commits - before.commits,
+      conflicts: now.conflicts - before.conflicts,
+      requests: since(now.requests, before.requests),
+      use: await endUse(),
+    };
+  },
+  async close() {
+    clearInterval(telling);
+    await worker.stop();
+    await db.close();
+  },
+});
 
-function count() {
-  const { commits, conflicts, requests, observers: seen } = db.metrics;
-  const runs = Object.values(seen).reduce((sum, each) => sum + each.runs.committed, 0);
-  return { runs, commits, conflicts, requests };
-}
-
-/** Every so manieth transaction is this process's, so that it is the same work for any number of processes. */
-async function run(first: number, amount: number): Promise<void> {
-  began = { usage: await readUsage(db), counts: count() };
-  customers = 0;
-  let next = first + number;
+/** Which transactions are this process's follows from their numbers alone, so the work is the same for any number of processes. */
+async function trade(first: number, count: number): Promise<number> {
+  const market = new Market(db, pace);
+  let done = 0;
+  let next = first + opening.number;
   const client = async () => {
-    while (next < first + amount) {
+    while (next < first + count) {
       const mine = next;
-      next += processes;
+      next += opening.processes;
       await market.act(mine);
-      customers++;
+      done++;
     }
   };
-  await Promise.all(Array.from({ length: clients }, client));
-  say({ type: "placed" });
+  await Promise.all(Array.from({ length: opening.clients }, client));
+  return done;
 }
 
-async function finish(): Promise<void> {
-  await worker.idle();
-  const { usage, counts } = began!;
-  const now = count();
-  const requests = Object.fromEntries(
-    Object.entries(now.requests).map(([kind, asked]) => [
-      kind,
-      asked - counts.requests[kind as keyof typeof counts.requests],
-    ]),
-  ) as unknown as typeof counts.requests;
-  say({
-    type: "finished",
-    done: {
-      customers,
-      runs: now.runs - counts.runs,
-      commits: now.commits - counts.commits,
-      conflicts: now.conflicts - counts.conflicts,
-      requests,
-      use: usedBetween(usage, await readUsage(db)),
-    },
-  });
+function countAll() {
+  const { commits, conflicts, requests } = db.metrics;
+  return { runs: committedRuns(db), commits, conflicts, requests: requestsOf((kind) => requests[kind]) };
 }
-
-async function end(): Promise<void> {
-  clearInterval(telling);
-  await worker.stop();
-  await db.close();
-  process.send?.({ type: "ended" } satisfies Answer, () => process.disconnect());
-}
-
-async function obey(order: Order): Promise<void> {
-  if (order.type === "run") await run(order.first, order.count);
-  else if (order.type === "others") pace.learn(order.progress);
-  else if (order.type === "finish") await finish();
-  else await end();
-}
-
-process.on("message", (order: Order) => void obey(order));
-say({ type: "ready" });

@@ -1,7 +1,7 @@
 import { type Database, open } from "percolatordb";
 import { beforeEach, describe, expect, test } from "vitest";
-import { rowOf } from "../data.js";
-import { compare, WrongResultError } from "../harness.js";
+import { compare, WrongResultError } from "../harness/compare.js";
+import { rowOf } from "../harness/data.js";
 import { documents, fill, type Measured, readSpec, transactionSpec } from "./bigtable-specs.js";
 
 const rows = Array.from({ length: 20 }, (_, cell) => rowOf(cell));

@@ -1,6 +1,6 @@
 import { type Database, type Snapshot, table, text } from "percolatordb";
-import { shuffled, textOf } from "../data.js";
-import { type ComparisonSpec, expectValue, inFlight, type Side } from "../harness.js";
+import { type ComparisonSpec, expectValue, inFlight, type Side } from "../harness/compare.js";
+import { shuffled, textOf } from "../harness/data.js";
 import type { RawBigtable } from "./bigtable-raw.js";
 
 const valueBytes = 100;

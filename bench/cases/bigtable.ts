@@ -1,9 +1,9 @@
 import { open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
-import type { Bench, BenchCase } from "../context.js";
-import { rowOf } from "../data.js";
-import type { Comparison } from "../harness.js";
+import type { Comparison } from "../harness/compare.js";
+import { rowOf } from "../harness/data.js";
+import type { Bench, BenchCase } from "./bench.js";
 import { RawBigtable } from "./bigtable-raw.js";
 import { documents, fill, type Measured, readSpec, transactionSpec, width } from "./bigtable-specs.js";
 import { sharedOracle } from "./shared-oracle.js";

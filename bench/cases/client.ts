@@ -1,8 +1,8 @@
 import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
-import type { Bench, BenchCase, Figure } from "../context.js";
-import { rowOf } from "../data.js";
-import { inFlight, WrongResultError } from "../harness.js";
-import { summarize } from "../statistics.js";
+import { inFlight, WrongResultError } from "../harness/compare.js";
+import { rowOf } from "../harness/data.js";
+import { cpuSeconds } from "../harness/usage.js";
+import { type Bench, type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 import { RawBigtable } from "./bigtable-raw.js";
 import { GoogleBigtable } from "./google-bigtable.js";
 
@@ -35,17 +35,14 @@ export const client: BenchCase = {
   },
 };
 
-async function measure(bench: Bench, { host }: Emulator): Promise<readonly Figure[]> {
+async function measure(bench: Bench, { host }: Emulator): Promise<readonly CaseFigure[]> {
   const ours = await RawBigtable.open(host, place);
   const google = await GoogleBigtable.open(host, ours.path);
   const clients: [string, Client][] = [["grpc-js, own codecs", ours]];
   if (google !== undefined) clients.push(["v2.BigtableClient", google]);
   try {
     const samples = await sample(bench, clients);
-    return [...samples].map(([name, microseconds]) => {
-      const spread = summarize(microseconds);
-      return { name, value: spread.median, unit: "us of processor time a request", spread };
-    });
+    return [...samples].map(([name, all]) => figureOf(name, "us of processor time a request", all));
   } finally {
     for (const [, each] of clients) each.close();
   }
@@ -90,6 +87,5 @@ async function expectRead(client: Client, row: Buffer, at: number): Promise<void
 async function processorTime(count: number, run: (index: number) => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await inFlight(count, width, run);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / count;
+  return (cpuSeconds(before) * 1e6) / count;
 }

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { open, table, text } from "percolatordb";
-import type { Bench, BenchCase, Figure } from "../context.js";
-import { WrongResultError } from "../harness.js";
+import { WrongResultError } from "../harness/compare.js";
+import type { Bench, BenchCase, CaseFigure } from "./bench.js";
 
 const sizes = [10_000, 100_000] as const;
 const quickSizes = [2_000, 20_000] as const;
@@ -14,7 +14,7 @@ export const collection: BenchCase = {
   about:
     "to collect the versions of one cell that was written very often, and for how long that holds others up",
   async run(bench) {
-    const figures: Figure[] = [];
+    const figures: CaseFigure[] = [];
     const perVersion: number[] = [];
     for (const size of bench.options.quick ? quickSizes : sizes) {
       const { tookMs, pauseMs } = await measure(bench, size);

@@ -1,9 +1,9 @@
 import { type Database, observer, table, text } from "percolatordb";
-import type { BenchCase } from "../context.js";
-import { rowOf, textOf } from "../data.js";
-import { WrongResultError } from "../harness.js";
-import type { RawDatabase } from "../raw.js";
-import { summarize } from "../statistics.js";
+import { WrongResultError } from "../harness/compare.js";
+import { rowOf, textOf } from "../harness/data.js";
+import { pause } from "../harness/program.js";
+import type { RawDatabase } from "../harness/raw.js";
+import { type BenchCase, figureOf } from "./bench.js";
 
 const valueBytes = 100;
 /** Milliseconds between two samples: the database is idle again. */
@@ -38,9 +38,9 @@ export const delay: BenchCase = {
         const ours: number[] = [];
         const flushes: number[] = [];
         for (let index = 0; index < samples + 10; index++) {
-          await pause();
+          await pause(pauseMs);
           const two = await twoFlushedPuts(raw, index);
-          await pause();
+          await pause(pauseMs);
           const one = await observedCommit(db, index);
           if (index < 10) continue;
           flushes.push(two);
@@ -56,20 +56,12 @@ export const delay: BenchCase = {
 };
 
 function figures(ours: readonly number[], flushes: readonly number[]) {
-  const delays = summarize(ours);
-  const puts = summarize(flushes);
-  // Each beside the puts measured with it, so that a disk that others use disturbs both.
-  const beyond = summarize(ours.map((ms, index) => ms - flushes[index]!));
+  // Each is compared with the puts measured beside it, so that other users of the disk disturb both.
+  const beyond = ours.map((ms, index) => ms - flushes[index]!);
   return [
-    { name: "two flushed puts, one after the other", unit: "ms", value: puts.median, spread: puts },
-    { name: "commit to its observer's commit", unit: "ms", value: delays.median, spread: delays },
-    {
-      name: "commit to its observer's commit, beyond two flushed puts",
-      unit: "ms",
-      value: beyond.median,
-      spread: beyond,
-      ceiling: maxMs,
-    },
+    figureOf("two flushed puts, one after the other", "ms", flushes),
+    figureOf("commit to its observer's commit", "ms", ours),
+    figureOf("commit to its observer's commit, beyond two flushed puts", "ms", beyond, maxMs),
   ];
 }
 
@@ -101,10 +93,4 @@ async function verify(db: Database, count: number): Promise<void> {
     if ((await snapshot.get(outputs.contents, rowOf(index))) === textOf(index, valueBytes)) continue;
     throw new WrongResultError(`The observer did not write row ${rowOf(index)}.`);
   }
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, pauseMs);
-  });
 }

@@ -1,8 +1,8 @@
 import { type Database, int, observer, open, table } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { startEmulator } from "../../test/support/emulator/index.js";
-import type { BenchCase, Figure } from "../context.js";
-import { inFlight } from "../harness.js";
+import { inFlight } from "../harness/compare.js";
+import type { BenchCase, CaseFigure } from "./bench.js";
 import { sharedOracle } from "./shared-oracle.js";
 
 const increments = 200;
@@ -24,7 +24,7 @@ export const hot: BenchCase = {
   name: "hot",
   about: `${increments} increments of one row on Bigtable's emulator, by ${widths.join(" and ")} at a time`,
   async run(bench) {
-    const figures: Figure[] = [];
+    const figures: CaseFigure[] = [];
     await using emulator = await startEmulator();
     for (const [index, width] of [...widths, undefined].entries()) {
       for (const [who, run] of Object.entries({ callers, observers })) {
@@ -47,7 +47,11 @@ export const hot: BenchCase = {
   },
 };
 
-async function measure(name: string, db: Database, run: () => Promise<number>): Promise<readonly Figure[]> {
+async function measure(
+  name: string,
+  db: Database,
+  run: () => Promise<number>,
+): Promise<readonly CaseFigure[]> {
   const before = db.metrics.conflicts;
   const seconds = await run();
   const counted = await db.transact((tx) => tx.get(counters.value, "all"));

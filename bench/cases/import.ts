@@ -3,9 +3,8 @@ import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import type { BenchCase, Figure } from "../context.js";
-import { WrongResultError } from "../harness.js";
-import { summarize } from "../statistics.js";
+import { WrongResultError } from "../harness/compare.js";
+import { type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -35,10 +34,10 @@ export const importing: BenchCase = {
       }
     }
     const alone = times.get(bare)!;
-    const figures: Figure[] = [{ name: bare.name, ...inMs(alone) }];
+    const figures: CaseFigure[] = [figureOf(bare.name, "ms", alone)];
     for (const each of started) {
       const beyond = times.get(each)!.map((ms, round) => ms - alone[round]!);
-      figures.push({ name: `${each.name}, beyond ${bare.name}`, ...inMs(beyond) });
+      figures.push(figureOf(`${each.name}, beyond ${bare.name}`, "ms", beyond));
     }
     return { comparisons: [], figures };
   },
@@ -76,9 +75,4 @@ function measure({ name, args, prints }: Started): number {
   const ms = performance.now() - began;
   if (status === 0 && prints.test(stdout)) return ms;
   throw new WrongResultError(`${name} ended with ${status}: ${stdout}${stderr}`);
-}
-
-function inMs(values: readonly number[]): Pick<Figure, "value" | "unit" | "spread"> {
-  const spread = summarize(values);
-  return { value: spread.median, unit: "ms", spread };
 }

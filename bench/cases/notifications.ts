@@ -1,8 +1,8 @@
 import { type Database, observer, open, table, text } from "percolatordb";
-import type { Bench, BenchCase, Figure } from "../context.js";
-import { rowOf } from "../data.js";
-import { WrongResultError } from "../harness.js";
-import { type Summary, summarize } from "../statistics.js";
+import { WrongResultError } from "../harness/compare.js";
+import { rowOf } from "../harness/data.js";
+import { cpuSeconds } from "../harness/usage.js";
+import { type Bench, type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 
 const dirty = 10;
 const cellsOfTransaction = 500;
@@ -26,19 +26,19 @@ export const notifications: BenchCase = {
   async run(bench) {
     const { quick, cells } = bench.options;
     const rounds = quick ? 5 : 15;
-    const measured = new Map<number, Summary>();
-    const figures: Figure[] = [];
+    const medians: number[] = [];
+    const figures: CaseFigure[] = [];
     for (const size of quick ? quickSizes : [...sizes, ...(cells > 1_000_000 ? [cells] : [])]) {
       const { finding, processor, looking } = await measure(bench, size, rounds);
-      measured.set(size, finding);
       const among = `among ${size.toLocaleString("en")}`;
+      const found = figureOf(`${dirty} found and handled, ${among}`, "ms", finding);
+      medians.push(found.value);
       figures.push(
-        { name: `${dirty} found and handled, ${among}`, unit: "ms", value: finding.median, spread: finding },
-        { name: `CPU time of that, ${among}`, unit: "ms", value: processor.median, spread: processor },
-        { name: `every cell looked at, ${among}`, unit: "ms", value: looking.median, spread: looking },
+        found,
+        figureOf(`CPU time of that, ${among}`, "ms", processor),
+        figureOf(`every cell looked at, ${among}`, "ms", looking),
       );
     }
-    const medians = [...measured.values()].map(({ median }) => median);
     const factor = medians.at(-1)! / medians[0]!;
     figures.push({
       name: "among the most, by the time among the fewest",
@@ -50,11 +50,7 @@ export const notifications: BenchCase = {
   },
 };
 
-async function measure(
-  bench: Bench,
-  size: number,
-  rounds: number,
-): Promise<{ readonly finding: Summary; readonly processor: Summary; readonly looking: Summary }> {
+async function measure(bench: Bench, size: number, rounds: number) {
   const folder = bench.newFolder(`notifications-${size}`);
   await fill(bench, folder, size);
   // It registers the observer, and runs it only when it is told to.
@@ -71,15 +67,15 @@ async function measure(
     const [began, cpu] = [performance.now(), process.cpuUsage()];
     await db.drain();
     const took = performance.now() - began;
-    const { user, system } = process.cpuUsage(cpu);
+    const used = cpuSeconds(cpu);
     await verify(db, rows, `round ${round}`);
     const scanned = round % 5 === 0 ? await look(db) : undefined;
     if (round < 2) continue;
     finding.push(took);
-    processor.push((user + system) / 1_000);
+    processor.push(used * 1_000);
     if (scanned !== undefined) looking.push(scanned);
   }
-  return { finding: summarize(finding), processor: summarize(processor), looking: summarize(looking) };
+  return { finding, processor, looking };
 }
 
 /** What stood before anybody observed it. */

@@ -1,11 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import type { BenchCase, Figure } from "../context.js";
-import { WrongResultError } from "../harness.js";
-import { summarize } from "../statistics.js";
-import type { OracleReport, OracleTask } from "./oracle-child.js";
-import type { OracleServerReport } from "./oracle-server.js";
+import { withChildren } from "../harness/child.js";
+import { WrongResultError } from "../harness/compare.js";
+import { type BenchCase, type CaseFigure, figureOf } from "./bench.js";
+import type { OracleReport, OracleTask } from "./oracle-process.js";
 
 /** As many as are asked for at a time go in one request. */
 const unlimited = 100_000;
@@ -32,36 +28,35 @@ export const oracle: BenchCase = {
   name: "oracle",
   about: "timestamps a second, from one coordinator to waiting callers in client processes",
   async run(bench) {
-    const figures: Figure[] = [];
+    const figures: CaseFigure[] = [];
     const ms = bench.options.quick ? 1_000 : 3_000;
     const rounds = bench.options.quick ? 1 : 5;
     for (const { clients, callers, batch } of shapes) {
       const name = `timestamps to ${clients} x ${callers} callers${batch === unlimited ? "" : `, ${batch} a request`}`;
-      const rates: number[] = [];
-      const shares: number[] = [];
-      const efforts: number[] = [];
-      for (let round = 0; round < rounds; round++) {
-        bench.say(`${name}, ${round + 1} of ${rounds}`);
-        const result = await measure(clients, { callers, batch, warmUpMs, ms });
-        rates.push(result.perSecond);
-        shares.push(result.serverShare);
-        efforts.push(result.perClientSecond);
+      const measured: Measured[] = [];
+      while (measured.length < rounds) {
+        bench.say(`${name}, ${measured.length + 1} of ${rounds}`);
+        measured.push(await measure(clients, { callers, batch, warmUpMs, ms }));
       }
-      const rate = summarize(rates);
-      figures.push({ name, unit: "timestamps/s", value: rate.median, spread: rate });
-      // What a machine that others use disturbs least.
-      const effort = summarize(efforts);
-      figures.push({
-        name: `${name}: per second of the clients' CPU`,
-        unit: "timestamps",
-        value: effort.median,
-        spread: effort,
-      });
-      figures.push({
-        name: `${name}: CPU of the coordinator`,
-        unit: "of a core",
-        value: summarize(shares).median,
-      });
+      const { spread: _, ...share } = figureOf(
+        `${name}: CPU of the coordinator`,
+        "of a core",
+        measured.map(({ serverShare }) => serverShare),
+      );
+      figures.push(
+        figureOf(
+          name,
+          "timestamps/s",
+          measured.map(({ perSecond }) => perSecond),
+        ),
+        // Other programs on the machine disturb this figure least.
+        figureOf(
+          `${name}: per second of the clients' CPU`,
+          "timestamps",
+          measured.map(({ perClientSecond }) => perClientSecond),
+        ),
+        share,
+      );
     }
     return { comparisons: [], figures };
   },
@@ -69,56 +64,35 @@ export const oracle: BenchCase = {
 
 interface Measured {
   readonly perSecond: number;
-  /** Timestamps for each second of CPU time that the clients took together. */
+  /** Timestamps for each second of processor time that the clients took together. */
   readonly perClientSecond: number;
-  /** CPU time of the coordinator over the whole run, as a share of the time. */
+  /** Processor time of the coordinator over the whole run, as a share of the time. */
   readonly serverShare: number;
 }
 
-async function measure(clients: number, task: Omit<OracleTask, "address">): Promise<Measured> {
-  const server = start("oracle-server.ts");
-  try {
-    const { address, cpuMs: before } = await message<OracleServerReport>(server);
+function measure(clients: number, task: Omit<OracleTask, "address">): Promise<Measured> {
+  const script = new URL("./oracle-process.ts", import.meta.url);
+  return withChildren(async (start) => {
+    const server = start(script, "The coordinator");
+    const address = await server.ask<string>("lead");
+    const before = await server.ask<number>("cpuMs");
     const reports = await Promise.all(
-      Array.from({ length: clients }, () => runClient({ ...task, address: address! })),
+      Array.from({ length: clients }, () =>
+        start(script, "A client").ask<OracleReport>("take", { ...task, address } satisfies OracleTask),
+      ),
     );
-    server.send("cpu");
-    const { cpuMs: after } = await message<OracleServerReport>(server);
+    const after = await server.ask<number>("cpuMs");
     check(reports);
-    const perSecond = reports.reduce((sum, { delivered, ms }) => sum + (delivered / ms) * 1_000, 0);
-    const delivered = reports.reduce((sum, report) => sum + report.delivered, 0);
-    const cpuMs = reports.reduce((sum, report) => sum + report.cpuMs, 0);
-    const perClientSecond = (delivered / cpuMs) * 1_000;
-    return { perSecond, perClientSecond, serverShare: (after - before) / (task.warmUpMs + task.ms) };
-  } finally {
-    const exited = once(server, "exit");
-    server.disconnect();
-    await exited;
-  }
-}
-
-async function runClient(task: OracleTask): Promise<OracleReport> {
-  const child = start("oracle-child.ts");
-  child.send(task);
-  return await message<OracleReport>(child);
-}
-
-function start(file: string): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ["--import", "tsx"] });
-}
-
-async function message<T>(child: ChildProcess): Promise<T> {
-  return await new Promise((resolve, reject) => {
-    const onExit = (code: number | null) => reject(new Error(`A process ended with ${code}.`));
-    child.once("exit", onExit);
-    child.once("message", (received) => {
-      child.off("exit", onExit);
-      resolve(received as T);
-    });
+    const sum = (of: (report: OracleReport) => number) => reports.reduce((all, each) => all + of(each), 0);
+    return {
+      perSecond: sum(({ delivered, ms }) => (delivered / ms) * 1_000),
+      perClientSecond: (sum(({ delivered }) => delivered) / sum(({ cpuMs }) => cpuMs)) * 1_000,
+      serverShare: (after - before) / (task.warmUpMs + task.ms),
+    };
   });
 }
 
-/** No timestamp was delivered twice, in whichever processes. */
+/** No timestamp was delivered twice, over all processes. */
 function check(reports: readonly OracleReport[]): void {
   const ranges = reports.flatMap((report) => pairs(report.ranges)).sort(([a], [b]) => a - b);
   let last = 0;

@@ -1,9 +1,9 @@
 import type { Database } from "percolatordb";
-import type { Bench, BenchCase } from "../context.js";
-import { shuffled } from "../data.js";
-import { Dataset } from "../dataset.js";
-import { type Comparison, type ComparisonSpec, onceVerified, type Side } from "../harness.js";
-import { cellKey } from "../raw.js";
+import { type Comparison, type ComparisonSpec, onceVerified, type Side } from "../harness/compare.js";
+import { shuffled } from "../harness/data.js";
+import { cellKey } from "../harness/raw.js";
+import type { Bench, BenchCase } from "./bench.js";
+import { Dataset } from "./dataset.js";
 
 const floor = 0.7;
 const rowsAtOnce = 100;

@@ -1,8 +1,8 @@
 import type { Database } from "percolatordb";
-import type { Bench, BenchCase } from "../context.js";
-import { shuffled } from "../data.js";
-import { Dataset } from "../dataset.js";
-import { type Comparison, type ComparisonSpec, onceVerified, WrongResultError } from "../harness.js";
+import { type Comparison, type ComparisonSpec, onceVerified, WrongResultError } from "../harness/compare.js";
+import { shuffled } from "../harness/data.js";
+import type { Bench, BenchCase } from "./bench.js";
+import { Dataset } from "./dataset.js";
 
 const rangeLength = 100;
 

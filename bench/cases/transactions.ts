@@ -1,9 +1,15 @@
 import type { Database } from "percolatordb";
-import type { Bench, BenchCase } from "../context.js";
-import { shuffled, textOf } from "../data.js";
-import { Dataset } from "../dataset.js";
-import { type Comparison, type ComparisonSpec, inFlight, type Side, WrongResultError } from "../harness.js";
-import { type RawDatabase, RawGroups, type RawPut } from "../raw.js";
+import {
+  type Comparison,
+  type ComparisonSpec,
+  inFlight,
+  type Side,
+  WrongResultError,
+} from "../harness/compare.js";
+import { shuffled, textOf } from "../harness/data.js";
+import { type RawDatabase, RawGroups, type RawPut } from "../harness/raw.js";
+import type { Bench, BenchCase } from "./bench.js";
+import { Dataset } from "./dataset.js";
 
 const valueBytes = 100;
 /** What stands before a value: in the store's entry a byte of flags and a timestamp, in the write record as much. */

@@ -3,22 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Bench } from "../context.js";
-import { Dataset } from "../dataset.js";
-import { compare, type Side, WrongResultError } from "../harness.js";
-import { RawDatabase } from "../raw.js";
+import { compare, type Side, WrongResultError } from "../harness/compare.js";
+import { RawDatabase } from "../harness/raw.js";
+import { Bench } from "./bench.js";
+import { Dataset } from "./dataset.js";
 import { Reads } from "./reads.js";
 import { ranges, wholeTable } from "./scans.js";
 
-const options = {
-  only: [],
-  quick: true,
-  cells: 150,
-  rounds: 1,
-  json: undefined,
-  data: undefined,
-  source: undefined,
-};
+const options = { only: [], quick: true, cells: 150, rounds: 1, args: [] };
 const changed = 77;
 
 let folder: string;
@@ -29,7 +21,7 @@ let data: Dataset;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "percolatordb-bench-test-"));
-  bench = new Bench(options, folder, () => {});
+  bench = new Bench(options, folder);
   db = await open("memory:");
   raw = new RawDatabase(folder);
   const spec = { name: "cells", cells: options.cells, valueBytes: 100, olderVersions: 1 };

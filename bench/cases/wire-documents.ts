@@ -1,5 +1,5 @@
 import type { Source, SourceItem } from "../../examples/webindex/sources/index.js";
-import { randomNumbers } from "../data.js";
+import { randomNumbers } from "../harness/data.js";
 
 export interface SiteShape {
   readonly pages: number;

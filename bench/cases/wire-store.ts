@@ -12,13 +12,7 @@ import type {
   RowRead,
   StoreCapabilities,
 } from "percolatordb/store";
-
-/** What is asked of a distant store and its oracle. */
-export type WireKind = "read" | "scan" | "conditional" | "plain" | "timestamp";
-
-export const wireKinds: readonly WireKind[] = ["read", "scan", "conditional", "plain", "timestamp"];
-
-export type WireCounts = Readonly<Record<WireKind, number>>;
+import { type RequestKind, requestsOf } from "../harness/requests.js";
 
 export interface WireOptions {
   /** From sending to the answer, in milliseconds. Default: 2. */
@@ -27,20 +21,20 @@ export interface WireOptions {
 }
 
 /** Rows of one gathered request, as the Bigtable store bounds them. */
-const maxRows = { read: 100, plain: 1_000 };
+const maxRows = { read: 100, plainMutation: 1_000 };
 
 /**
- * A store of one-row mutations and its oracle as a program on another machine has them: whatever is asked is a request and takes
- * its time. Counts requests as they are asked, and as they would be sent by who gathers those of one tick: reads of the
- * same columns of one table at the same timestamp into row sets, mutations without guards of one table into one request, and all who
- * ask the oracle while it has not answered into its next request.
+ * A store of one-row mutations and its oracle, as if on another machine: each question is a request and takes its time. Counts
+ * requests as they are asked, and as a store would send them that gathers those of one tick: reads of the same columns of a
+ * table at one timestamp as a row set, mutations without guards of a table as one request, and all questions to the oracle
+ * that come before its answer as its next request.
  */
 export class WireStore implements RowStore {
   readonly description = "memory: behind a wire";
   readonly atomic = undefined;
   readonly capabilities: StoreCapabilities;
-  readonly asked: Record<WireKind, number> = noCounts();
-  readonly gathered: Record<WireKind, number> = noCounts();
+  readonly asked: Record<RequestKind, number> = requestsOf(() => 0);
+  readonly gathered: Record<RequestKind, number> = requestsOf(() => 0);
   readonly oracle: Oracle;
   readonly #store: RowStore;
   readonly #environment: Environment;
@@ -86,8 +80,10 @@ export class WireStore implements RowStore {
 
   mutate(mutation: RowMutation) {
     const isPlain = mutation.guards.length === 0;
-    return this.#ask(isPlain ? "plain" : "conditional", isPlain ? mutation.table : undefined, () =>
-      this.#store.mutate(mutation),
+    return this.#ask(
+      isPlain ? "plainMutation" : "conditionalMutation",
+      isPlain ? mutation.table : undefined,
+      () => this.#store.mutate(mutation),
     );
   }
 
@@ -102,7 +98,7 @@ export class WireStore implements RowStore {
   async close(): Promise<void> {}
 
   /** Sends a request at the end of the tick. `joins`: what others must have in common with it to be sent with it. */
-  #ask<T>(kind: WireKind, joins: string | undefined, apply: () => MaybePromise<T>): Promise<T> {
+  #ask<T>(kind: RequestKind, joins: string | undefined, apply: () => MaybePromise<T>): Promise<T> {
     this.asked[kind]++;
     this.#count(kind, joins);
     return new Promise<T>((resolve, reject) => {
@@ -117,7 +113,7 @@ export class WireStore implements RowStore {
     });
   }
 
-  #count(kind: WireKind, joins: string | undefined): void {
+  #count(kind: RequestKind, joins: string | undefined): void {
     if (this.#tick === undefined) {
       this.#tick = new Map();
       this.#environment.defer(() => this.#send());
@@ -126,7 +122,7 @@ export class WireStore implements RowStore {
       const key = `${kind} ${joins}`;
       const rows = this.#tick.get(key) ?? 0;
       this.#tick.set(key, rows + 1);
-      if (rows % (kind === "read" ? maxRows.read : maxRows.plain) !== 0) return;
+      if (rows % (kind === "read" ? maxRows.read : maxRows.plainMutation) !== 0) return;
     }
     this.gathered[kind]++;
   }
@@ -167,15 +163,6 @@ export class WireStore implements RowStore {
       latest: () => last,
     };
   }
-}
-
-function noCounts(): Record<WireKind, number> {
-  return { read: 0, scan: 0, conditional: 0, plain: 0, timestamp: 0 };
-}
-
-/** All requests of some counts. */
-export function sum(counts: WireCounts): number {
-  return wireKinds.reduce((total, kind) => total + counts[kind], 0);
 }
 
 function areExact(columns: Columns): boolean {

@@ -4,35 +4,28 @@ import { observers } from "../../examples/webindex/observers/index.js";
 import { openSource, type Source } from "../../examples/webindex/sources/index.js";
 import { tables } from "../../examples/webindex/tables.js";
 import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
-import type { BenchCase, Figure } from "../context.js";
-import { WrongResultError } from "../harness.js";
+import { WrongResultError } from "../harness/compare.js";
+import { allKinds, prefetchHits, type Requests, requestKinds, since, totalOf } from "../harness/requests.js";
+import type { BenchCase, CaseFigure } from "./bench.js";
 import { siteCrawl } from "./wire-documents.js";
-import { sum, type WireCounts, type WireKind, WireStore, wireKinds } from "./wire-store.js";
+import { WireStore } from "./wire-store.js";
 
 const shapes = {
   quick: { pages: 300, words: 150, links: 26 },
   full: { pages: 800, words: 150, links: 26 },
 } as const;
-/** Of so many pages one is as before in the second crawl, and one is not in the third. */
+/** One in so many pages is as before in the second crawl, and one in so many is not in the third. */
 const oneIn = 10;
-/** The most that is wanted of the requests that there would be without all this, where many documents are worked on. */
+/** The share of the requests before that may be sent while many documents are processed. */
 const maxShare = 0.5;
-const shown: Readonly<Record<WireKind, string>> = {
-  read: "reads",
-  scan: "scans",
-  conditional: "conditional mutations",
-  plain: "plain mutations",
-  timestamp: "timestamps",
-};
-
 /** Requests of a stretch of work, in three ways of counting. */
 interface Counted {
   /** Without fetching ahead, joining and gathering: each of what the protocol does is a request. */
-  readonly before: WireCounts;
+  readonly before: Requests;
   /** As the store and the oracle are asked. */
-  readonly asked: WireCounts;
+  readonly asked: Requests;
   /** As they are sent by a store that gathers what is asked in one tick. */
-  readonly sent: WireCounts;
+  readonly sent: Requests;
 }
 
 /**
@@ -48,7 +41,7 @@ export const wire: BenchCase = {
     const shape = quick ? shapes.quick : shapes.full;
     const store = new WireStore();
     const db = await open(store, { tables, observers, oracle: store.oracle, collectEveryMs: 0 });
-    const figures: Figure[] = [];
+    const figures: CaseFigure[] = [];
     try {
       const worker = db.work();
       const crawl = async (name: string, pages: Source, ceiling?: number) => {
@@ -57,7 +50,7 @@ export const wire: BenchCase = {
         const { added, changed, deleted } = await loadSource(db, pages);
         await worker.idle();
         const documents = added + changed + deleted;
-        figures.push(...figuresOf(name, documents, difference(countAll(store, db), start), ceiling));
+        figures.push(...figuresOf(name, documents, countAll(store, db), start, ceiling));
       };
       if (source !== undefined) await crawl("the archive", await openSource(source), maxShare);
       else {
@@ -82,45 +75,43 @@ export const wire: BenchCase = {
   },
 };
 
-function countAll(store: WireStore, db: Database): Counted {
-  const { requests, observers: byObserver } = db.metrics;
-  const hits = Object.values(byObserver).reduce((total, { prefetch }) => total + prefetch.hits, 0);
-  const { asked, gathered } = store;
-  const before = { ...asked, read: asked.read + hits, conditional: asked.conditional + requests.joined };
+function countAll({ asked, gathered }: WireStore, db: Database): Counted {
+  const { joined } = db.metrics.requests;
+  const before = {
+    ...asked,
+    read: asked.read + prefetchHits(db),
+    conditionalMutation: asked.conditionalMutation + joined,
+  };
   return { before, asked: { ...asked }, sent: { ...gathered } };
-}
-
-function difference(end: Counted, start: Counted): Counted {
-  const since = (way: keyof Counted) =>
-    Object.fromEntries(
-      wireKinds.map((kind) => [kind, end[way][kind] - start[way][kind]]),
-    ) as unknown as WireCounts;
-  return { before: since("before"), asked: since("asked"), sent: since("sent") };
 }
 
 function figuresOf(
   name: string,
   documents: number,
-  { before, asked, sent }: Counted,
+  end: Counted,
+  start: Counted,
   ceiling: number | undefined,
-): Figure[] {
-  const each = (what: string, value: number): Figure => ({
+): CaseFigure[] {
+  const [before, asked, sent] = (["before", "asked", "sent"] as const).map((way) =>
+    since(end[way], start[way]),
+  ) as [Requests, Requests, Requests];
+  const each = (what: string, value: number): CaseFigure => ({
     name: `${name}, ${what}`,
     value: value / documents,
     unit: "requests a document",
   });
   return [
     { name: `${name}, documents`, value: documents, unit: "documents" },
-    ...wireKinds.flatMap((kind) => [
-      each(`${shown[kind]} before`, before[kind]),
-      each(`${shown[kind]} sent`, sent[kind]),
+    ...allKinds.flatMap((kind) => [
+      each(`${requestKinds[kind]} before`, before[kind]),
+      each(`${requestKinds[kind]} sent`, sent[kind]),
     ]),
-    each("all, before", sum(before)),
-    each("all, fetched ahead and joined", sum(asked)),
-    each("all, gathered by the store too", sum(sent)),
+    each("all, before", totalOf(before)),
+    each("all, fetched ahead and joined", totalOf(asked)),
+    each("all, gathered by the store too", totalOf(sent)),
     {
       name: `${name}, share that is sent`,
-      value: sum(sent) / sum(before),
+      value: totalOf(sent) / totalOf(before),
       unit: "of the requests before",
       ceiling,
     },

@@ -1,69 +1,56 @@
 import { join } from "node:path";
-import { nextTurn, WrongResultError } from "../harness.js";
-import { RawDatabase, RawGroups, type RawPut } from "../raw.js";
+import { inFlight, nextTurn, WrongResultError } from "../harness/compare.js";
+import { loadRaw, RawDatabase, RawGroups, type RawPut } from "../harness/raw.js";
 import { clustersOf, joined, type Repository, split } from "./repository.js";
 import { countDifferent, expectedClusters, pairsOf } from "./verify.js";
 
 const atOnce = 256;
-const putsAtOnce = 50_000;
-const crawled = 20_000;
+const maxCrawled = 20_000;
 
 const isMember = Buffer.from([1]);
 const wasMember = Buffer.from([0]);
+const memberKey = (cluster: string, url: string) => Buffer.from(`${cluster}\0${url}`);
 
 /**
- * What LMDB itself allows: documents that are crawled again, and taken in and out of clusters by a get and puts alone, an entry for each
- * member, without transactions, versions or notifications, so many at a time, each answered once it is flushed. Documents a second. In a
- * folder of its own.
+ * What LMDB itself allows, in documents a second: documents are crawled again, and move between clusters by one get and puts
+ * alone, an entry for each member. No transactions, versions or notifications; each document is answered after its flush.
  */
 export async function measureBare(repository: Repository, folder: string): Promise<number> {
   const raw = new RawDatabase(join(folder, "bare"));
   const documents = raw.table("documents");
   const clusters = raw.table("clusters");
-  const all = Array.from({ length: repository.size }, (_, index): readonly [string, string] => [
-    repository.url(index),
-    joined(repository.keys(index, 0)),
-  ]);
-  load(
-    raw,
-    all.map(([url, keys]) => ({ table: documents, key: Buffer.from(url), value: Buffer.from(keys) })),
+  const all = repository.documents();
+  loadRaw(raw, "documents", all);
+  const members = [...clustersOf(all)].flatMap(([cluster, urls]) =>
+    urls.map((url) => [memberKey(cluster, url), isMember] as const),
   );
-  load(
-    raw,
-    [...clustersOf(all)].flatMap(([cluster, members]) =>
-      members.map((url) => ({ table: clusters, key: memberKey(cluster, url), value: isMember })),
-    ),
-  );
-  const groups = new RawGroups(raw, "full");
-  const count = Math.min(crawled, repository.size);
-  let next = 0;
-  const crawl = async () => {
-    while (next < count) {
-      const index = next++;
-      await groups.commit(putsOf(index));
-    }
-  };
+  loadRaw(raw, "clusters", members);
   const putsOf = (index: number): readonly RawPut[] => {
     const url = repository.url(index);
     const value = joined(repository.keys(index, 1));
-    const before = split(documents.strings.get(Buffer.from(url)));
-    const now = split(value);
-    const puts: RawPut[] = [{ table: documents, key: Buffer.from(url), value: Buffer.from(value) }];
-    const put = (cluster: string, member: Buffer) =>
-      puts.push({ table: clusters, key: memberKey(cluster, url), value: member });
-    for (const cluster of before) if (!now.includes(cluster)) put(cluster, wasMember);
-    for (const cluster of now) if (!before.includes(cluster)) put(cluster, isMember);
-    return puts;
+    const [before, now] = [split(documents.strings.get(Buffer.from(url))), split(value)];
+    const put = (cluster: string, member: Buffer) => ({
+      table: clusters,
+      key: memberKey(cluster, url),
+      value: member,
+    });
+    return [
+      { table: documents, key: Buffer.from(url), value: Buffer.from(value) },
+      ...before.filter((cluster) => !now.includes(cluster)).map((cluster) => put(cluster, wasMember)),
+      ...now.filter((cluster) => !before.includes(cluster)).map((cluster) => put(cluster, isMember)),
+    ];
   };
+  const groups = new RawGroups(raw, "full");
+  const count = Math.min(maxCrawled, repository.size);
   const began = performance.now();
-  await Promise.all(Array.from({ length: atOnce }, crawl));
+  await inFlight(count, atOnce, (index) => groups.commit(putsOf(index)));
   const perSecond = (count / (performance.now() - began)) * 1_000;
   // LMDB shows a new commit to reads of the next turn.
   await nextTurn();
-  const wrong = countWrongMembers(
-    raw,
-    all.map(([url, keys], index) => [url, index < count ? joined(repository.keys(index, 1)) : keys]),
+  const crawled = all.map(
+    ([url, keys], index) => [url, index < count ? joined(repository.keys(index, 1)) : keys] as const,
   );
+  const wrong = countWrongMembers(raw, crawled);
   await raw.close();
   if (wrong > 0) throw new WrongResultError(`${wrong} documents and clusters of LMDB alone are wrong.`);
   return perSecond;
@@ -78,22 +65,11 @@ export function countWrongMembers(
   for (const { key, value } of raw.table("clusters").bytes.getRange()) {
     if (!value.equals(isMember)) continue;
     const [cluster, url] = key.toString().split("\0") as [string, string];
-    const members = found.get(cluster);
-    if (members === undefined) found.set(cluster, [url]);
-    else members.push(url);
+    found.set(cluster, [...(found.get(cluster) ?? []), url]);
   }
   const clusters = [...found].map(([cluster, members]) => [cluster, joined(members)] as const);
   return (
     countDifferent(pairsOf(raw, "documents"), new Map(documents)) +
     countDifferent(clusters, expectedClusters(documents))
   );
-}
-
-function memberKey(cluster: string, url: string): Buffer {
-  return Buffer.from(`${cluster}\0${url}`);
-}
-
-function load(raw: RawDatabase, puts: readonly RawPut[]): void {
-  for (let first = 0; first < puts.length; first += putsAtOnce)
-    raw.load(puts.slice(first, first + putsAtOnce));
 }

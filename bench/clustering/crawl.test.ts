@@ -1,6 +1,6 @@
 import { type Database, open } from "percolatordb";
 import { beforeEach, describe, expect, test } from "vitest";
-import { WrongResultError } from "../harness.js";
+import { WrongResultError } from "../harness/compare.js";
 import { Crawl } from "./crawl.js";
 import { joined, Repository } from "./repository.js";
 import { clusters, clusterTelling, documents } from "./tables.js";

@@ -1,5 +1,5 @@
 import { type Database, type Environment, systemEnvironment } from "percolatordb";
-import { WrongResultError } from "../harness.js";
+import { WrongResultError } from "../harness/compare.js";
 import { joined, type Repository } from "./repository.js";
 import { documents } from "./tables.js";
 

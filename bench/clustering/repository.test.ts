@@ -2,11 +2,7 @@ import { expect, test } from "vitest";
 import { clustersOf, joined, keysPerDocument, Repository, split } from "./repository.js";
 
 const size = 10_000;
-const documentsOf = (repository: Repository) =>
-  Array.from({ length: repository.size }, (_, index): readonly [string, string] => [
-    repository.url(index),
-    joined(repository.keys(index, 0)),
-  ]);
+const documentsOf = (repository: Repository) => repository.documents();
 
 test("a document has the same keys in every repository of a size, and others at each crawl", () => {
   const [one, two] = [new Repository(size), new Repository(size)];

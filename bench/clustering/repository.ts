@@ -1,4 +1,4 @@
-import { randomNumbers } from "../data.js";
+import { randomNumbers } from "../harness/data.js";
 
 /** Clustering keys of a document. */
 export const keysPerDocument = 3;
@@ -19,6 +19,14 @@ export class Repository {
 
   url(index: number): string {
     return `org.example.www/${String(index).padStart(8, "0")}`;
+  }
+
+  /** Every document with the keys of its first crawl. */
+  documents(): (readonly [url: string, keys: string])[] {
+    return Array.from(
+      { length: this.size },
+      (_, index) => [this.url(index), joined(this.keys(index, 0))] as const,
+    );
   }
 
   /** The keys of a document at a crawl of it, ascending: each crawl of a document finds others. */

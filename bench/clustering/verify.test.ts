@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { open } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { nextTurn } from "../harness.js";
-import { RawDatabase } from "../raw.js";
+import { nextTurn } from "../harness/compare.js";
+import { loadRaw, RawDatabase } from "../harness/raw.js";
 import { countWrongMembers, measureBare } from "./bare.js";
 import { Repository } from "./repository.js";
 import { batchClusters, documents } from "./tables.js";
@@ -66,14 +66,7 @@ describe("with LMDB alone", () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const put = (raw: RawDatabase, name: string, rows: Iterable<readonly [string, string]>) =>
-    raw.load(
-      [...rows].map(([key, value]) => ({
-        table: raw.table(name),
-        key: Buffer.from(key),
-        value: Buffer.from(value),
-      })),
-    );
+  const put = loadRaw;
 
   test("a cluster of the batch that is not that of the documents is found", async () => {
     const [source, result] = ["documents", "batch"].map((name) => new RawDatabase(join(folder, name))) as [

@@ -1,5 +1,5 @@
 import type { Database } from "percolatordb";
-import type { RawDatabase } from "../raw.js";
+import type { RawDatabase } from "../harness/raw.js";
 import { clustersOf, joined } from "./repository.js";
 import { batchClusters, clusters, documents } from "./tables.js";
 

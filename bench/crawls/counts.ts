@@ -1,70 +1,81 @@
 import type { Database } from "percolatordb";
+import {
+  allKinds,
+  committedRuns,
+  prefetchHits,
+  type Requests,
+  requestKinds,
+  requestsOf,
+  since,
+  sumOf,
+  totalOf,
+} from "../harness/requests.js";
+import { ratio, right, short, table } from "../harness/words.js";
 
-export const kinds = ["reads", "conditional mutations", "plain mutations", "timestamps"] as const;
-
-export type Requests = Readonly<Record<(typeof kinds)[number], number>>;
-
-/** Requests of processes since they began. */
+/** Requests of processes since they began. Scans count as reads, as the store sends both alike. */
 export interface Counted {
-  /**
-   * As they would be without fetching ahead, joining and gathering: one for each thing that the protocol asks of the store, though
-   * the store may need several for it.
-   */
+  /** Without fetching ahead, joining and gathering: one for each thing that the protocol asks of the store. */
   readonly before: Requests;
   /** As they were sent, repetitions included. */
   readonly sent: Requests;
   readonly runs: number;
 }
 
-export const none: Counted = { before: requestsOf(() => 0), sent: requestsOf(() => 0), runs: 0 };
-
 /** What a database of this process has asked its store for, and what the store has sent. */
 export async function countRequests(db: Database): Promise<Counted> {
-  const { requests, observers } = db.metrics;
-  let [hits, runs] = [0, 0];
-  for (const observer of Object.values(observers)) {
-    hits += observer.prefetch.hits;
-    runs += observer.runs.committed;
-  }
-  const { statistics: sent } = await db.status();
-  const of = (name: string) => sent[name] ?? 0;
+  const { requests } = db.metrics;
+  const { statistics } = await db.status();
+  const sent = (...names: readonly string[]) => names.reduce((sum, name) => sum + (statistics[name] ?? 0), 0);
   return {
     before: {
-      reads: requests.read + requests.scan + hits,
-      "conditional mutations": requests.conditionalMutation + requests.joined,
-      "plain mutations": requests.plainMutation,
-      timestamps: requests.timestamp,
+      read: requests.read + requests.scan + prefetchHits(db),
+      scan: 0,
+      conditionalMutation: requests.conditionalMutation + requests.joined,
+      plainMutation: requests.plainMutation,
+      timestamp: requests.timestamp,
     },
     sent: {
-      reads: of("readRequests"),
-      "conditional mutations": of("conditionalMutations"),
-      "plain mutations": of("singleMutations") + of("bulkRequests"),
-      timestamps: of("timestampRequests"),
+      read: sent("readRequests"),
+      scan: 0,
+      conditionalMutation: sent("conditionalMutations"),
+      plainMutation: sent("singleMutations", "bulkRequests"),
+      timestamp: sent("timestampRequests"),
     },
-    runs,
+    runs: committedRuns(db),
   };
 }
 
-export function sum(all: readonly Counted[]): Counted {
-  return all.reduce((total, each) => combine(total, each, (a, b) => a + b), none);
+/** What all processes did between two counts of each. */
+export function countedSince(ends: readonly Counted[], starts: readonly Counted[]): Counted {
+  const of = (way: "before" | "sent") =>
+    sumOf(ends.map((end, index) => since(end[way], starts[index]?.[way] ?? requestsOf(() => 0))));
+  const runs = ends.reduce((sum, end, index) => sum + end.runs - (starts[index]?.runs ?? 0), 0);
+  return { before: of("before"), sent: of("sent"), runs };
 }
 
-export function difference(end: Counted, start: Counted): Counted {
-  return combine(end, start, (a, b) => a - b);
-}
-
-export function total(requests: Requests): number {
-  return kinds.reduce((all, kind) => all + requests[kind], 0);
-}
-
-function combine(one: Counted, other: Counted, how: (a: number, b: number) => number): Counted {
-  return {
-    before: requestsOf((kind) => how(one.before[kind], other.before[kind])),
-    sent: requestsOf((kind) => how(one.sent[kind], other.sent[kind])),
-    runs: how(one.runs, other.runs),
-  };
-}
-
-function requestsOf(count: (kind: (typeof kinds)[number]) => number): Requests {
-  return Object.fromEntries(kinds.map((kind) => [kind, count(kind)])) as unknown as Requests;
+/** Requests for each document, before and as sent. */
+export function requestTable(
+  rows: readonly { readonly name: string; readonly documents: number; readonly requests: Counted }[],
+): string {
+  const kinds = allKinds.filter((kind) => kind !== "scan");
+  const columns = [
+    "",
+    right("documents"),
+    right("before"),
+    ...kinds.map((kind) => right(requestKinds[kind])),
+  ];
+  return table(
+    [...columns, right("sent"), right("share")],
+    rows.map(({ name, documents, requests: { before, sent } }) => {
+      const each = (count: number) => short(count / documents);
+      return [
+        name,
+        String(documents),
+        each(totalOf(before)),
+        ...kinds.map((kind) => `${each(before[kind])} → ${each(sent[kind])}`),
+        each(totalOf(sent)),
+        ratio(totalOf(sent) / totalOf(before)),
+      ];
+    }),
+  );
 }

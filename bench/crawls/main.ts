@@ -1,135 +1,164 @@
 /**
- * Crawls through a coordinator and workers on Bigtable's emulator, each equal to the batch twin, with requests per document
- * counted. See `npm run crawls -- --help`.
+ * Crawls of the web index through a coordinator and workers on Bigtable's emulator, with requests per document counted:
+ * `npm run crawls -- --help`.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
-import { CommanderError } from "commander";
-import { type Database, open, type RowStore } from "percolatordb";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { basename } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type Database, open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { loadSource } from "../../examples/webindex/load/loader.js";
+import type { LoadReport } from "../../examples/webindex/load/report.js";
 import { observers } from "../../examples/webindex/observers/index.js";
-import { openSource } from "../../examples/webindex/sources/index.js";
 import { tables } from "../../examples/webindex/tables.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
-import { type Emulator, startEmulator } from "../../test/support/emulator/index.js";
-import { type Counted, countRequests, difference, sum } from "./counts.js";
-import { type CrawlsOptions, parseOptions } from "./options.js";
-import { IndexWorker, type Member, startCoordinator } from "./processes.js";
-import { type Crawl, describeCrawl, isRight, shareOf } from "./report.js";
+import { type Child, withChildren } from "../harness/child.js";
+import {
+  type CommonOptions,
+  runProgram,
+  sayProgress,
+  secondsSince,
+  whole,
+  withEmulator,
+} from "../harness/program.js";
+import { right, short, table } from "../harness/words.js";
+import { openSources } from "../webindex/sources.js";
+import { leftBehind, settle, type Verdict, verdictOf } from "../webindex/verdict.js";
+import { type Counted, countedSince, countRequests, requestTable } from "./counts.js";
+import type { Opening } from "./worker.js";
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  let emulator: Emulator | undefined;
-  if (process.env.BIGTABLE_EMULATOR_HOST === undefined) {
-    emulator = await startEmulator();
-    process.env.BIGTABLE_EMULATOR_HOST = emulator.host;
-  }
-  const members: Member[] = [];
-  try {
-    const code = await run(options, members);
-    // The coordinator last: the workers' last commits need it.
-    for (const member of members.splice(0).reverse()) await member.stop();
-    return code;
-  } finally {
-    for (const member of members) member.kill();
-    await emulator?.stop();
-  }
+interface Options extends CommonOptions {
+  readonly workers: number;
+  readonly concurrency: number;
 }
 
-async function run(options: CrawlsOptions, members: Member[]): Promise<number> {
+/** What came of one crawl. */
+export interface Crawl {
+  readonly name: string;
+  readonly loaded: Pick<LoadReport, "pages" | "added" | "changed" | "unchanged" | "deleted" | "problemCount">;
+  /** Pages that were written. */
+  readonly documents: number;
+  /** From the first page until nothing was due. */
+  readonly seconds: number;
+  readonly requests: Counted;
+  /** Runs that each worker committed. */
+  readonly runs: readonly number[];
+  readonly verdict: Verdict;
+}
+
+export interface CrawlsResult {
+  readonly crawls: readonly Crawl[];
+  /** What was left behind in the end. */
+  readonly left: readonly string[];
+}
+
+await runProgram<Options, CrawlsResult>({
+  name: "crawls",
+  about:
+    "Loads crawls into the web index on Bigtable's emulator, one after the other, with a coordinator and workers in processes of " +
+    "their own; compares every table with the batch twin after each; and counts requests per document.",
+  examples: ["crawls -- crawl-2021.warc.gz crawl-2022.warc.gz"],
+  wrongIf: "a table differs from its twin or something was left behind",
+  define: (command) =>
+    command
+      .argument("<source...>", "web archives or folders, in their order")
+      .option("--workers <number>", "worker processes", whole, 2)
+      .option("--concurrency <number>", "runs of each at a time", whole, 64),
+  measure: (options) => withEmulator(() => measure(options)),
+  describe: ({ crawls, left }) => [
+    table(
+      [
+        "",
+        ...["pages", "added", "changed", "deleted", "s", "cells", "wrong"].map(right),
+        "runs of the workers",
+      ],
+      crawls.map(({ name, loaded: { pages, added, changed, deleted }, seconds, runs, verdict }) => [
+        name,
+        ...[pages, added, changed, deleted].map(String),
+        short(seconds),
+        ...[verdict.cells, verdict.wrong].map(String),
+        runs.join(", "),
+      ]),
+    ),
+    requestTable(crawls),
+    ...crawls.flatMap(({ verdict }) => verdict.problems),
+    ...left.map((each) => `left behind: ${each}`),
+  ],
+  isRight: ({ crawls, left }) =>
+    left.length === 0 &&
+    crawls.every(({ loaded, verdict }) => loaded.problemCount === 0 && verdict.wrong === 0),
+});
+
+async function measure({ args, workers: count, concurrency }: Options): Promise<CrawlsResult> {
   const location = `bigtable://bench/crawls?prefix=c${process.pid}`;
   const store = await openBigtableStore(location);
   await store.prepare(["~oracle"]);
-  members.push(await startCoordinator(location));
-  // It registers the observers, so that what is loaded before a worker has begun is found; it runs none.
-  await using db = await open(store, { tables, observers });
-  const workers: IndexWorker[] = [];
-  for (let number = 1; number <= options.workers; number++) {
-    const worker = await IndexWorker.start(location, options.concurrency, number);
-    workers.push(worker);
-    members.push(worker);
+  const coordinator = await startCoordinator(location);
+  try {
+    // This process registers the observers, so that what it loads is found, and runs none.
+    await using db = await open(store, { tables, observers });
+    return await withChildren(async (start) => {
+      const workers = Array.from({ length: count }, (_, number) =>
+        start(new URL("./worker.ts", import.meta.url), `Worker ${number + 1}`),
+      );
+      await Promise.all(
+        workers.map((worker) => worker.ask("open", { location, concurrency } satisfies Opening)),
+      );
+      const crawls: Crawl[] = [];
+      for (const path of args) crawls.push(await loadCrawl(db, workers, path));
+      return { crawls, left: await leftBehind(db) };
+    });
+  } finally {
+    await coordinator.stop();
   }
-  const crawls: Crawl[] = [];
-  for (const source of options.sources) {
-    const crawl = await loadCrawl({ db, store, workers }, source);
-    crawls.push(crawl);
-    say(describeCrawl(crawl));
-  }
-  const left = await leftBehind(db);
-  for (const each of left) say(`left behind: ${each}`);
-  if (options.json !== undefined) save(options.json, crawls, left);
-  return left.length === 0 && crawls.every(isRight) ? 0 : 1;
 }
 
-interface Cluster {
-  readonly db: Database;
-  readonly store: RowStore;
-  readonly workers: readonly IndexWorker[];
-}
-
-async function loadCrawl(cluster: Cluster, path: string): Promise<Crawl> {
-  const source = await openSource(path);
-  const before = await countAll(cluster);
+async function loadCrawl(db: Database, workers: readonly Child[], path: string): Promise<Crawl> {
+  sayProgress(basename(path));
+  /** Of this process, which loads, and of each worker. */
+  const countAll = () =>
+    Promise.all([countRequests(db), ...workers.map((worker) => worker.ask<Counted>("count"))]);
+  const before = await countAll();
   const start = performance.now();
-  const loaded = await loadSource(cluster.db, source);
-  await settle(cluster);
-  const seconds = (performance.now() - start) / 1_000;
-  const since = (await countAll(cluster)).map((counted, index) => difference(counted, before[index]!));
-  await using snapshot = await cluster.db.snapshot();
+  const { pages, added, changed, unchanged, deleted, problemCount } = await loadSource(
+    db,
+    (await openSources([path]))[0]!,
+  );
+  await settle(db);
+  const seconds = secondsSince(start);
+  const after = await countAll();
+  await using snapshot = await db.snapshot();
   return {
-    source: basename(path),
-    loaded,
+    name: basename(path),
+    loaded: { pages, added, changed, unchanged, deleted, problemCount },
+    documents: added + changed + deleted,
     seconds,
-    requests: sum(since),
-    runs: since.slice(1).map(({ runs }) => runs),
-    verdicts: await compareWithTwin(snapshot),
+    requests: countedSince(after, before),
+    runs: after.slice(1).map(({ runs }, index) => runs - before[index + 1]!.runs),
+    verdict: await verdictOf(snapshot),
   };
 }
 
-/**
- * Waits until nothing is due at all. `idle` waits for live workers only, and on a machine that is busy enough one that shows
- * no sign of life for seconds is taken for dead, until it shows one.
- */
-async function settle({ db, workers }: Cluster): Promise<void> {
-  do {
-    await db.idle();
-    // Throws where a worker has ended.
-    for (const worker of workers) await worker.counted();
-  } while (await isDue(db));
+/** Starts `percolator coordinator`; resolves when it leads. */
+async function startCoordinator(location: string): Promise<{ stop(): Promise<void> }> {
+  const script = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", script, "coordinator", location, "--json"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const leads = new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if ((JSON.parse(line) as { event: string }).event === "leading") resolve();
+    });
+    void ended.then(() => reject(new Error("The coordinator ended before it led.")));
+  });
+  await leads;
+  return {
+    async stop() {
+      child.kill("SIGTERM");
+      const [code, signal] = (await ended) as [number | null, string | null];
+      if (code !== 0) throw new Error(`The coordinator ended with ${code ?? signal}.`);
+    },
+  };
 }
-
-async function isDue(db: Database): Promise<boolean> {
-  for await (const _ of db.pending()) return true;
-  return false;
-}
-
-/** Of this process, which loads, and of each worker. */
-function countAll({ db, workers }: Cluster): Promise<Counted[]> {
-  return Promise.all([countRequests(db), ...workers.map((worker) => worker.counted())]);
-}
-
-/** What should not be there when nothing is due any more. */
-async function leftBehind(db: Database): Promise<readonly string[]> {
-  const left = [...(await db.check())].map((problem) => JSON.stringify(problem));
-  for await (const { observer, row } of db.pending()) left.push(`${observer} is due on ${row}`);
-  for await (const { observer, row, error } of db.parked()) {
-    left.push(`${observer} was given up on ${row}: ${error.message}`);
-  }
-  return left;
-}
-
-function save(path: string, crawls: readonly Crawl[], left: readonly string[]): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const shown = crawls.map((crawl) => ({ ...crawl, share: shareOf(crawl), right: isRight(crawl) }));
-  writeFileSync(path, `${JSON.stringify({ crawls: shown, left }, undefined, 2)}\n`);
-  say(`Written to ${path}`);
-}
-
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  console.error(error);
-  return 1;
-});

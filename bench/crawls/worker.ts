@@ -1,22 +1,30 @@
-/** A worker of the web index: `worker.ts LOCATION CONCURRENCY`. Answers each message with what it has counted so far. */
-import { open } from "percolatordb";
+/** A worker of the web index on Bigtable, which counts its requests. */
+import { type Database, open, type RowStore, type Worker } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { observers } from "../../examples/webindex/observers/index.js";
 import { tables } from "../../examples/webindex/tables.js";
-import { endWithParent } from "../../test/support/end-with-parent.js";
+import { serve } from "../harness/child.js";
 import { countRequests } from "./counts.js";
 
-endWithParent();
+export interface Opening {
+  readonly location: string;
+  readonly concurrency: number;
+}
 
-const [location, concurrency] = [process.argv[2]!, Number(process.argv[3])];
-const store = await openBigtableStore(location);
-const db = await open(store, { tables, observers });
-const worker = db.work({ concurrency });
-const tell = async () => process.send?.(await countRequests(db));
-process.on("message", () => void tell());
-process.once("SIGTERM", async () => {
-  await worker.stop();
-  await db.close();
-  process.disconnect?.();
+let store: RowStore;
+let db: Database;
+let worker: Worker;
+
+serve({
+  async open({ location, concurrency }: Opening) {
+    store = await openBigtableStore(location);
+    db = await open(store, { tables, observers });
+    worker = db.work({ concurrency });
+  },
+  count: () => countRequests(db),
+  async close() {
+    await worker.stop();
+    await db.close();
+    await store.close();
+  },
 });
-await tell();

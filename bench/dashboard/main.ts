@@ -1,117 +1,136 @@
 /**
- * How smoothly the dashboard's pages are drawn while a real pipeline commits so many changes a second, beside an idle page in the
- * same browser. The load has a process of its own, as a worker with a dashboard has.
+ * How smoothly the dashboard's pages are drawn while a pipeline commits, beside an idle page in the same browser:
+ * `npm run frames -- --help`.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { cpus } from "node:os";
-import { fileURLToPath } from "node:url";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openPage, startBrowser } from "../../test/browser/support/browser.js";
 import { buildPages } from "../../test/browser/support/pages.js";
-import { type Frames, framesOf } from "./frames.js";
+import { withChildren } from "../harness/child.js";
+import { type CommonOptions, pause, runProgram, sayProgress, whole } from "../harness/program.js";
+import { quantile } from "../harness/statistics.js";
+import { right, short, table } from "../harness/words.js";
+import type { Opening } from "./process.js";
 
-interface Options {
+interface Options extends CommonOptions {
   readonly seconds: number;
   readonly rate: number;
 }
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+/** How evenly a page was drawn. */
+interface Frames {
+  readonly name: string;
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Periods of more than 50 ms in which the page could not react. */
+  readonly longTasks: number;
+  readonly longestTaskMs: number;
+  readonly heapMb: number;
+  /** Undefined for the idle page. */
+  readonly commitsPerSecond?: number | undefined;
+}
 
 const views = ["overview", "pipeline", "transactions", "workers"] as const;
 /** What happens while a page is loaded says nothing. */
 const warmUpMs = 3_000;
 
-function parseOptions(args: readonly string[]): Options {
-  const command = new Command("frames")
-    .description("Measures the frames of the dashboard's pages under a load, beside an idle page.")
-    .option("--seconds <number>", "how long to look at each page", whole, 15)
-    .option("--rate <number>", "changes a second", whole, 1_000)
-    .exitOverride();
-  command.parse([...args], { from: "user" });
-  return command.opts<Options>();
-}
+/** Runs in the page: collects the times between frames, and long tasks. */
+const collect = (ms: number) => `new Promise((resolve) => {
+  const intervals = [];
+  const tasks = [];
+  const watcher = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)));
+  watcher.observe({ type: "longtask" });
+  const end = performance.now() + ${ms};
+  let before;
+  const frame = (now) => {
+    if (before !== undefined) intervals.push(now - before);
+    before = now;
+    if (now < end) return requestAnimationFrame(frame);
+    watcher.disconnect();
+    resolve(JSON.stringify({ intervals, tasks, heap: performance.memory?.usedJSHeapSize ?? 0 }));
+  };
+  requestAnimationFrame(frame);
+})`;
 
-function whole(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw new InvalidArgumentError("It must be a whole number above 0.");
-}
+await runProgram<Options, readonly Frames[]>({
+  name: "frames",
+  about:
+    "Measures the frames of the dashboard's pages under a load, beside an idle page; 1280 × 860, no GPU.",
+  examples: ["frames", "frames -- --rate 5000 --seconds 30"],
+  wrongIf: "the dashboard or the browser fails",
+  define: (command) =>
+    command
+      .option("--seconds <number>", "how long to look at each page", whole, 15)
+      .option("--rate <number>", "changes a second, each with the run of an observer", whole, 1_000),
+  measure,
+  describe: (all) => [
+    table(
+      [
+        "page",
+        ...["frames", "p50 ms", "p99 ms", "max ms", "long tasks", "longest ms", "heap MB", "commits/s"].map(
+          right,
+        ),
+      ],
+      all.map(({ name, count, p50Ms, p99Ms, maxMs, longTasks, longestTaskMs, heapMb, commitsPerSecond }) => [
+        name,
+        ...[count, p50Ms, p99Ms, maxMs, longTasks, longestTaskMs, heapMb].map(short),
+        commitsPerSecond === undefined ? "" : short(commitsPerSecond),
+      ]),
+    ),
+  ],
+  isRight: () => true,
+});
 
-async function main(args: readonly string[]): Promise<void> {
-  const { seconds, rate } = parseOptions(args);
+async function measure({ seconds, rate }: Options): Promise<readonly Frames[]> {
   const pages = await buildPages();
   const browser = await startBrowser();
-  const child = startLoad(rate, pages.path);
   try {
-    const url = await addressOf(child);
-    say(
-      `Chromium ${browser.version()}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}`,
-    );
-    say(
-      `${rate} changes a second asked for, ten a transaction, a run for each, memory store; each page looked at for ${seconds} s, 1280 × 860, no GPU`,
-    );
-    say("");
-    say("page                frames  p50 ms  p99 ms  max ms  long tasks  longest ms  heap MB  commits/s");
-    report("idle, blank", await look(browser, "about:blank", seconds), undefined);
-    for (const view of views) {
-      const frames = await look(browser, `${url}#/${view}`, seconds);
-      report(view, frames, await commitsPerSecond(url));
-    }
+    return await withChildren(async (start) => {
+      const child = start(new URL("./process.ts", import.meta.url), "The pipeline");
+      const url = await child.ask<string>("open", { rate, pages: pages.path } satisfies Opening);
+      const all: Frames[] = [{ name: "idle, blank", ...(await look(browser, "about:blank", seconds)) }];
+      for (const view of views) {
+        sayProgress(view);
+        const frames = await look(browser, `${url}#/${view}`, seconds);
+        const response = await fetch(new URL("api/overview", url));
+        const { commitsPerSecond } = (await response.json()) as { readonly commitsPerSecond: number };
+        all.push({ name: view, ...frames, commitsPerSecond });
+      }
+      return all;
+    });
   } finally {
-    child.kill("SIGTERM");
-    await once(child, "exit");
     await browser.close();
     await pages.remove();
   }
 }
 
-/** The pipeline and its dashboard, in a process of their own. */
-function startLoad(rate: number, pages: string): ChildProcess {
-  const script = fileURLToPath(new URL("load-process.ts", import.meta.url));
-  const args = ["--import", "tsx", script, String(rate), pages];
-  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-}
-
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  for await (const chunk of stdout!.iterator({ destroyOnReturn: false })) return String(chunk).trim();
-  throw new Error("The process of the load ended before it served its dashboard");
-}
-
-async function look(browser: Browser, url: string, seconds: number): Promise<Frames> {
+async function look(browser: Browser, url: string, seconds: number): Promise<Omit<Frames, "name">> {
   const { page, close } = await openPage(browser, url);
   try {
-    await page.waitForTimeout(warmUpMs);
+    await pause(warmUpMs);
     return await framesOf(page, seconds);
   } finally {
     await close();
   }
 }
 
-async function commitsPerSecond(url: string): Promise<number> {
-  const response = await fetch(new URL("api/overview", url));
-  return ((await response.json()) as { readonly commitsPerSecond: number }).commitsPerSecond;
-}
-
-function report(name: string, frames: Frames, commits: number | undefined): void {
-  const { count, p50Ms, p99Ms, maxMs, longTasks, maxTaskMs, heapMb } = frames;
-  const figures = [
-    String(count).padStart(6),
-    p50Ms.toFixed(1).padStart(7),
-    p99Ms.toFixed(1).padStart(7),
-    maxMs.toFixed(1).padStart(7),
-    String(longTasks).padStart(11),
-    maxTaskMs.toFixed(0).padStart(11),
-    heapMb.toFixed(1).padStart(8),
-    (commits === undefined ? "–" : commits.toFixed(0)).padStart(10),
-  ];
-  say(`${name.padEnd(19)} ${figures.join(" ")}`);
-}
-
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode;
+async function framesOf(page: Page, seconds: number): Promise<Omit<Frames, "name">> {
+  const { intervals, tasks, heap } = JSON.parse(
+    (await page.evaluate(collect(seconds * 1_000))) as string,
+  ) as {
+    readonly intervals: number[];
+    readonly tasks: number[];
+    readonly heap: number;
+  };
+  const sorted = intervals.sort((a, b) => a - b);
+  return {
+    count: sorted.length,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+    maxMs: sorted.at(-1) ?? 0,
+    longTasks: tasks.length,
+    longestTaskMs: Math.max(0, ...tasks),
+    heapMb: heap / 1e6,
+  };
 }

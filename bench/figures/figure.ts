@@ -1,22 +1,18 @@
-import type { z } from "zod";
-
 export type Size = "small" | "full";
-export type BySize<T> = Readonly<Record<Size, T>>;
+type BySize<T> = Readonly<Record<Size, T>>;
 
-/** A measurement that can be run alone: a script of package.json that writes what it found as JSON. */
+/** A measurement that can be run alone: a script of package.json that writes its result as JSON. */
 export interface Measurement {
   /** Its name within the figure. */
   readonly name: string;
   readonly script: string;
   readonly args: BySize<readonly string[]>;
-  /** Minutes after which it is ended. */
+  /** Minutes after which it is stopped. */
   readonly minutes: BySize<number>;
-  /** How many web archives it takes, where some are named; undefined: none. */
+  /** How many of the given web archives it takes; undefined: none. */
   readonly archives?: "one" | "all" | undefined;
-  /** Not made with fewer web archives; 0 by default. What was found with some stays until it is made again. */
+  /** With fewer web archives it is not made, and its last result stays; 0 by default. */
   readonly minArchives?: number | undefined;
-  /** Options that name files which are of no use here, each with a file's name: they are written beside the JSON, and forgotten. */
-  readonly unused?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Plot {
@@ -27,14 +23,13 @@ export interface Plot {
   readonly svg: string;
 }
 
-/** What is made of the results of a figure. */
 export interface Drawing {
   /** Tables in Markdown. */
   readonly tables: readonly string[];
   readonly plots: readonly Plot[];
 }
 
-/** One figure of the page: what is measured for it, and what is made of that. */
+/** One figure of docs/performance.md: its measurements, and what is made of their results. */
 export interface Figure {
   readonly name: string;
   readonly about: string;
@@ -42,30 +37,16 @@ export interface Figure {
   draw(results: FigureResults): Drawing;
 }
 
-/** What the measurements of a figure wrote, by their names; some may not be there. */
+/** The results of a figure's measurements, as their programs wrote them; some may be missing. */
 export class FigureResults {
-  readonly #figure: string;
   readonly #results: Readonly<Record<string, unknown>>;
 
-  constructor(figure: string, results: Readonly<Record<string, unknown>>) {
-    this.#figure = figure;
+  constructor(results: Readonly<Record<string, unknown>>) {
     this.#results = results;
   }
 
-  /** The result of a measurement; undefined where it was not made. Throws where it is not of the wanted shape. */
-  get<T extends z.ZodType>(measurement: string, schema: T): z.output<T> | undefined {
-    const result = this.#results[measurement];
-    if (result === undefined) return undefined;
-    const parsed = schema.safeParse(result);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    throw new UnreadableResultError(
-      `The result of ${this.#figure}/${measurement} cannot be read: ${issue?.path.join(".")}: ${issue?.message}`,
-    );
+  /** The result of a measurement; undefined if it was not made. The caller knows its type, and drawing fails for another. */
+  get<T>(measurement: string): T | undefined {
+    return this.#results[measurement] as T | undefined;
   }
-}
-
-/** A measurement wrote something else than its figure reads. */
-export class UnreadableResultError extends Error {
-  override readonly name = "UnreadableResultError";
 }

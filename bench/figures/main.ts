@@ -1,146 +1,158 @@
-/** Measures and draws all figures of docs/performance.md. See `npm run figures -- --help`. */
+/** Measures and draws all figures of docs/performance.md: `npm run figures -- --help`. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CommanderError } from "commander";
-import { figures } from "./all/index.js";
-import { readableOf } from "./draw.js";
-import type { Figure, Measurement } from "./figure.js";
-import { describeMachine, revisionOf } from "./machine.js";
-import { commandLine, madeWith, measure, NotMeasuredError } from "./measure.js";
-import { type FiguresOptions, parseOptions } from "./options.js";
-import { Progress } from "./progress.js";
-import { type Place, publish } from "./publish.js";
-import { merged, noResults, parseResults, type Results, readResults } from "./results.js";
+import { Command } from "commander";
+import { describeMachine, measureFlushes, revisionOf } from "../harness/machine.js";
+import { exitWith, oneOf, repeated, say, sayProgress, secondsSince } from "../harness/program.js";
+import { figures } from "./all.js";
+import type { Figure, Measurement, Size } from "./figure.js";
+import { commandLine, type MeasureOptions, madeWith, measure } from "./measure.js";
+import { type Place, publish } from "./page.js";
+import {
+  type FigureMeasured,
+  merged,
+  noResults,
+  readableOf,
+  readResults,
+  readResultsIfAny,
+} from "./results.js";
+
+interface Options {
+  readonly full?: boolean;
+  readonly only?: readonly string[];
+  readonly archive?: readonly string[];
+  readonly from?: readonly string[];
+  readonly out?: string;
+  readonly list?: boolean;
+}
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const ownFolder = at("../../docs/figures/performance");
-const ownPage = at("../../docs/performance.md");
+const ownPlace = { folder: at("../../docs/figures/performance"), page: at("../../docs/performance.md") };
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const help = `
+Figures:
+${figures.map(({ name, about }) => `  ${name.padEnd(15)}${about}`).join("\n")}
 
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, figures);
-  const chosen = figures.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
-  if (options.list) return list(chosen, options);
-  const place: Place = {
-    folder: options.out ?? ownFolder,
-    page: options.out === undefined ? ownPage : undefined,
-  };
-  if (options.from.length > 0) {
-    const results = options.from.map(parseResults).reduce(merged, noResults);
-    publish(figures, results, place);
+Examples:
+  $ npm run figures                                  # all of it, small: under 20 minutes
+  $ npm run figures -- --full                        # as docs/performance.md has it; leave the machine alone meanwhile
+  $ npm run figures -- --only delay --only oracle    # those again; the others stay as they are
+  $ npm run figures -- --full --archive crawl-1.warc.gz --archive crawl-2.warc.gz
+  $ npm run figures -- --from docs/figures/performance/results.json   # draws again, measures nothing
+  $ npm run figures -- --out /tmp/figures            # elsewhere: the page is left alone
+
+One measurement runs after the other. The results of a figure are saved when all of its measurements are done, so a
+cancelled run keeps what it had. If a measurement fails, its last result stays.
+
+The exit code is 1 if a figure could not be measured or drawn, 2 for wrong usage, 130 if it was cancelled, else 0.`;
+
+await exitWith(async () => {
+  const options = new Command("figures")
+    .description("Runs the measurements of docs/performance.md, and brings its tables and plots up to date.")
+    .option("--full", "as large as the page wants them: hours")
+    .option(
+      "--only <name>",
+      "this figure only; may be repeated",
+      repeated(oneOf(figures.map(({ name }) => name))),
+    )
+    .option(
+      "--archive <file>",
+      "a web archive for the figures that index pages, in the order of the crawls; may be repeated (default: the documentation in node_modules)",
+      repeated(String),
+    )
+    .option("--from <file...>", "draw these files of results, and measure nothing")
+    .option(
+      "--out <folder>",
+      "where to write results, plots and tables (default: where docs/performance.md has them)",
+    )
+    .option("--list", "print the command lines, and run none")
+    .addHelpText("after", help)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .parse(process.argv.slice(2), { from: "user" })
+    .opts<Options>();
+  const { only = [], archive: archives = [], from = [], out } = options;
+  const size = options.full === true ? "full" : "small";
+  const chosen = figures.filter(({ name }) => only.length === 0 || only.includes(name));
+  const place: Place = out === undefined ? ownPlace : { folder: out, page: undefined };
+  if (options.list === true) {
+    for (const { name, measurements } of chosen)
+      for (const each of madeWith(measurements, archives))
+        say(`${name}: ${commandLine(each, size, archives)}`);
+    return 0;
+  }
+  if (from.length > 0) {
+    publish(figures, from.map(readResults).reduce(merged, noResults), place);
     say(`Drawn into ${place.folder}`);
     return 0;
   }
-  return await measureAll(chosen, options, place);
-}
+  return await measureAll(chosen, size, archives, place);
+});
 
-function list(chosen: readonly Figure[], { size, archives }: FiguresOptions): number {
-  for (const { name, measurements } of chosen)
-    for (const each of madeWith(measurements, archives)) say(`${name}: ${commandLine(each, size, archives)}`);
-  return 0;
-}
-
-async function measureAll(chosen: readonly Figure[], options: FiguresOptions, place: Place): Promise<number> {
+async function measureAll(
+  chosen: readonly Figure[],
+  size: Size,
+  archives: readonly string[],
+  place: Place,
+): Promise<number> {
   const cancelling = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => cancelling.abort());
-  const run = new Run(options, cancelling.signal, chosen);
-  const { readable, dropped } = readableOf(figures, readResults(join(place.folder, "results.json")));
-  for (const name of dropped)
-    say(`What was measured before of ${name} cannot be read any more, and is left out.`);
-  let results = readable;
+  const { signal } = cancelling;
+  // The revision is taken before anything is published into the clone.
+  const machine = { ...describeMachine(), flushMs: measureFlushes() };
+  const options: MeasureOptions = { size, archives, machine, revision: revisionOf(), signal };
+  const read = readableOf(figures, readResultsIfAny(join(place.folder, "results.json")));
+  for (const name of read.dropped)
+    say(`The old results of ${name} cannot be drawn any more, and are left out.`);
+  let results = read.readable;
+  const summary: string[] = [];
+  let failures = 0;
+  const failed = (what: string, error: unknown) => {
+    failures++;
+    summary.push(`${what}: FAILED`);
+    say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  };
   for (const figure of chosen) {
-    const measured = await run.measure(figure);
+    const found: Record<string, FigureMeasured[string]> = {};
+    for (const each of madeWith(figure.measurements, archives)) {
+      const what = `${figure.name}, ${each.name}`;
+      if (signal.aborted) continue;
+      say(`${commandLine(each, size, archives)} (at most ${each.minutes[size]} minutes)`);
+      try {
+        const measured = await measureShown(each, options);
+        if (measured !== undefined) found[each.name] = measured;
+        summary.push(`${what}: ${measured === undefined ? "cancelled" : `${measured.seconds.toFixed(0)} s`}`);
+      } catch (error) {
+        failed(what, error);
+      }
+    }
     try {
-      const joined = merged(results, { figures: { [figure.name]: measured } });
+      const joined = merged(results, { figures: { [figure.name]: found } });
       publish(figures, joined, place);
       results = joined;
     } catch (error) {
-      run.failed(figure.name, error);
+      failed(figure.name, error);
     }
-    if (cancelling.signal.aborted) break;
   }
-  say(run.summary());
-  say(`Written to ${place.folder}`);
-  if (cancelling.signal.aborted) return 130;
-  return run.failures === 0 ? 0 : 1;
+  say(["", ...summary, `Written to ${place.folder}`].join("\n"));
+  return signal.aborted ? 130 : failures === 0 ? 0 : 1;
 }
 
-type FigureMeasured = Results["figures"][string];
-
-/** The measurements of one run of this command. */
-class Run {
-  readonly #options: FiguresOptions;
-  readonly #signal: AbortSignal;
-  readonly #machine = describeMachine();
-  // Before anything of it is published into the clone.
-  readonly #revision = revisionOf();
-  readonly #all: number;
-  readonly #lines: string[] = [];
-  #begun = 0;
-  failures = 0;
-
-  constructor(options: FiguresOptions, signal: AbortSignal, chosen: readonly Figure[]) {
-    this.#options = options;
-    this.#signal = signal;
-    this.#all = chosen.flatMap(({ measurements }) => madeWith(measurements, options.archives)).length;
-  }
-
-  /** What could be measured of a figure. */
-  async measure(figure: Figure): Promise<FigureMeasured> {
-    const found: FigureMeasured = {};
-    for (const each of madeWith(figure.measurements, this.#options.archives)) {
-      if (this.#signal.aborted) break;
-      const measured = await this.#one(figure, each);
-      if (measured !== undefined) found[each.name] = measured;
-    }
-    return found;
-  }
-
-  failed(what: string, error: unknown): void {
-    this.failures++;
-    this.#lines.push(`${what}: FAILED`);
-    say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-
-  summary(): string {
-    return ["", ...this.#lines].join("\n");
-  }
-
-  async #one(figure: Figure, each: Measurement): Promise<FigureMeasured[string] | undefined> {
-    const { size, archives } = this.#options;
-    const what = `${figure.name}, ${each.name}`;
-    say(
-      `[${++this.#begun} of ${this.#all}] ${commandLine(each, size, archives)} (at most ${each.minutes[size]} minutes)`,
-    );
-    const progress = new Progress();
-    try {
-      const measured = await measure(each, {
-        size,
-        archives,
-        machine: this.#machine,
-        revision: this.#revision,
-        signal: this.#signal,
-        onLine: (line) => progress.say(line),
-      });
-      this.#lines.push(`${what}: ${measured.seconds.toFixed(0)} s`);
-      return measured;
-    } catch (error) {
-      if (error instanceof NotMeasuredError && error.isCancelled) this.#lines.push(`${what}: cancelled`);
-      else this.failed(what, error);
-      return undefined;
-    } finally {
-      progress.end();
-    }
-  }
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
+/** Shows on a terminal how long the measurement has taken, and its last line. */
+async function measureShown(each: Measurement, options: MeasureOptions) {
+  const began = performance.now();
+  let last = "";
+  const show = () => sayProgress(`${secondsSince(began).toFixed(0)} s ${last}`.slice(0, 110));
+  const timer = setInterval(show, 1_000);
+  try {
+    return await measure(each, {
+      ...options,
+      onLine: (line) => {
+        last = line;
+      },
+    });
+  } finally {
+    clearInterval(timer);
+    sayProgress("");
   }
 }

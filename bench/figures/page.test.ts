@@ -16,9 +16,9 @@ Between.
 `;
 
 test("blocks are found by their markers", () => {
-  expect(blocksOf(page)).toEqual([
-    { name: "first", text: "old\n" },
-    { name: "second-one", text: "" },
+  expect([...blocksOf(page)]).toEqual([
+    ["first", "old\n"],
+    ["second-one", ""],
   ]);
 });
 

@@ -1,28 +1,143 @@
-/** The page's blocks: what stands between two markers is made by the command, all else by hand. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { maxOthersShare } from "../harness/machine.js";
+import { percent, short, table } from "../harness/words.js";
+import type { Figure } from "./figure.js";
+import { drawFigure, type Measured, type Results, writeResults } from "./results.js";
+
+/** docs/performance.md: text between the two markers of a block is generated, all other text is written by hand. */
 
 const block = /<!-- figure: ([\w-]+) -->\n([\s\S]*?)<!-- end -->/g;
 
-export interface Block {
-  readonly name: string;
-  readonly text: string;
+/** The block that says on what machines the figures were measured. */
+const configurationName = "configuration";
+const notMeasured = "Not measured yet.";
+
+export interface Place {
+  /** The folder of results and plots. */
+  readonly folder: string;
+  /** The page whose blocks are replaced; undefined: they are written beside the results. */
+  readonly page: string | undefined;
 }
 
-export function blocksOf(page: string): readonly Block[] {
-  return [...page.matchAll(block)].map(([, name, text]) => ({ name: name!, text: text! }));
+/** Writes results, plots and tables. Throws if a result cannot be drawn, before anything is written. */
+export function publish(figures: readonly Figure[], results: Results, { folder, page }: Place): void {
+  const plots = figures.flatMap((figure) => drawFigure(figure, results).plots);
+  const prefix = page === undefined ? "." : relative(dirname(page), folder).replaceAll("\\", "/");
+  const blocks = drawBlocks(figures, results, prefix);
+  mkdirSync(folder, { recursive: true });
+  if (page === undefined) {
+    const text = [...blocks].map(([name, each]) => `## ${name}\n\n${each}\n`);
+    writeFileSync(join(folder, "tables.md"), text.join("\n"));
+  } else {
+    const old = readdirSync(folder).filter((name) => name.endsWith(".svg"));
+    for (const name of old)
+      if (!plots.some((plot) => `${plot.name}.svg` === name)) rmSync(join(folder, name));
+    writeFileSync(page, withBlocks(readFileSync(page, "utf8"), blocks));
+  }
+  for (const { name, svg } of plots) writeFileSync(join(folder, `${name}.svg`), svg);
+  writeResults(join(folder, "results.json"), results);
 }
 
-/** The page with new blocks. Throws where it has no place for one of them, or a place for none of them. */
+/** The blocks that stand in a page, by their names. */
+export function blocksOf(page: string): ReadonlyMap<string, string> {
+  return new Map([...page.matchAll(block)].map(([, name, text]) => [name!, text!]));
+}
+
+/** The page with new blocks. Throws if it has no place for one of them, or a place for none of them. */
 export function withBlocks(page: string, blocks: ReadonlyMap<string, string>): string {
-  const names = blocksOf(page).map(({ name }) => name);
+  const names = [...blocksOf(page).keys()];
   const missing = [...blocks.keys()].filter((name) => !names.includes(name));
   const unknown = names.filter((name) => !blocks.has(name));
   if (missing.length + unknown.length > 0) {
     throw new Error(
-      `The page has no markers for: ${missing.join(", ") || "-"}; and markers that are no figure's: ${unknown.join(", ") || "-"}.`,
+      `The page has no markers for: ${missing.join(", ") || "-"}; and markers of no figure: ${unknown.join(", ") || "-"}.`,
     );
   }
   return page.replaceAll(
     block,
     (_, name: string) => `<!-- figure: ${name} -->\n${blocks.get(name)!.trim()}\n<!-- end -->`,
   );
+}
+
+/** Blocks of the page by their names. `plots`: the folder of the plots, seen from the page. */
+export function drawBlocks(
+  figures: readonly Figure[],
+  results: Results,
+  plots: string,
+): ReadonlyMap<string, string> {
+  const blocks = figures.map((figure) => [figure.name, blockOf(figure, results, plots)] as const);
+  return new Map([[configurationName, configurationBlock(figures, results)], ...blocks]);
+}
+
+/** A figure's commands, plots and tables. */
+function blockOf(figure: Figure, results: Results, plots: string): string {
+  const { tables, plots: drawn } = drawFigure(figure, results);
+  if (tables.length + drawn.length === 0) return notMeasured;
+  const commands = figure.measurements.map(
+    ({ name }) => commandText(results.figures[figure.name]?.[name]) ?? `- ${name}: ${notMeasured}`,
+  );
+  const images = drawn.map(({ name, alt }) => `![${alt}](${plots}/${name}.svg)`);
+  return [commands.join("\n"), ...images, ...tables].join("\n\n");
+}
+
+function commandText(measured: Measured | undefined): string | undefined {
+  if (measured === undefined) return undefined;
+  const { command, size, date, seconds, busyBefore, revision } = measured;
+  const others =
+    busyBefore === undefined
+      ? ""
+      : `; before it, other programs took ${percent(busyBefore)} of the processors`;
+  const at = revision === undefined ? "" : ` at ${revision}`;
+  return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}${at}, ${Math.round(seconds)} s${others}`;
+}
+
+/** A column for each machine and version, and what speaks against the figures. */
+function configurationBlock(figures: readonly Figure[], results: Results): string {
+  const all = figures.flatMap(({ name }) =>
+    Object.values(results.figures[name] ?? {}).map((each) => ({ figure: name, ...each })),
+  );
+  const groups = new Map<string, typeof all>();
+  for (const each of all) {
+    const { flushMs: _, ...machine } = each.machine;
+    const key = JSON.stringify(machine);
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  const columns = [...groups.values()];
+  if (columns.length === 0) return notMeasured;
+  const names = columns.map((each) =>
+    columns.length === 1 ? "all figures" : [...new Set(each.map(({ figure }) => figure))].join(", "),
+  );
+  const row = (name: string, of: (machine: Measured["machine"]) => string) => [
+    name,
+    ...columns.map((each) => of(each[0]!.machine)),
+  ];
+  const flushes = columns.map((each) => each.map(({ machine }) => machine.flushMs.median));
+  const machines = table(
+    ["", ...names],
+    [
+      row("percolatordb", (machine) => machine.percolatordb),
+      row("Node", (machine) => machine.node),
+      row("LMDB binding", (machine) => machine.lmdb),
+      row("processors", (machine) => `${machine.cores} of ${machine.cpu}`),
+      row("memory", (machine) => `${machine.memoryGiB} GiB`),
+      row("kernel", (machine) => machine.kernel),
+      ["flush of a page of 4 KiB to the disk, median", ...flushes.map(flushText)],
+    ],
+  );
+  return [machines, ...caveats(all)].join("\n\n");
+}
+
+function caveats(all: readonly Measured[]): readonly string[] {
+  const small = all.filter(({ size }) => size === "small").length;
+  const busy = all.filter(({ busyBefore = 0 }) => busyBefore > maxOthersShare).length;
+  if (small + busy === 0) return [];
+  return [
+    `**Provisional**: of ${all.length} measurements ${small} were made at small size, and ${busy} on a machine of which other programs took more than ${percent(maxOthersShare)} just before. \`npm run figures -- --full\` on an idle machine makes them again.`,
+  ];
+}
+
+function flushText(flushes: readonly number[]): string {
+  const [min, max] = [Math.min(...flushes), Math.max(...flushes)];
+  return min === max ? `${short(min)} ms` : `${short(min)} to ${short(max)} ms`;
 }

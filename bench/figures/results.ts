@@ -1,42 +1,44 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { z } from "zod";
-import { machineSchema } from "./machine.js";
+import type { Machine } from "../harness/machine.js";
+import type { Summary } from "../harness/statistics.js";
+import { type Drawing, type Figure, FigureResults, type Size } from "./figure.js";
 
-const measuredSchema = z.object({
+/** One measurement as it was made. */
+export interface Measured {
   /** The command line that measures it again. */
-  command: z.string(),
-  size: z.enum(["small", "full"]),
-  date: z.string(),
-  seconds: z.number(),
-  /** What others took of the processors just before; undefined where the system does not tell. */
-  busyBefore: z.number().optional(),
-  /** The commit that was measured, with "-dirty" where files had changed since; undefined outside of a clone. */
-  revision: z.string().optional(),
-  machine: machineSchema,
-  /** What the command wrote, as it wrote it. */
-  result: z.unknown(),
-});
+  readonly command: string;
+  readonly size: Size;
+  readonly date: string;
+  readonly seconds: number;
+  /** What other programs took of the processors just before; undefined if the system does not tell. */
+  readonly busyBefore?: number | undefined;
+  /** The commit that was measured, with "-dirty" if files had changed since; undefined outside of a clone. */
+  readonly revision?: string | undefined;
+  /** With the milliseconds to flush a page of 4 KiB that was appended to a temporary file. */
+  readonly machine: Machine & { readonly flushMs: Summary };
+  /** What the program wrote. */
+  readonly result: unknown;
+}
+
+export type FigureMeasured = Readonly<Record<string, Measured>>;
 
 /** By figure and measurement. */
-const resultsSchema = z.object({ figures: z.record(z.string(), z.record(z.string(), measuredSchema)) });
-
-export type Measured = z.output<typeof measuredSchema>;
-export type Results = z.output<typeof resultsSchema>;
+export interface Results {
+  readonly figures: Readonly<Record<string, FigureMeasured>>;
+}
 
 export const noResults: Results = { figures: {} };
 
-/** Reads results, none where there is no such file. */
+/** Throws if the file has no results. */
 export function readResults(path: string): Results {
-  return existsSync(path) ? parseResults(path) : noResults;
+  const results = JSON.parse(readFileSync(path, "utf8")) as Partial<Results>;
+  if (typeof results.figures === "object") return { figures: results.figures };
+  throw new Error(`${path} has no results: it must be a results.json that npm run figures wrote.`);
 }
 
-/** Reads results; throws where the file is not there or is not one of results. */
-export function parseResults(path: string): Results {
-  const parsed = resultsSchema.safeParse(JSON.parse(readFileSync(path, "utf8")));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`${path} has no results that can be read: ${issue?.path.join(".")}: ${issue?.message}`);
+export function readResultsIfAny(path: string): Results {
+  return existsSync(path) ? readResults(path) : noResults;
 }
 
 export function writeResults(path: string, results: Results): void {
@@ -44,10 +46,41 @@ export function writeResults(path: string, results: Results): void {
   writeFileSync(path, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-/** All of both; the second one's where both have a measurement. */
+/** All of both; the second one's if both have a measurement. */
 export function merged(first: Results, second: Results): Results {
   const figures = { ...first.figures };
   for (const [name, measurements] of Object.entries(second.figures))
     figures[name] = { ...figures[name], ...measurements };
   return { figures };
+}
+
+/** What is drawn of a figure; nothing if nothing was measured. */
+export function drawFigure(figure: Figure, results: Results): Drawing {
+  const measured = Object.entries(results.figures[figure.name] ?? {});
+  if (measured.length === 0) return { tables: [], plots: [] };
+  return figure.draw(
+    new FigureResults(Object.fromEntries(measured.map(([name, { result }]) => [name, result]))),
+  );
+}
+
+/** Results without those that cannot be drawn, with the names of these: older ones, of another shape. */
+export function readableOf(
+  figures: readonly Figure[],
+  results: Results,
+): { readonly readable: Results; readonly dropped: readonly string[] } {
+  const isReadable = (name: string) => {
+    const figure = figures.find((each) => each.name === name);
+    if (figure === undefined) return false;
+    try {
+      return !/NaN|undefined|Infinity/.test(JSON.stringify(drawFigure(figure, results)));
+    } catch {
+      return false;
+    }
+  };
+  const names = Object.keys(results.figures);
+  const kept = names.filter(isReadable);
+  return {
+    readable: { figures: Object.fromEntries(kept.map((name) => [name, results.figures[name]!])) },
+    dropped: names.filter((name) => !kept.includes(name)),
+  };
 }

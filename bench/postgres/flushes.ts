@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { RawDatabase } from "../raw.js";
-import { summarize } from "../statistics.js";
+import { RawDatabase } from "../harness/raw.js";
+import { summarize } from "../harness/statistics.js";
 
 const everyMs = 100;
 const bytes = 4_096;

@@ -2,8 +2,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Pool } from "pg";
 import { describe, expect, it } from "vitest";
 import { packContents, unpackContents } from "../../examples/webindex/contents.js";
+import { sourceOf } from "../webindex/sources.js";
+import { page, revisit, urlOf } from "../webindex/testing.js";
 import { loadPages } from "./load.js";
-import { page, revisit, sourceOf, urlOf } from "./testing/sources.js";
 
 interface Statement {
   readonly name: string;
@@ -70,14 +71,14 @@ describe("loadPages", () => {
       if (contents.begun > 1) await secondEnded;
     };
     const others = Array.from({ length: 31 }, (_, index) => page(`other ${index}`, "x"));
-    await loadPages(contents.pool, sourceOf([page("a", "old"), ...others, page("a", "new")]));
+    await loadPages(contents.pool, sourceOf("crawl", [page("a", "old"), ...others, page("a", "new")]));
     expect(contents.begun).toBe(2);
     expect(contents.text("a")).toBe("new");
   });
 
   it("of a page that comes twice in a batch, the newer stays", async () => {
     const contents = new Contents();
-    const loaded = await loadPages(contents.pool, sourceOf([page("a", "old"), page("a", "new")]));
+    const loaded = await loadPages(contents.pool, sourceOf("crawl", [page("a", "old"), page("a", "new")]));
     expect(loaded).toEqual({ pages: 2, added: 1, changed: 1, deleted: 0 });
     expect(contents.begun).toBe(1);
     expect(contents.text("a")).toBe("new");
@@ -88,7 +89,7 @@ describe("loadPages", () => {
     contents.put("stored", "of old");
     contents.put("kept", "as it was");
     const items = [page("a", "of now"), revisit("b", "stored"), revisit("c", "a"), revisit("kept", "absent")];
-    const loaded = await loadPages(contents.pool, sourceOf(items));
+    const loaded = await loadPages(contents.pool, sourceOf("crawl", items));
     expect(contents.begun).toBe(1);
     expect(loaded).toEqual({ pages: 4, added: 3, changed: 0, deleted: 0 });
     expect(["a", "b", "c", "kept"].map((name) => contents.text(name))).toEqual([
@@ -103,6 +104,6 @@ describe("loadPages", () => {
     const contents = new Contents();
     contents.before = () => Promise.reject(new Error("no server"));
     const many = Array.from({ length: 70 }, (_, index) => page(`${index}`, "x"));
-    await expect(loadPages(contents.pool, sourceOf(many))).rejects.toThrow("no server");
+    await expect(loadPages(contents.pool, sourceOf("crawl", many))).rejects.toThrow("no server");
   });
 });

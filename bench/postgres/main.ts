@@ -1,146 +1,160 @@
-/** The web index on percolatordb beside PostgreSQL with graphile-worker. See `npm run peer -- --help`. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, platform, release, totalmem } from "node:os";
-import { basename, dirname } from "node:path";
-import { CommanderError } from "commander";
-import { ratios } from "../statistics.js";
-import { Child } from "./child.js";
-import { describeReport } from "./describe.js";
-import { type PeerOptions, parseOptions } from "./options.js";
-import { PercolatorSide } from "./percolator.js";
-import { PostgresSide, postgresVersion } from "./postgres.js";
-import type { Rebuilt } from "./rebuild-process.js";
+/** The web index on percolatordb beside PostgreSQL with graphile-worker: `npm run peer -- --help`. */
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { withChildren } from "../harness/child.js";
+import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
+import { ratios, summarize } from "../harness/statistics.js";
+import { ProcessWatch } from "../harness/usage.js";
 import {
-  type Configuration,
-  ceilingMs,
   concludeSide,
+  describePeer,
   type FullRun,
-  floor,
-  type Measured,
+  type KillRun,
   type PacedRun,
-  type PeerReport,
+  type PeerResult,
   processorRatioOf,
   rateOf,
-  spreadOf,
-} from "./report.js";
+  type SideResult,
+} from "./figure.js";
+import { PercolatorSide } from "./percolator.js";
+import type { Rebuilt } from "./percolator-process.js";
+import { PostgresSide, postgresVersion } from "./postgres.js";
 import { settings } from "./schema.js";
 import type { Side } from "./side.js";
 import { batchOf, limitBatches, type TaskName, tasks } from "./tasks/names.js";
-import { Usage } from "./usage.js";
 
-/** Runs at half of the full speed, where there are as many rounds. */
-const pacedRuns = 3;
+interface Options extends CommonOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly processes: number;
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly batch?: number;
+  readonly quick: boolean;
+}
+
+const sizes = { full: { rounds: 5, seconds: 20 }, quick: { rounds: 1, seconds: 5 } };
+const maxPacedRuns = 3;
 /** The part of a whole run after which processes are killed. */
 const killAt = 0.4;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-const progress = (line: string) => process.stderr.write(`${line}\n`);
+await runProgram<Options, PeerResult>({
+  name: "peer",
+  about:
+    "The web index on percolatordb beside the same on PostgreSQL with graphile-worker, and beside a rebuild in memory: pages a " +
+    "second, the delay from a page to its being found, and what is left when processes are killed. A PostgreSQL server must be " +
+    "installed; it is started in a temporary folder.",
+  examples: [
+    "peer -- --quick",
+    "peer -- --rounds 7 --json peer.json crawl.warc.gz",
+    "peer -- --workers 1 --concurrency 16 crawl.warc.gz",
+  ],
+  wrongIf: "an index differs from the batch twin",
+  define: (command) =>
+    command
+      .argument("[source...]", "web archives or folders (default: the documentation in node_modules)")
+      .option(
+        "--rounds <number>",
+        `times that each side indexes everything (default: ${sizes.full.rounds})`,
+        whole,
+      )
+      .option(
+        "--seconds <number>",
+        `seconds of load at half speed, at most (default: ${sizes.full.seconds})`,
+        whole,
+      )
+      // The faster of 1 and 2 for some hundred pages; for 10,000 pages 2 are faster.
+      .option(
+        "--processes <number>",
+        "processes of percolatordb at full speed, the one that loads included",
+        whole,
+        1,
+      )
+      // The fastest of 1 and 2 workers with 4, 8, 16 and 32 jobs each, on two processors.
+      .option("--workers <number>", "worker processes of PostgreSQL", whole, 2)
+      .option("--concurrency <number>", "jobs of each at a time", whole, 4)
+      .option(
+        "--batch <number>",
+        "the most changes that a job takes; 1: each change is a job (default: the fastest, by task)",
+        whole,
+      )
+      .option("--quick", "one round and less load: rougher figures", false),
+  complete: (options) => ({ ...(options.quick ? sizes.quick : sizes.full), ...options }),
+  measure,
+  describe: (result) => [
+    ...describePeer(result),
+    ...[...result.percolator.problems, ...result.postgres.problems].map((problem) => `WRONG: ${problem}`),
+  ],
+  isRight: ({ percolator, postgres }) => percolator.wrong + postgres.wrong === 0,
+});
 
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  const report = await measure(options);
-  say(describeReport(report));
-  if (options.json !== undefined) {
-    mkdirSync(dirname(options.json), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-    say(`Written to ${options.json}`);
-  }
-  return report.percolator.wrong + report.postgres.wrong === 0 ? 0 : 1;
-}
-
-async function measure(options: PeerOptions): Promise<PeerReport> {
-  const { sources, processes, workers, concurrency, rounds, quick, batch } = options;
+async function measure(options: Options): Promise<PeerResult> {
+  const { args: sources, processes, workers, concurrency, rounds, quick, batch } = options;
   if (batch !== undefined) limitBatches(batch);
-  const stuckAfterMs = quick ? 5_000 : 20_000;
   const percolator = new PercolatorSide(sources, processes);
-  const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs });
-  const ours: FullRun[] = [];
-  const theirs: FullRun[] = [];
+  const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs: quick ? 5_000 : 20_000 });
+  const [ours, theirs]: [FullRun[], FullRun[]] = [[], []];
   for (let round = 1; round <= rounds; round++) {
     const turn = round % 2 === 1 ? [ours, theirs] : [theirs, ours];
     for (const runs of turn) {
       const side = runs === ours ? percolator : postgres;
-      const run = await side.full();
-      runs.push(run);
-      progress(
-        `round ${round} of ${rounds}: ${side.name}, ${run.pages} pages, ${rateOf(run).toFixed(1)} pages/s`,
-      );
+      sayProgress(`round ${round} of ${rounds}: ${side.name}`);
+      runs.push(await side.full());
     }
   }
   const rebuilt = await rebuild(sources);
   return {
-    configuration: await configurationOf(options),
+    configuration: {
+      postgres: await postgresVersion(),
+      graphileWorker: graphileVersion(),
+      sources: sources.map((path) => basename(path)),
+      rounds,
+      batches: Object.fromEntries((Object.keys(tasks) as TaskName[]).map((name) => [name, batchOf(name)])),
+      settings,
+    },
     pages: ours[0]!.pages,
-    percolator: concludeSide(await finish(percolator, ours, options)),
-    postgres: concludeSide(await finish(postgres, theirs, options)),
+    percolator: await finish(percolator, ours, options),
+    postgres: await finish(postgres, theirs, options),
     rebuild: rebuilt,
-    ratio: spreadOf(ratios(ours.map(rateOf), theirs.map(rateOf))),
+    ratio: summarize(ratios(ours.map(rateOf), theirs.map(rateOf))),
     processorRatio: processorRatioOf(ours, theirs),
-    floor,
-    ceilingMs,
   };
 }
 
-/** What a side's own full speed is the measure of. */
+/** The runs whose pace follows from a side's own full speed. */
 async function finish(
   side: Side,
   full: readonly FullRun[],
-  { seconds, rounds }: PeerOptions,
-): Promise<Measured> {
+  { seconds, rounds }: Options,
+): Promise<SideResult> {
   const delaysAt = (perSecond: number) => {
-    progress(`${side.name}: delays at ${perSecond.toFixed(1)} pages/s`);
+    sayProgress(`${side.name}: delays at ${perSecond.toFixed(1)} pages/s`);
     return side.paced(perSecond, Math.ceil(perSecond * seconds));
   };
-  const fullSpeed = spreadOf(full.map(rateOf)).median;
+  const fullSpeed = summarize(full.map(rateOf)).median;
   const paced: PacedRun[] = [];
-  while (paced.length < Math.min(pacedRuns, rounds)) paced.push(await delaysAt(fullSpeed / 2));
+  while (paced.length < Math.min(maxPacedRuns, rounds)) paced.push(await delaysAt(fullSpeed / 2));
   const light = await delaysAt(fullSpeed / 10);
-  const afterMs = spreadOf(full.map((run) => run.seconds)).median * 1_000 * killAt;
-  const kills = [];
+  const afterMs = summarize(full.map((run) => run.seconds)).median * 1_000 * killAt;
+  const kills: KillRun[] = [];
   for (const killed of ["one worker", "all processes"] as const) {
-    progress(`${side.name}: ${killed} killed`);
+    sayProgress(`${side.name}: ${killed} killed`);
     kills.push(await side.kill(killed, afterMs));
   }
-  return { full, paced, light, kills };
+  return concludeSide({ full, paced, light, kills });
 }
 
-async function rebuild(sources: readonly string[]): Promise<PeerReport["rebuild"]> {
-  const child = new Child(new URL("./rebuild-process.ts", import.meta.url), "The rebuild");
-  try {
-    const usage = new Usage([child.pid]);
+/** The index built from scratch in memory, by plain functions without a database: the least that there is to do. */
+function rebuild(sources: readonly string[]): Promise<PeerResult["rebuild"]> {
+  return withChildren(async (start) => {
+    const child = start(new URL("./percolator-process.ts", import.meta.url), "The rebuild");
+    const watch = new ProcessWatch([child.pid]);
     const { pages, seconds } = await child.ask<Rebuilt>("rebuild", sources);
-    const { memoryMiB } = usage.end();
-    await child.stop();
-    return { seconds, pagesPerSecond: pages / seconds, memoryMiB };
-  } finally {
-    await child.kill();
-  }
+    return { seconds, pagesPerSecond: pages / seconds, memoryMiB: watch.end().memoryMiB };
+  });
 }
 
-async function configurationOf(options: PeerOptions): Promise<Configuration> {
-  const { sources, rounds, processes, workers, concurrency } = options;
-  const graphile = new URL("../package.json", import.meta.resolve("graphile-worker"));
-  return {
-    date: new Date().toISOString(),
-    node: process.version,
-    postgres: await postgresVersion(),
-    graphileWorker: (JSON.parse(readFileSync(graphile, "utf8")) as { version: string }).version,
-    system: `${platform()} ${release()}`,
-    cpu: cpus()[0]?.model.trim() ?? "unknown",
-    cpus: cpus().length,
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-    sources: sources.map((path) => basename(path)),
-    rounds,
-    processes,
-    workers,
-    concurrency,
-    batches: Object.fromEntries((Object.keys(tasks) as TaskName[]).map((name) => [name, batchOf(name)])),
-    settings,
-  };
+function graphileVersion(): string {
+  const path = new URL("../package.json", import.meta.resolve("graphile-worker"));
+  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
-
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return 1;
-});

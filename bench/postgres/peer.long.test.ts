@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { gzipEach, page } from "../../examples/webindex/sources/testing/archive.js";
 import { temporaryFolder } from "../../test/support/databases.js";
-import type { PeerReport } from "./report.js";
-import { postgresIsInstalled } from "./testing/installed.js";
+import type { PeerResult } from "./figure.js";
+import { postgresIsInstalled } from "./installed.js";
 
 const pages = 60;
 const pagesAgain = 20;
@@ -38,7 +38,7 @@ test.skipIf(!postgresIsInstalled())(
       const args = ["--import", "tsx", script, "--quick", "--seconds", "1", "--json", json, ...paths];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
       expect(await once(child, "exit")).toEqual([0, null]);
-      const report = JSON.parse(await readFile(json, "utf8")) as PeerReport;
+      const report = JSON.parse(await readFile(json, "utf8")) as PeerResult;
       const came = pages + pagesAgain;
       expect(report.pages).toBe(came);
       expect(report.rebuild.pagesPerSecond).toBeCloseTo(came / report.rebuild.seconds, 6);

@@ -1,4 +1,4 @@
-/** A process of the pipeline on percolatordb: it loads, or runs observers, or both. */
+/** A process of the pipeline on percolatordb: it loads, or runs observers, or both; or it rebuilds the index in memory. */
 import { type Database, type Observer, observer, open, type Signal, type Transaction } from "percolatordb";
 import { packContents } from "../../examples/webindex/contents.js";
 import { pageId } from "../../examples/webindex/identity.js";
@@ -8,13 +8,20 @@ import { elect } from "../../examples/webindex/observers/elect.js";
 import { observers } from "../../examples/webindex/observers/index.js";
 import { index as indexing } from "../../examples/webindex/observers/index-page.js";
 import { clusters, documents, tables } from "../../examples/webindex/tables.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { BatchIndex } from "../../examples/webindex/twin/batch.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
 import { IndexWork } from "../../examples/webindex/work.js";
+import { serve } from "../harness/child.js";
+import { secondsSince } from "../harness/program.js";
+import { openSources, readContents, readPages } from "../webindex/sources.js";
+import { settle, verdictOfDatabase } from "../webindex/verdict.js";
 import { clock, type Moment, type PacedLoad, putAtPace } from "./pace.js";
-import { openSources, readPages } from "./pages.js";
-import { serve } from "./serve.js";
-import { describeVerdicts, type Verdict } from "./verdict.js";
+
+export interface Rebuilt {
+  readonly pages: number;
+  readonly seconds: number;
+  readonly rows: number;
+}
 
 export interface PercolatorOpening {
   readonly data: string;
@@ -82,16 +89,20 @@ serve({
     await work!.idle();
     return { due, found };
   },
-  /** Waits until nothing is due, for whomever. */
+  /** Waits until nothing is due, here or in another process. */
   async settle() {
-    do await index?.settle();
-    while (await isDue(db!));
+    await index?.settle();
+    await settle(db!);
   },
-  async verify(): Promise<Verdict> {
-    await using view = await db!.snapshot();
-    const problems = (await db!.check()).map((problem) => JSON.stringify(problem));
-    for await (const { row, error } of db!.parked()) problems.push(`given up on ${row}: ${error.message}`);
-    return describeVerdicts(await compareWithTwin(view), problems);
+  verify: () => verdictOfDatabase(db!),
+  async rebuild(paths: readonly string[]): Promise<Rebuilt> {
+    const started = performance.now();
+    const { contents, pages } = await readContents(await openSources(paths));
+    const built = new BatchIndex();
+    for (const [url, packed] of contents) built.add(url, packed);
+    let rows = 0;
+    for (const table of Object.values(built.build())) for (const _ of table) rows++;
+    return { pages, seconds: secondsSince(started), rows };
   },
   async close() {
     if (index !== undefined) return index.close();
@@ -99,8 +110,3 @@ serve({
     await db?.close();
   },
 });
-
-async function isDue(database: Database): Promise<boolean> {
-  for await (const _ of database.pending()) return true;
-  return false;
-}

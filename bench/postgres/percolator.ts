@@ -1,12 +1,13 @@
 import { join } from "node:path";
-import { Child } from "./child.js";
+import { type Child, withChildren } from "../harness/child.js";
+import { pause, secondsSince, withFolder } from "../harness/program.js";
+import { ProcessWatch } from "../harness/usage.js";
+import type { Verdict } from "../webindex/verdict.js";
+import type { FullRun, KillRun, PacedRun } from "./figure.js";
 import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { PercolatorOpening } from "./percolator-process.js";
-import type { FullRun, KillRun, PacedRun } from "./report.js";
-import { inFolder, loadEach, pause, type Side, secondsSince } from "./side.js";
-import { Usage } from "./usage.js";
-import type { Verdict } from "./verdict.js";
+import { loadEach, type Side } from "./side.js";
 
 /** The web index on percolatordb: embedded, each commit flushed. */
 export class PercolatorSide implements Side {
@@ -24,7 +25,7 @@ export class PercolatorSide implements Side {
     return withProcesses(async ({ start }) => {
       const all = await Promise.all(Array.from({ length: this.#processes }, () => start("both")));
       const index = all[0]!;
-      const usage = new Usage(all.map(({ pid }) => pid));
+      const usage = new ProcessWatch(all.map(({ pid }) => pid));
       const started = performance.now();
       const pages = await loadEach(
         this.#paths,
@@ -78,22 +79,19 @@ interface Processes {
   start(role: PercolatorOpening["role"]): Promise<Child>;
 }
 
-/** Runs something with processes on one database, and ends them. */
+/** Runs `use` with processes on one new database. */
 function withProcesses<T>(use: (processes: Processes) => Promise<T>): Promise<T> {
-  return inFolder(async (folder) => {
-    const all: Child[] = [];
-    const start = async (role: PercolatorOpening["role"]) => {
-      const child = new Child(new URL("./percolator-process.ts", import.meta.url), `percolatordb (${role})`);
-      all.push(child);
-      await child.ask("open", { data: join(folder, "database"), role });
-      return child;
-    };
-    try {
-      const answer = await use({ folder, start });
-      await Promise.all(all.map((child) => child.stop()));
-      return answer;
-    } finally {
-      await Promise.all(all.map((child) => child.kill()));
-    }
-  });
+  return withFolder("peer", (folder) =>
+    withChildren((start) =>
+      use({
+        folder,
+        async start(role) {
+          const child = start(new URL("./percolator-process.ts", import.meta.url), `percolatordb (${role})`);
+          const opening: PercolatorOpening = { data: join(folder, "database"), role };
+          await child.ask("open", opening);
+          return child;
+        },
+      }),
+    ),
+  );
 }

@@ -1,14 +1,13 @@
 /** The process that loads pages into PostgreSQL. */
 import { Pool } from "pg";
 import { packContents } from "../../examples/webindex/contents.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { serve } from "../harness/child.js";
+import { openSources, readPages } from "../webindex/sources.js";
+import { verdictOf } from "../webindex/verdict.js";
 import { loadPages } from "./load.js";
 import { type PacedLoad, putAtPace } from "./pace.js";
-import { openSources, readPages } from "./pages.js";
-import { serve } from "./serve.js";
 import { transact } from "./session.js";
 import { asSnapshot } from "./tables.js";
-import { describeVerdicts } from "./verdict.js";
 
 let pool: Pool | undefined;
 
@@ -40,8 +39,6 @@ serve({
       }
     });
   },
-  async verify() {
-    return describeVerdicts(await compareWithTwin(asSnapshot(pool!)));
-  },
+  verify: () => verdictOf(asSnapshot(pool!)),
   close: () => pool?.end(),
 });

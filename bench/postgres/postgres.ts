@@ -3,15 +3,16 @@ import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import { Pool } from "pg";
 import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
-import { Child } from "./child.js";
+import { type Child, withChildren } from "../harness/child.js";
+import { pause, secondsSince, withFolder } from "../harness/program.js";
+import { ProcessWatch } from "../harness/usage.js";
+import type { Verdict } from "../webindex/verdict.js";
+import type { FullRun, KillRun, PacedRun } from "./figure.js";
 import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
-import type { FullRun, KillRun, PacedRun } from "./report.js";
 import { schema, settings } from "./schema.js";
-import { inFolder, loadEach, pause, type Side, secondsSince } from "./side.js";
+import { loadEach, type Side } from "./side.js";
 import { setRounds } from "./tasks/names.js";
-import { Usage } from "./usage.js";
-import type { Verdict } from "./verdict.js";
 
 export interface PostgresOptions {
   readonly workers: number;
@@ -38,8 +39,8 @@ export class PostgresSide implements Side {
     return withPipeline(this.#options, async ({ server, startWorkers, startLoader, idle }) => {
       const loader = await startLoader();
       const workers = await startWorkers(this.#options.workers);
-      const usage = new Usage([loader.pid, ...workers.map(({ child }) => child.pid)]);
-      const serverUsage = new Usage([postmasterOf(server)]);
+      const usage = new ProcessWatch([loader.pid, ...workers.map(({ child }) => child.pid)]);
+      const serverUsage = new ProcessWatch([postmasterOf(server)]);
       const started = performance.now();
       const pages = await loadEach(
         this.#paths,
@@ -63,7 +64,7 @@ export class PostgresSide implements Side {
 
   paced(perSecond: number, pages: number): Promise<PacedRun> {
     return withPipeline(this.#options, ({ startWorkers, startLoader, settled }) =>
-      inFolder(async (folder) => {
+      withFolder("peer", async (folder) => {
         setRounds(true);
         const loader = await startLoader();
         const workers = await startWorkers(this.#options.workers);
@@ -133,77 +134,76 @@ interface Pipeline {
   unlock(dead: readonly string[]): Promise<void>;
 }
 
-/** Runs something with a new server and processes on it, and ends them. */
-async function withPipeline<T>(
+/** Runs `use` with a new server and processes on it. */
+function withPipeline<T>(
   { concurrency }: PostgresOptions,
   use: (pipeline: Pipeline) => Promise<T>,
 ): Promise<T> {
-  const server = await startPostgres({ settings });
-  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
-  const all: Child[] = [];
-  const start = (script: string, what: string) => {
-    const child = new Child(new URL(script, import.meta.url), what);
-    all.push(child);
-    return child;
-  };
-  const jobs = (dead: readonly string[], which: string) =>
-    pool.query({
-      name: which,
-      text: `select 1 from graphile_worker._private_jobs where ${which}`,
-      values: [dead],
-    });
-  const idle = async (dead: readonly string[]) => {
-    const one = "locked_by is null or locked_by <> all($1::text[]) limit 1";
-    while ((await jobs(dead, one)).rowCount !== 0) await pause(lookMs);
-  };
-  const isDue = async () => (await pool.query("select 1 from due limit 1")).rowCount !== 0;
-  try {
+  return withServer(settings, async (server, pool) => {
+    const jobs = (dead: readonly string[], which: string) =>
+      pool.query({
+        name: which,
+        text: `select 1 from graphile_worker._private_jobs where ${which}`,
+        values: [dead],
+      });
+    const idle = async (dead: readonly string[]) => {
+      const one = "locked_by is null or locked_by <> all($1::text[]) limit 1";
+      while ((await jobs(dead, one)).rowCount !== 0) await pause(lookMs);
+    };
+    const isDue = async () => (await pool.query("select 1 from due limit 1")).rowCount !== 0;
+    const opening = { host: server.host, concurrency };
     await runMigrations({ pgPool: pool });
     await pool.query(schema);
-    const answer = await use({
-      server,
-      async startLoader() {
-        const child = start("./postgres-process.ts", "The loader of PostgreSQL");
-        await child.ask("open", { host: server.host });
-        return child;
-      },
-      startWorkers: (count) =>
-        Promise.all(
-          Array.from({ length: count }, async () => {
-            const child = start("./worker.ts", "A worker of PostgreSQL");
-            return { child, names: await child.ask<string[]>("open", { host: server.host, concurrency }) };
-          }),
-        ),
-      idle,
-      async settled() {
-        do await idle([]);
-        while ((await isDue()) && (await pause(lookMs)) === undefined);
-      },
-      stuck: async (dead) => (await jobs(dead, "locked_by = any($1::text[])")).rowCount ?? 0,
-      unlock: async (dead) => {
-        await pool.query("select graphile_worker.force_unlock_workers($1::text[])", [dead]);
-      },
-    });
-    await Promise.all(all.map((child) => child.stop()));
-    return answer;
+    return withChildren((start) =>
+      use({
+        server,
+        async startLoader() {
+          const child = start(new URL("./postgres-process.ts", import.meta.url), "The loader of PostgreSQL");
+          await child.ask("open", opening);
+          return child;
+        },
+        startWorkers: (count) =>
+          Promise.all(
+            Array.from({ length: count }, async () => {
+              const child = start(new URL("./worker.ts", import.meta.url), "A worker of PostgreSQL");
+              return { child, names: await child.ask<string[]>("open", opening) };
+            }),
+          ),
+        idle,
+        async settled() {
+          do await idle([]);
+          while ((await isDue()) && (await pause(lookMs)) === undefined);
+        },
+        stuck: async (dead) => (await jobs(dead, "locked_by = any($1::text[])")).rowCount ?? 0,
+        unlock: async (dead) => {
+          await pool.query("select graphile_worker.force_unlock_workers($1::text[])", [dead]);
+        },
+      }),
+    );
+  });
+}
+
+/** Runs `use` with a new server. */
+async function withServer<T>(
+  of: readonly string[],
+  use: (server: PostgresServer, pool: Pool) => Promise<T>,
+): Promise<T> {
+  const server = await startPostgres({ settings: of });
+  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
+  try {
+    return await use(server, pool);
   } finally {
-    await Promise.all(all.map((child) => child.kill()));
     await pool.end();
     await server.stop();
   }
 }
 
-/** Of the server that is started here. */
-export async function postgresVersion(): Promise<string> {
-  const server = await startPostgres();
-  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 1 });
-  try {
+/** Of the servers that are started here. */
+export function postgresVersion(): Promise<string> {
+  return withServer([], async (_, pool) => {
     const { rows } = await pool.query<{ server_version: string }>("show server_version");
     return rows[0]!.server_version;
-  } finally {
-    await pool.end();
-    await server.stop();
-  }
+  });
 }
 
 function postmasterOf({ host }: PostgresServer): number {

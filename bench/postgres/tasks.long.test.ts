@@ -3,15 +3,14 @@ import { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
 import { type Crawl, crawlSource, page, seeded } from "../../examples/webindex/testing/site.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
+import { verdictOf } from "../webindex/verdict.js";
+import { postgresIsInstalled } from "./installed.js";
 import { loadPages } from "./load.js";
 import { schema } from "./schema.js";
 import { transact } from "./session.js";
 import { asSnapshot } from "./tables.js";
 import { steps } from "./tasks/index.js";
 import { type TaskName, tasks } from "./tasks/names.js";
-import { postgresIsInstalled } from "./testing/installed.js";
-import { describeVerdicts } from "./verdict.js";
 
 const words = "ant bee cat dog eel fox gnu hen ibis jay koi lynx mole newt owl pig".split(" ");
 const names = Object.keys(tasks) as TaskName[];
@@ -86,7 +85,7 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     await ended;
   }
 
-  const verdict = async () => describeVerdicts(await compareWithTwin(asSnapshot(pool)));
+  const verdict = async () => verdictOf(asSnapshot(pool));
 
   it.each([
     { seed: 1, pages: 20, changes: 12, bodies: 16 },

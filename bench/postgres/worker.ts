@@ -3,10 +3,10 @@ import { EventEmitter } from "node:events";
 import { Logger, type Runner, run, type Task, type WorkerEvents } from "graphile-worker";
 import { Pool, type PoolClient } from "pg";
 import { later, restMs } from "../../examples/webindex/work.js";
+import { serve } from "../harness/child.js";
+import { pause } from "../harness/program.js";
 import { clock, type Moment } from "./pace.js";
-import { serve } from "./serve.js";
 import { transact } from "./session.js";
-import { pause } from "./side.js";
 import { steps } from "./tasks/index.js";
 import { hasRounds, type TaskName, tasks } from "./tasks/names.js";
 

@@ -1,85 +1,82 @@
-/** What a re-crawl costs, beside a load from nothing and a rebuild. See `npm run recrawl -- --help`. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, platform, release, tmpdir, totalmem } from "node:os";
-import { dirname, join } from "node:path";
-import { CommanderError } from "commander";
-import { Child } from "../postgres/child.js";
+/** What it costs to index a crawl again, beside a load from nothing and a rebuild: `npm run recrawl -- --help`. */
+import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import { askOnce } from "../harness/child.js";
+import {
+  between,
+  type CommonOptions,
+  list,
+  runProgram,
+  sayProgress,
+  withFolder,
+} from "../harness/program.js";
 import { laterCrawls } from "./crawls.js";
-import { parseOptions, type RecrawlOptions } from "./options.js";
-import type { CrawlTask, IndexTask } from "./process.js";
 import {
   type Cost,
-  describeFirst,
   describeRecrawl,
   type IndexCost,
   type Recrawl,
-  type RecrawlReport,
+  type RecrawlResult,
   wrongOf,
-} from "./report.js";
+} from "./figure.js";
+import type { IndexTask } from "./process.js";
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  const folder = mkdtempSync(join(tmpdir(), "percolatordb-recrawl-"));
-  try {
-    const report = await measure(options, folder);
-    if (options.json !== undefined) {
-      mkdirSync(dirname(options.json), { recursive: true });
-      writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-      say(`Written to ${options.json}`);
-    }
-    return wrongOf(report) === 0 ? 0 : 1;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+interface Options extends CommonOptions {
+  readonly changes: readonly number[];
 }
 
-async function measure({ archives, changes }: RecrawlOptions, folder: string): Promise<RecrawlReport> {
+await runProgram<Options, RecrawlResult>({
+  name: "recrawl",
+  about:
+    "What it costs to bring the web index up to date with the next crawl, on the embedded store, beside a load of that crawl into an " +
+    "empty database, and beside a rebuild in memory by plain functions.",
+  examples: [
+    "recrawl",
+    "recrawl -- --changes 1,50",
+    "recrawl -- --json recrawl.json crawl-2021.warc.gz crawl-2022.warc.gz",
+  ],
+  wrongIf: "an index differs from the batch twin",
+  define: (command) =>
+    command
+      .argument("[archive...]", "web archives in their order, at least two (default: made from node_modules)")
+      .option(
+        "--changes <list>",
+        "percent of the pages that change in each made crawl",
+        list(between(0, 100)),
+        [1, 5, 25],
+      ),
+  complete(options) {
+    if (options.args.length !== 1) return options;
+    throw new InvalidArgumentError("A single archive has no next one: give at least two.");
+  },
+  measure: (options) => withFolder("recrawl", (folder) => measure(options, folder), options.data),
+  describe: describeRecrawl,
+  isRight: (result) => wrongOf(result) === 0,
+});
+
+async function measure({ args: archives, changes }: Options, folder: string): Promise<RecrawlResult> {
   const plan = { archives, changes };
   const kept = join(folder, "kept");
-  const index = (number: number, data: string, whole: boolean) =>
-    inProcess<IndexCost>("index", { plan, number, data, whole } satisfies IndexTask);
-  const first = {
-    ...(await inProcess<{ name: string; pages: number }>("describe", { plan, number: 0 })),
-    load: await index(0, kept, false),
+  const ask = <T>(method: string, number: number, more: Partial<IndexTask> = {}) => {
+    sayProgress(`crawl ${number + 1} of ${laterCrawls(plan) + 1}: ${method}`);
+    return askOnce<T>(new URL("./process.ts", import.meta.url), "The index", method, {
+      plan,
+      number,
+      ...more,
+    });
   };
-  say(describeFirst(first));
+  const describe = (number: number) => ask<{ name: string; pages: number }>("describe", number);
+  const index = (number: number, data: string, whole: boolean) =>
+    ask<IndexCost>("index", number, { data, whole });
+  const first = { ...(await describe(0)), load: await index(0, kept, false) };
   const crawls: Recrawl[] = [];
   for (let number = 1; number <= laterCrawls(plan); number++) {
-    const crawl = {
-      ...(await inProcess<{ name: string; pages: number }>("describe", { plan, number })),
+    crawls.push({
+      ...(await describe(number)),
       update: await index(number, kept, false),
       load: await index(number, join(folder, `${number}`), true),
-      rebuild: await inProcess<Cost>("rebuild", { plan, number } satisfies CrawlTask),
-    };
-    crawls.push(crawl);
-    say(describeRecrawl(crawl));
+      rebuild: await ask<Cost>("rebuild", number),
+    });
   }
-  const configuration = {
-    date: new Date().toISOString(),
-    node: process.version,
-    system: `${platform()} ${release()}`,
-    cpu: cpus()[0]?.model.trim() ?? "unknown",
-    cpus: cpus().length,
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-  };
-  return { configuration, first, crawls };
+  return { first, crawls };
 }
-
-async function inProcess<T>(method: string, task: CrawlTask | IndexTask): Promise<T> {
-  const child = new Child(new URL("./process.ts", import.meta.url), "The index");
-  try {
-    const answer = await child.ask<T>(method, task);
-    await child.stop();
-    return answer;
-  } finally {
-    await child.kill();
-  }
-}
-
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return 1;
-});

@@ -1,12 +1,14 @@
 /** A process in which one crawl is brought into an index, or an index built from it: each time with a heap of its own. */
 import { packContents } from "../../examples/webindex/contents.js";
 import { BatchIndex } from "../../examples/webindex/twin/batch.js";
-import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
-import { serve } from "../postgres/serve.js";
-import { describeVerdicts } from "../postgres/verdict.js";
+import { serve } from "../harness/child.js";
+import { secondsSince } from "../harness/program.js";
+import { committedRuns } from "../harness/requests.js";
+import { cpuSeconds } from "../harness/usage.js";
+import { verdictOfDatabase } from "../webindex/verdict.js";
 import { type CrawlPlan, readCrawl } from "./crawls.js";
-import type { Cost, IndexCost } from "./report.js";
+import type { Cost, IndexCost } from "./figure.js";
 
 export interface CrawlTask {
   readonly plan: CrawlPlan;
@@ -15,17 +17,14 @@ export interface CrawlTask {
 
 export interface IndexTask extends CrawlTask {
   readonly data: string;
-  /** Every page that there is after the crawl, and not only what it brings. */
+  /** Every page that there is after the crawl, instead of only what it brings. */
   readonly whole: boolean;
 }
 
 async function timed<T>(work: () => Promise<T>): Promise<readonly [T, Cost]> {
-  const cpu = process.cpuUsage();
-  const started = performance.now();
+  const [cpu, started] = [process.cpuUsage(), performance.now()];
   const answer = await work();
-  const seconds = (performance.now() - started) / 1_000;
-  const { user, system } = process.cpuUsage(cpu);
-  return [answer, { seconds, cpuSeconds: (user + system) / 1e6 }];
+  return [answer, { seconds: secondsSince(started), cpuSeconds: cpuSeconds(cpu) }];
 }
 
 serve({
@@ -41,13 +40,9 @@ serve({
       await index.settle();
       return loaded;
     });
-    const { commits, cellsCommitted: cells, observers } = index.metrics;
-    const runs = Object.values(observers).reduce((all, each) => all + each.runs.committed, 0);
-    await using view = await index.db.snapshot();
-    const { wrong, problems } = describeVerdicts(await compareWithTwin(view), [
-      ...(await index.parked()),
-      ...(await index.db.check()).map((problem) => JSON.stringify(problem)),
-    ]);
+    const { commits, cellsCommitted: cells } = index.metrics;
+    const runs = committedRuns(index.db);
+    const { wrong, problems } = await verdictOfDatabase(index.db);
     const { added, changed, unchanged, deleted } = report;
     return { ...cost, added, changed, unchanged, deleted, runs, commits, cells, wrong, problems };
   },
@@ -63,5 +58,4 @@ serve({
     });
     return cost;
   },
-  close: () => undefined,
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { gzipEach, http, page, warcRecord } from "../../examples/webindex/sources/testing/archive.js";
 import { temporaryFolder } from "../../test/support/databases.js";
-import type { RecrawlReport } from "./report.js";
+import type { RecrawlResult } from "./figure.js";
 
 const pages = 20;
 const urlOf = (index: number) => `https://example.org/${index}`;
@@ -28,7 +28,7 @@ test("npm run recrawl: the index is brought up to date, with less work, and equa
     const args = ["--import", "tsx", script, "--json", json, ...archives];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
     expect(await once(child, "exit")).toEqual([0, null]);
-    const { first, crawls } = JSON.parse(await readFile(json, "utf8")) as RecrawlReport;
+    const { first, crawls } = JSON.parse(await readFile(json, "utf8")) as RecrawlResult;
     expect(first).toMatchObject({ name: "1.warc.gz", pages, load: { added: pages, wrong: 0 } });
     expect(crawls).toMatchObject([
       {

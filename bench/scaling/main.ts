@@ -1,124 +1,127 @@
-/** Pipelines whose work is in observers, over one worker process and several. See `npm run scaling -- --help`. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
-import { CommanderError } from "commander";
+/** Pipelines whose work is in observers, over one worker process and several: `npm run scaling -- --help`. */
+import { cpSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { open } from "percolatordb";
-import type { Done } from "./messages.js";
-import { parseOptions, type ScalingOptions } from "./options.js";
-import { Others, untilQuiet } from "./others.js";
-import { pipelineOf, type Work, worksOf } from "./pipelines.js";
+import { withChildren } from "../harness/child.js";
+import { describeScaled, isRight, maxWrong, overProcesses, type Round, timed } from "../harness/processes.js";
 import {
-  cpuOf,
-  describePipeline,
-  describeRound,
-  figureOf,
-  type PipelineFigure,
-  type Round,
-  type ScalingReport,
-} from "./report.js";
-import { firstPages, sourceAt } from "./source.js";
-import { WorkerProcess } from "./worker-process.js";
+  atLeast,
+  type CommonOptions,
+  list,
+  oneOf,
+  repeated,
+  runProgram,
+  whole,
+  withFolder,
+} from "../harness/program.js";
+import type { Use } from "../harness/usage.js";
+import { firstPages, openSources } from "../webindex/sources.js";
+import { nameOf, type PipelineFigure, rateTable, type ScalingResult } from "./figure.js";
+import { type PipelineName, pipelineNames, pipelineOf, type Work } from "./pipelines.js";
+import type { Opening } from "./process.js";
 
-const maxWrong = 10;
-
-const say = (line: string) => process.stdout.write(`${line}\n`);
-
-async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(args);
-  const pipelines: PipelineFigure[] = [];
-  for (const work of worksOf(options.pipelines, options.functions)) {
-    const folder = mkdtempSync(join(options.data ?? tmpdir(), "percolatordb-scaling-"));
-    try {
-      pipelines.push(await measurePipeline(options, work, folder));
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }
-  for (const each of pipelines) say(describePipeline(each));
-  if (options.json !== undefined) save(options.json, options, pipelines);
-  const rounds = pipelines.flatMap(({ figures }) => figures.flatMap((figure) => figure.rounds));
-  return rounds.every(({ wrong }) => wrong.length === 0) ? 0 : 1;
+interface Options extends CommonOptions {
+  readonly pipelines: readonly PipelineName[];
+  readonly processes: number;
+  readonly rounds: number;
+  readonly pages: number;
+  readonly functions: readonly number[];
+  readonly concurrency: number;
+  readonly wait: number;
+  readonly node: readonly string[];
 }
 
-function save(path: string, options: ScalingOptions, pipelines: readonly PipelineFigure[]): void {
-  const { pages, functions, concurrency, rounds, source } = options;
-  const report: ScalingReport = {
-    options: { pages, functions, concurrency, rounds, source: source && basename(source) },
-    cpus: cpus().length,
-    pipelines,
-  };
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);
-}
+await runProgram<Options, ScalingResult>({
+  name: "scaling",
+  about: `Pages that have been loaded are worked on by one worker process and by several on one embedded database (the paper's
+figure 9): pages a second, their factor, and what each process used.
 
-async function measurePipeline(options: ScalingOptions, work: Work, folder: string): Promise<PipelineFigure> {
-  const loaded = join(folder, "loaded");
+Pipelines:
+  compute   no database: each process computes the signatures of its share of the pages; what the machine itself gives
+  minhash   an observer that computes a page's signature, a millisecond for about 2,000 functions, and writes it
+  webindex  the web index: HTML, words, links, ranks, clusters of duplicates, postings`,
+  examples: [
+    "scaling",
+    "scaling -- crawl.warc.gz --pages 5000 --rounds 5 --json scaling.json",
+    "scaling -- --pipelines webindex --rounds 1 --node=--cpu-prof",
+  ],
+  wrongIf: "a pipeline's results are not what they must be",
+  define: (command) =>
+    command
+      .argument("[source]", "a web archive or a folder (default: the documentation under node_modules)")
+      .option("--pipelines <list>", "which, in their order", list(oneOf(pipelineNames)), [...pipelineNames])
+      .option("--processes <number>", "measure with 1 to this many", whole, 2)
+      .option("--rounds <number>", "rounds, each with every number of processes", whole, 3)
+      .option("--pages <number>", "pages that are loaded, at most", whole, 4_000)
+      .option(
+        "--functions <list>",
+        "hash functions of a signature, one measurement each",
+        list(whole),
+        [2_048, 16_384],
+      )
+      .option("--concurrency <number>", "runs of each worker at a time", whole, 64)
+      .option("--wait <seconds>", "wait before each round until the machine is quiet, at most", atLeast(0), 0)
+      .option("--node <flag>", "a flag of Node for the processes; may be repeated", repeated(String), []),
+  async measure(options) {
+    const works = options.pipelines.flatMap((pipeline): Work[] =>
+      pipeline === "webindex"
+        ? [{ pipeline }]
+        : options.functions.map((functions) => ({ pipeline, functions })),
+    );
+    const pipelines: PipelineFigure[] = [];
+    for (const work of works)
+      pipelines.push(
+        await withFolder("scaling", (folder) => measurePipeline(options, work, folder), options.data),
+      );
+    const { pages, functions, concurrency, rounds, args } = options;
+    const source = args[0] && basename(args[0]);
+    return { options: { pages, functions, concurrency, rounds, source }, pipelines };
+  },
+  describe: ({ pipelines }) => [
+    rateTable(pipelines),
+    pipelines
+      .flatMap((each) => each.figures.map((figure) => describeScaled(nameOf(each), figure)))
+      .join("\n"),
+  ],
+  isRight: ({ pipelines }) => pipelines.every(({ figures }) => isRight(figures)),
+});
+
+async function measurePipeline(options: Options, work: Work, folder: string): Promise<PipelineFigure> {
+  const [loaded, location] = [join(folder, "loaded"), join(folder, "database")];
   const pages = await load(options, work, loaded);
-  const rounds: Round[][] = Array.from({ length: options.processes }, () => []);
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const [index, those] of rounds.entries()) {
-      const location = join(folder, "database");
-      cpSync(loaded, location, { recursive: true });
-      const measured = await measure(options, work, location, index + 1);
-      rmSync(location, { recursive: true });
-      those.push(measured);
-      say(describeRound(work, pages, measured));
-    }
-  }
-  const figures = rounds.map((those, index) => figureOf(index + 1, pages, those, rounds[0]!, cpus().length));
+  const figures = await overProcesses(options, async (processes) => {
+    cpSync(loaded, location, { recursive: true });
+    const round = await measure(options, work, location, processes);
+    rmSync(location, { recursive: true });
+    return { ...round, done: pages };
+  });
   return { ...work, pages, figures };
 }
 
-/** Loads the pages, and leaves all work on them to be done. Answers how many. */
-async function load(options: ScalingOptions, work: Work, location: string): Promise<number> {
-  const { tables, observers, load } = pipelineOf(work);
+/** Loads the pages, and leaves all work on them to be done. Resolves to their number. */
+async function load({ args, pages }: Options, work: Work, location: string): Promise<number> {
+  const { tables, observers, load: loadInto } = pipelineOf(work);
   await using db = await open(location, { tables, observers, collectEveryMs: 0 });
-  return await load(db, firstPages(await sourceAt(options.source ?? ""), options.pages));
+  return await loadInto(db, firstPages((await openSources(args))[0]!, pages));
 }
 
-async function measure(options: ScalingOptions, work: Work, location: string, count: number): Promise<Round> {
-  const { concurrency, source = "", node } = options;
-  const workers = Array.from(
-    { length: count },
-    (_, number) =>
-      new WorkerProcess({ ...work, location, number, processes: count, concurrency, source }, node),
-  );
-  try {
-    await Promise.all(workers.map(({ ready }) => ready));
-    await untilQuiet(options.wait);
-    const timed = await time(workers);
-    await Promise.all(workers.map((worker) => worker.end()));
-    return { ...timed, wrong: (await wrongIn(work, location)).slice(0, maxWrong) };
-  } finally {
-    for (const worker of workers) worker.kill();
-  }
-}
-
-async function time(workers: readonly WorkerProcess[]): Promise<Omit<Round, "wrong">> {
-  const others = new Others();
-  const began = performance.now();
-  const done: readonly Done[] = await Promise.all(workers.map((worker) => worker.work()));
-  const seconds = (performance.now() - began) / 1_000;
-  return {
-    seconds,
-    workers: done.map(({ runs, conflicts, use }) => ({ runs, conflicts, use })),
-    othersShare: others.share(cpuOf(done.map(({ use }) => use))),
-  };
-}
-
-async function wrongIn(work: Work, location: string): Promise<readonly string[]> {
+async function measure(
+  { concurrency, args: sources, node, wait }: Options,
+  work: Work,
+  location: string,
+  processes: number,
+): Promise<Omit<Round, "done">> {
+  const { answers: _, ...time } = await withChildren(async (start) => {
+    const children = Array.from({ length: processes }, () =>
+      start(new URL("./process.ts", import.meta.url), "A process of the pipeline", { node }),
+    );
+    const opening = { ...work, location, processes, concurrency, sources };
+    await Promise.all(
+      children.map((child, number) => child.ask("open", { ...opening, number } satisfies Opening)),
+    );
+    return timed(wait, () => Promise.all(children.map((child) => child.ask<{ use: Use }>("work"))));
+  });
   const { tables, observers, wrong } = pipelineOf(work);
   await using db = await open(location, { tables, observers, collectEveryMs: 0 });
-  const found = [...(await wrong(db))];
-  for await (const { observer, row } of db.pending()) found.push(`${observer} is due on ${row}.`);
-  for await (const { observer, row } of db.parked()) found.push(`${observer} was given up on ${row}.`);
-  return found;
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : 2;
+  return { ...time, wrong: (await wrong(db)).slice(0, maxWrong) };
 }

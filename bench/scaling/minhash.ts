@@ -1,6 +1,6 @@
 import { bytes, observer, table } from "percolatordb";
 import { describePage } from "../../examples/webindex/derive.js";
-import { randomNumbers } from "../data.js";
+import { randomNumbers } from "../harness/data.js";
 
 /** Words of a shingle. */
 const shingleWords = 5;

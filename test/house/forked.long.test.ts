@@ -8,22 +8,24 @@ import { pause, until } from "../support/waiting.js";
 const forked = [
   "examples/webindex/twin/child.ts",
   "bench/brokerage/process.ts",
-  "bench/cases/oracle-child.ts",
-  "bench/cases/oracle-server.ts",
+  "bench/cases/oracle-process.ts",
+  "bench/clustering/batch.ts",
   "bench/crawls/worker.ts",
-  "bench/memory/child.ts",
-  "bench/pipeline-child.ts",
+  "bench/dashboard/process.ts",
+  "bench/memory/process.ts",
   "bench/postgres/percolator-process.ts",
   "bench/postgres/postgres-process.ts",
-  "bench/postgres/rebuild-process.ts",
-  "bench/scaling/worker.ts",
+  "bench/postgres/worker.ts",
+  "bench/recovery/process.ts",
+  "bench/recrawl/process.ts",
+  "bench/scaling/process.ts",
   "test/coordinator/child.ts",
   "test/exploration/child.ts",
   "test/simulation/main.ts",
 ];
 /** What these have of others, and the parents' side. */
 const others = [
-  "bench/postgres/serve.ts",
+  "bench/harness/child.ts",
   "test/coordinator/lent-store.ts",
   "test/support/end-with-parent.ts",
 ];

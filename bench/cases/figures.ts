@@ -1,0 +1,280 @@
+import { type BarGroup, barChart, lineChart } from "../figures/chart.js";
+import type { Drawing, Figure, FigureResults, Measurement } from "../figures/figure.js";
+import { timeText } from "../figures/scale.js";
+import type { Comparison } from "../harness/compare.js";
+import { range, ratio, right, type Spread, short, table, verdict, whole } from "../harness/words.js";
+import type { BenchResult, CaseFigure } from "./bench.js";
+
+/** The figures that are drawn from cases of `npm run bench`. */
+
+type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "floor">;
+
+function comparisonsOf(results: FigureResults, measurement: string): readonly Compared[] {
+  const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
+  return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.comparisons));
+}
+
+function figuresOf(results: FigureResults, measurement: string): readonly CaseFigure[] {
+  const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
+  return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.figures));
+}
+
+/** Cases of `npm run bench`, `--quick` at small size. */
+function benchCases(name: string, cases: readonly string[], minutes: Measurement["minutes"]): Measurement {
+  const only = cases.flatMap((each) => ["--only", each]);
+  return { name, script: "bench", args: { small: ["--quick", ...only], full: only }, minutes };
+}
+
+export function comparisonTable(comparisons: readonly Compared[]): string {
+  return table(
+    ["", right("raw, a second"), right("percolatordb, a second"), right("ratio"), "quartiles", "floor"],
+    comparisons.map(({ name, raw, ours, ratio: of, floor }) => [
+      name,
+      whole(raw.median),
+      whole(ours.median),
+      ratio(of.median),
+      range(of, ratio),
+      floor === undefined ? "" : verdict(of.median >= floor, ratio(floor)),
+    ]),
+  );
+}
+
+export function figureTable(figures: readonly CaseFigure[]): string {
+  return table(
+    ["", right("median"), "", "quartiles", "at most"],
+    figures.map(({ name, value, unit, spread, ceiling }) => [
+      name,
+      short(value),
+      unit,
+      spread === undefined ? "" : range(spread, short),
+      ceiling === undefined ? "" : verdict(value <= ceiling, short(ceiling)),
+    ]),
+  );
+}
+
+const barOf = (value: number, spread: Spread | undefined, text: string) => ({
+  value,
+  low: spread?.low,
+  high: spread?.high,
+  text,
+});
+
+/** What the paper's table of figure 8 has: Percolator beside Bigtable used directly. */
+const paper = [
+  { name: "reads of one cell, the paper", value: 0.94 },
+  { name: "writes of one cell, the paper", value: 0.23 },
+];
+
+export const overhead: Figure = {
+  name: "overhead",
+  about: "reads, scans and transactions beside the raw store: LMDB, and Bigtable's emulator (figure 8)",
+  measurements: [
+    benchCases("lmdb", ["reads", "scans", "transactions"], { small: 8, full: 60 }),
+    benchCases("bigtable", ["bigtable"], { small: 4, full: 30 }),
+  ],
+  draw(results): Drawing {
+    const [lmdb, bigtable] = [comparisonsOf(results, "lmdb"), comparisonsOf(results, "bigtable")];
+    const tables = [
+      ...(lmdb.length === 0 ? [] : [`On LMDB:\n\n${comparisonTable(lmdb)}`]),
+      ...(bigtable.length === 0 ? [] : [`On Bigtable's emulator:\n\n${comparisonTable(bigtable)}`]),
+    ];
+    return { tables, plots: [ratioPlot(lmdb, bigtable), ...batchingPlot(lmdb)] };
+  },
+};
+
+function ratioPlot(lmdb: readonly Compared[], bigtable: readonly Compared[]) {
+  const shown = ({ name, ratio: of, floor }: Compared, store: string): BarGroup => ({
+    name: `${name}${store}`,
+    bars: [barOf(of.median, of, ratio(of.median))],
+    bound: floor,
+  });
+  // No program has ready keys, and old versions are in the table.
+  const main = lmdb.filter(({ name }) => !/ready keys|older versions/.test(name));
+  const alt = "Speed as a part of the raw store's";
+  const svg = barChart({
+    title: alt,
+    description:
+      "Reads, scans and transactions through percolatordb, each as a ratio of the same work done on the store directly, in the same run; 1 is no overhead at all.",
+    axis: "of the raw store's rate",
+    series: ["percolatordb", "the paper"],
+    groups: [
+      ...main.map((each) => shown(each, "")),
+      ...bigtable.map((each) => shown(each, ", Bigtable")),
+      ...paper.map(
+        ({ name, value }): BarGroup => ({ name, bars: [undefined, { value, text: ratio(value) }] }),
+      ),
+    ],
+    boundName: "floor",
+  });
+  return { name: "overhead", alt, svg };
+}
+
+/** One transaction alone is a group with a flush of its own. */
+function batchingPlot(lmdb: readonly Compared[]) {
+  const transactions = lmdb.filter(({ name }) => name.startsWith("transactions"));
+  if (transactions.length === 0) return [];
+  const alt = "Transactions a second, one and 1,000 in flight";
+  const svg = barChart({
+    title: alt,
+    description:
+      "Transactions a second on LMDB beside puts of the new entries alone, with one in flight, which cannot be batched, and with 1,000, which share flushes. The axis is logarithmic.",
+    axis: "a second",
+    kind: "log",
+    series: ["percolatordb", "LMDB, puts of the new entries alone"],
+    groups: transactions.map(({ name, ours, raw }) => ({
+      name: name.replace("transactions of ", ""),
+      bars: [ours, raw].map(({ median }) => ({ value: median, text: whole(median) })),
+    })),
+  });
+  return [{ name: "batching", alt, svg }];
+}
+
+export const delay: Figure = {
+  name: "delay",
+  about: "from a commit to its observer's commit on an idle database",
+  measurements: [benchCases("lmdb", ["delay"], { small: 2, full: 5 })],
+  draw(results): Drawing {
+    const figures = figuresOf(results, "lmdb");
+    const shown = (name: string) =>
+      name
+        .replace(/^.*, beyond two flushed puts$/, "beyond the two puts")
+        .replace(/, one after the other$/, "");
+    const alt = "From a commit to its observer's commit";
+    const svg = barChart({
+      title: alt,
+      description:
+        "Milliseconds on an idle database, beside two flushed puts to LMDB one after the other: the least that two commits can take.",
+      axis: "ms",
+      series: ["median"],
+      groups: figures.map(({ name, value, spread, ceiling }) => ({
+        name: shown(name),
+        bars: [barOf(value, spread, `${value.toFixed(2)} ms`)],
+        bound: ceiling,
+      })),
+      boundName: "the most that is wanted",
+    });
+    return { tables: [figureTable(figures)], plots: [{ name: "delay", alt, svg }] };
+  },
+};
+
+export const notifications: Figure = {
+  name: "notifications",
+  about: "to find 10 dirty cells among 10 thousand, 1 million and 10 million",
+  measurements: [
+    {
+      ...benchCases("lmdb", ["notifications"], { small: 6, full: 60 }),
+      // Small is not `--quick`: the number of cells is the point.
+      args: { small: ["--only", "notifications"], full: ["--only", "notifications", "--cells", "10000000"] },
+    },
+  ],
+  draw(results): Drawing {
+    const figures = figuresOf(results, "lmdb");
+    const points = (what: string) =>
+      figures.flatMap(({ name, value, spread }) => {
+        const among = /among ([\d,]+)$/.exec(name)?.[1];
+        if (!name.includes(what) || among === undefined) return [];
+        return [{ x: Number(among.replaceAll(",", "")), y: value, low: spread?.low, high: spread?.high }];
+      });
+    const alt = "Ten dirty cells found and handled, by the cells there are";
+    const svg = lineChart({
+      title: alt,
+      description:
+        "Milliseconds that a worker takes to find ten changed cells and to handle them, against the number of cells that are observed; beside it the time to look at every cell. Both axes are logarithmic.",
+      across: { name: "observed cells", kind: "log" },
+      up: { name: "time", kind: "log", show: timeText },
+      lines: [
+        { name: "found and handled", points: points("found and handled") },
+        { name: "every cell looked at", points: points("looked at") },
+      ],
+    });
+    return { tables: [figureTable(figures)], plots: [{ name: "notifications", alt, svg }] };
+  },
+};
+
+export const oracle: Figure = {
+  name: "oracle",
+  about: "timestamps a second from one coordinator to waiting callers in other processes",
+  measurements: [benchCases("coordinator", ["oracle"], { small: 3, full: 10 })],
+  draw(results): Drawing {
+    const figures = figuresOf(results, "coordinator");
+    const rates = figures.filter(({ unit }) => unit === "timestamps/s");
+    const alt = "Timestamps a second from one coordinator";
+    const svg = barChart({
+      title: alt,
+      description:
+        "Timestamps delivered each second over loopback to callers in one, two and four client processes, and to one process by how many a request asks for at the most. The axis is logarithmic.",
+      axis: "timestamps a second",
+      kind: "log",
+      series: ["rate"],
+      groups: rates.map(({ name, value, spread }) => ({
+        name: name.replace("timestamps to ", ""),
+        bars: [barOf(value, spread, whole(value))],
+      })),
+    });
+    return { tables: [figureTable(figures)], plots: [{ name: "oracle", alt, svg }] };
+  },
+};
+
+/** The ways of counting in `wire.ts`, and their names on the page. */
+const ways = {
+  "all, before": "each by itself",
+  "all, fetched ahead and joined": "fetched ahead and joined",
+  "all, gathered by the store too": "gathered by the store too",
+};
+
+export const documents: Figure = {
+  name: "documents",
+  about: "requests to a distant store for each document of the web index, with and without gathering",
+  measurements: [benchCases("wire", ["wire"], { small: 4, full: 20 })],
+  draw(results): Drawing {
+    const figures = figuresOf(results, "wire");
+    const crawls = [...new Set(figures.flatMap(({ name }) => /^(.*), documents$/.exec(name)?.[1] ?? []))];
+    const find = (name: string) => figures.find((figure) => figure.name === name);
+    const value = (name: string) => find(name)?.value ?? Number.NaN;
+    const alt = "Requests to a distant store for each document";
+    const svg = barChart({
+      title: alt,
+      description:
+        "Requests that the web index sends for each document that was loaded: each thing of the protocol as a request of its own, with columns fetched ahead and mutations of a row joined, and with what comes at a time gathered by the store.",
+      axis: "requests a document",
+      series: Object.values(ways),
+      groups: crawls.map((crawl) => ({
+        name: crawl,
+        bars: Object.keys(ways).map((what) =>
+          barOf(value(`${crawl}, ${what}`), undefined, short(value(`${crawl}, ${what}`))),
+        ),
+      })),
+    });
+    const sums = crawls.map((crawl) => {
+      const { value: share, ceiling } = find(`${crawl}, share that is sent`)!;
+      return [
+        crawl,
+        whole(value(`${crawl}, documents`)),
+        ...Object.keys(ways).map((what) => short(value(`${crawl}, ${what}`))),
+        ratio(share),
+        ceiling === undefined ? "" : verdict(share <= ceiling, ratio(ceiling)),
+      ];
+    });
+    const kinds = [...new Set(figures.flatMap(({ name }) => /, (.*[^,]) before$/.exec(name)?.[1] ?? []))];
+    const byKind = crawls.map((crawl) => [
+      crawl,
+      ...kinds.map(
+        (kind) => `${short(value(`${crawl}, ${kind} before`))} → ${short(value(`${crawl}, ${kind} sent`))}`,
+      ),
+    ]);
+    const columns = [
+      "",
+      right("documents"),
+      ...Object.values(ways).map(right),
+      right("share sent"),
+      "at most",
+    ];
+    return {
+      tables: [
+        table(columns, sums),
+        `Requests a document by kind, before and as sent:\n\n${table(["", ...kinds.map(right)], byKind)}`,
+      ],
+      plots: [{ name: "documents", alt, svg }],
+    };
+  },
+};

@@ -1,0 +1,25 @@
+import { brokerage } from "../brokerage/figure.js";
+import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
+import { clustering } from "../clustering/figure.js";
+import { memory } from "../memory/figure.js";
+import { peer } from "../postgres/figure.js";
+import { recovery } from "../recovery/figure.js";
+import { recrawl } from "../recrawl/figure.js";
+import { scaling } from "../scaling/figure.js";
+import type { Figure } from "./figure.js";
+
+/** Every figure of the page, in its order. */
+export const figures: readonly Figure[] = [
+  overhead,
+  clustering,
+  recrawl,
+  delay,
+  notifications,
+  brokerage,
+  scaling,
+  recovery,
+  oracle,
+  documents,
+  peer,
+  memory,
+];

@@ -1,0 +1,39 @@
+import type { Database } from "percolatordb";
+import { expect, test } from "vitest";
+import { measureUse, ProcessWatch } from "./usage.js";
+
+/** A store that tells these statistics as they are when it is asked. */
+const storeWith = (statistics: Record<string, number>) => ({
+  status: () =>
+    Promise.resolve({ statistics: { ...statistics } } as unknown as Awaited<ReturnType<Database["status"]>>),
+});
+
+test("use is what was used between two moments, as a share of the time", async () => {
+  const statistics = { writeLockWaitMs: 5, flushMs: 7 };
+  const end = await measureUse(storeWith(statistics));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  statistics.writeLockWaitMs += 25;
+  const use = await end();
+  expect(use.seconds).toBeGreaterThanOrEqual(0.049);
+  expect(use.lockWaitShare).toBeCloseTo(0.025 / use.seconds, 3);
+  expect(use.flushShare).toBe(0);
+  expect(use.cpuSeconds).toBeGreaterThan(0);
+  expect(use.loopShare).toBeLessThanOrEqual(1);
+});
+
+test("what the store does not tell is left out", async () => {
+  const end = await measureUse(storeWith({}));
+  expect((await end()).lockWaitShare).toBeUndefined();
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a watch tells the memory and the processor time of a process",
+  () => {
+    const watch = new ProcessWatch([process.pid]);
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    const { memoryMiB, cpuSeconds } = watch.end();
+    expect(memoryMiB).toBeGreaterThan(10);
+    expect(cpuSeconds).toBeGreaterThan(0.02);
+  },
+);

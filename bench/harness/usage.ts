@@ -1,0 +1,117 @@
+import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import type { Database } from "percolatordb";
+
+/** What this process used while something was measured. */
+export interface Use {
+  readonly seconds: number;
+  /** Processor time of all threads. */
+  readonly cpuSeconds: number;
+  /** The share of the time in which the event loop was not waiting for events. */
+  readonly loopShare: number;
+  /** The share of the time in which it waited for LMDB's write lock, and in which it flushed; undefined on other stores. */
+  readonly lockWaitShare?: number | undefined;
+  readonly flushShare?: number | undefined;
+}
+
+/** Processor time of all threads of this process so far. */
+export function cpuSeconds(since?: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+}
+
+/** Begins to measure what this process uses; the function that it returns ends that. */
+export async function measureUse(db: Pick<Database, "status">): Promise<() => Promise<Use>> {
+  const before = (await db.status()).statistics;
+  const [cpu, loop, began] = [process.cpuUsage(), performance.eventLoopUtilization(), performance.now()];
+  return async () => {
+    const seconds = (performance.now() - began) / 1_000;
+    const [used, { utilization }] = [cpuSeconds(cpu), performance.eventLoopUtilization(loop)];
+    const after = (await db.status()).statistics;
+    const share = (name: string) =>
+      after[name] === undefined ? undefined : (after[name] - (before[name] ?? 0)) / (seconds * 1_000);
+    return {
+      seconds,
+      cpuSeconds: used,
+      loopShare: utilization,
+      lockWaitShare: share("writeLockWaitMs"),
+      flushShare: share("flushMs"),
+    };
+  };
+}
+
+const ticksPerSecond = 100;
+const sampleMs = 500;
+
+/** The memory peak and the processor time of other processes, by Linux; undefined on other systems. */
+export class ProcessWatch {
+  readonly #roots: readonly number[];
+  readonly #timer: NodeJS.Timeout;
+  readonly #before: number | undefined;
+  #highest: number | undefined;
+
+  /** Watches these processes and their children. */
+  constructor(roots: readonly number[]) {
+    this.#roots = roots;
+    this.#before = this.#ticks();
+    this.#timer = setInterval(() => this.#look(), sampleMs);
+  }
+
+  end(): { readonly memoryMiB: number | undefined; readonly cpuSeconds: number | undefined } {
+    clearInterval(this.#timer);
+    this.#look();
+    const after = this.#ticks();
+    return {
+      memoryMiB: this.#highest === undefined ? undefined : Math.round(this.#highest / 1_024),
+      cpuSeconds:
+        after === undefined || this.#before === undefined
+          ? undefined
+          : (after - this.#before) / ticksPerSecond,
+    };
+  }
+
+  #look(): void {
+    const sizes = this.#pids().map(sharedSize);
+    const all = sum(sizes);
+    if (all !== undefined) this.#highest = Math.max(all, this.#highest ?? 0);
+  }
+
+  #ticks(): number | undefined {
+    return sum(this.#pids().map((pid) => ticksOf(pid)));
+  }
+
+  #pids(): number[] {
+    return this.#roots.flatMap((root) => [root, ...childrenOf(root)]);
+  }
+}
+
+const sum = (all: readonly (number | undefined)[]) => {
+  const known = all.filter((each) => each !== undefined);
+  return known.length === 0 ? undefined : known.reduce((total, each) => total + each, 0);
+};
+
+function childrenOf(pid: number): number[] {
+  return (read(`/proc/${pid}/task/${pid}/children`) ?? "").split(" ").filter(Boolean).map(Number);
+}
+
+/** In KiB: what several processes share counts for each of them by its part. */
+function sharedSize(pid: number): number | undefined {
+  const found = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? "");
+  return found === null ? undefined : Number(found[1]);
+}
+
+/** Of the process, and of its children that have ended. */
+function ticksOf(pid: number): number | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  // After the name, which may have anything in it: utime, stime, cutime and cstime are the 12th to the 15th.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields?.slice(11, 15).reduce((total, each) => total + Number(each), 0);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}

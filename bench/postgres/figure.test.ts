@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import { summarize } from "../harness/statistics.js";
+import {
+  concludeSide,
+  describePeer,
+  type FullRun,
+  type KillRun,
+  type PacedRun,
+  type PeerResult,
+  processorRatioOf,
+} from "./figure.js";
+
+const full = (seconds: number, more: Partial<FullRun> = {}): FullRun => ({
+  pages: 100,
+  seconds,
+  cpuSeconds: 3,
+  serverCpuSeconds: undefined,
+  memoryMiB: 200,
+  wrong: 0,
+  problems: [],
+  ...more,
+});
+const paced: PacedRun = {
+  perSecond: 10,
+  delays: [10, 20, 30, 40, 50],
+  unfound: 1,
+  flushMs: 2,
+  wrong: 0,
+  problems: [],
+};
+const killed: KillRun = {
+  killed: "one worker",
+  seconds: 3,
+  stuckJobs: 0,
+  afterSeconds: 3,
+  wrong: 0,
+  unlocked: undefined,
+  problems: [],
+};
+
+describe("concludeSide", () => {
+  test("takes medians and quartiles over the rounds, and quantiles over the delays", () => {
+    const runs = [full(1), full(2), full(4), full(5), full(10)];
+    expect(concludeSide({ full: runs, paced: [paced], light: paced, kills: [killed] })).toMatchObject({
+      pagesPerSecond: { median: 25, low: 20, high: 50 },
+      delayMs: { p5: 12, p50: 30, p95: 48 },
+      perSecond: 10,
+      cpuSeconds: 3,
+      serverCpuSeconds: undefined,
+      memoryMiB: 200,
+      wrong: 0,
+    });
+  });
+
+  test("takes three flushes off the median delay of each run", () => {
+    const slower = { ...paced, delays: [50, 60, 70], flushMs: 4 };
+    const side = concludeSide({ full: [full(1)], paced: [slower, paced, paced], light: slower, kills: [] });
+    expect(side).toMatchObject({
+      beyondFlushesMs: { median: 24, high: 36 },
+      flushMs: 2,
+      delayMs: { p50: 30 },
+      light: { beyondFlushesMs: { median: 48 } },
+    });
+  });
+
+  test("counts what is wrong in any run, and after a kill only what stays wrong", () => {
+    const kills: KillRun[] = [
+      { ...killed, wrong: 5, problems: ["lost"] },
+      { ...killed, wrong: 70, stuckJobs: 4, unlocked: { seconds: 1, wrong: 2 } },
+    ];
+    const runs = [full(1, { wrong: 3, problems: ["a cell"] }), full(1)];
+    const side = concludeSide({
+      full: runs,
+      paced: [paced, { ...paced, wrong: 100 }],
+      light: { ...paced, wrong: 1_000 },
+      kills,
+    });
+    expect(side.wrong).toBe(3 + 100 + 1_000 + 5 + 2);
+    expect(side.problems).toEqual(["a cell", "lost"]);
+  });
+});
+
+test("the ratio of processor time stands beside the other side's, and is left out where it is not known", () => {
+  const ours = [full(1, { cpuSeconds: 2 }), full(1, { cpuSeconds: 4 })];
+  const theirs = [full(1, { cpuSeconds: 6 }), full(1, { cpuSeconds: 4 })];
+  expect(processorRatioOf(ours, theirs)).toMatchObject({ median: 2, low: 1.5, high: 2.5 });
+  expect(processorRatioOf(ours, [full(1), full(1, { cpuSeconds: undefined })])).toBeUndefined();
+  expect(processorRatioOf([full(1, { cpuSeconds: undefined })], theirs.slice(0, 1))).toBeUndefined();
+});
+
+test("the tables say which floors were missed, and what was stuck", () => {
+  const all: KillRun = { ...killed, killed: "all processes" };
+  const side = concludeSide({ full: [full(1)], paced: [paced], light: paced, kills: [all] });
+  const stuck: KillRun = {
+    ...killed,
+    stuckJobs: 7,
+    afterSeconds: 20,
+    wrong: 9,
+    unlocked: { seconds: 1, wrong: 0 },
+  };
+  const result: PeerResult = {
+    configuration: {
+      postgres: "15",
+      graphileWorker: "0.16.6",
+      sources: [],
+      rounds: 1,
+      batches: {},
+      settings: [],
+    },
+    pages: 100,
+    percolator: side,
+    postgres: { ...side, afterKill: [stuck, all] },
+    rebuild: { seconds: 1, pagesPerSecond: 100, memoryMiB: undefined },
+    ratio: summarize([1, 2, 3]),
+    processorRatio: summarize([1.5]),
+  };
+  const text = describePeer(result).join("\n");
+  expect(text).toContain("| 2.00 | 1.50 to 2.50 | at least 5: **missed** |");
+  expect(text).toContain("| 24.0 ms | 24.0 ms to 24.0 ms | at most 10 ms: **missed** |");
+  expect(text).toContain("| PostgreSQL | one worker | 3.00 s | 7 after 20.0 s | 9 | 0 wrong, 1.00 s later |");
+  expect(text).toContain("| PostgreSQL | all processes but the server | 3.00 s |");
+  expect(text).toContain("| percolatordb | all processes | 3.00 s |");
+  expect(describePeer({ ...result, ratio: summarize([6]) }).join("\n")).toContain("at least 5: met");
+});

@@ -1,0 +1,356 @@
+import { barChart } from "../figures/chart.js";
+import type { Figure, Plot } from "../figures/figure.js";
+import { quantile, summarize } from "../harness/statistics.js";
+import {
+  duration,
+  range,
+  ratio,
+  right,
+  type Spread,
+  short,
+  table,
+  verdict,
+  whole,
+} from "../harness/words.js";
+
+/** Documents indexed to the end, once. */
+export interface FullRun {
+  readonly pages: number;
+  readonly seconds: number;
+  /** Of all its processes, the server included; undefined where the system does not tell. */
+  readonly cpuSeconds: number | undefined;
+  /** Of them, what the database server took. */
+  readonly serverCpuSeconds: number | undefined;
+  readonly memoryMiB: number | undefined;
+  readonly wrong: number;
+  readonly problems: readonly string[];
+}
+
+/** Pages that came at a steady pace. */
+export interface PacedRun {
+  readonly perSecond: number;
+  /** Ascending, from when a page was due until the commit of the run by which it can be found. */
+  readonly delays: readonly number[];
+  /** Duplicates: they are not found themselves. */
+  readonly unfound: number;
+  /** A raw flush, timed meanwhile. */
+  readonly flushMs: number;
+  readonly wrong: number;
+  readonly problems: readonly string[];
+}
+
+/** What came of killing processes in mid-run, and starting them again at once. */
+export interface KillRun {
+  /** Of PostgreSQL's side all but the server: loader and workers. */
+  readonly killed: "one worker" | "all processes";
+  /** From the kill until nothing was left to do, or nobody did what was left. */
+  readonly seconds: number;
+  /** Jobs that nobody works on so many seconds after the kill. */
+  readonly stuckJobs: number;
+  readonly afterSeconds: number;
+  /** Cells that differed from the twin's then. */
+  readonly wrong: number;
+  /** When the jobs of the dead had been unlocked by hand; undefined where there was no such job. */
+  readonly unlocked: { readonly seconds: number; readonly wrong: number } | undefined;
+  readonly problems: readonly string[];
+}
+
+export interface Delays {
+  readonly p5: number;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** Delays while pages come at a steady pace: medians over the runs. */
+export interface DelayReport {
+  readonly perSecond: number;
+  readonly delayMs: Delays;
+  readonly flushMs: number;
+  /** The median delay of each run, without the flushes that follow one another on the way. */
+  readonly beyondFlushesMs: Spread;
+}
+
+/** The delays are those at half of its own full speed. */
+export interface SideResult extends DelayReport {
+  readonly pagesPerSecond: Spread;
+  readonly cpuSeconds: number | undefined;
+  readonly serverCpuSeconds: number | undefined;
+  readonly memoryMiB: number | undefined;
+  /** Delays at a tenth of its full speed: pages that come one by one cost more than as many at once. */
+  readonly light: DelayReport;
+  readonly afterKill: readonly KillRun[];
+  /** Cells that differed from the twin's where nothing was left to do. */
+  readonly wrong: number;
+  readonly problems: readonly string[];
+}
+
+/** What `npm run peer` writes. */
+export interface PeerResult {
+  readonly configuration: {
+    readonly postgres: string;
+    readonly graphileWorker: string;
+    /** Web archives or folders, without their folders. */
+    readonly sources: readonly string[];
+    readonly rounds: number;
+    /** Changes that a job takes at a time, by task. */
+    readonly batches: Readonly<Record<string, number>>;
+    /** Of the server. */
+    readonly settings: readonly string[];
+  };
+  readonly pages: number;
+  readonly percolator: SideResult;
+  readonly postgres: SideResult;
+  readonly rebuild: {
+    readonly seconds: number;
+    readonly pagesPerSecond: number;
+    readonly memoryMiB: number | undefined;
+  };
+  /** Pages a second of percolatordb beside PostgreSQL's, round by round. */
+  readonly ratio: Spread;
+  /** The same by the processor time of all processes, which others on the machine disturb less. */
+  readonly processorRatio: Spread | undefined;
+}
+
+/** How many times the pages of PostgreSQL are wanted. */
+const floor = 5;
+/** How many milliseconds beyond the flushes the median delay of percolatordb may have. */
+const ceilingMs = 10;
+/** Load, extract, cluster with index: one waits for the other. */
+const flushesInSequence = 3;
+
+export interface Measured {
+  readonly full: readonly FullRun[];
+  /** At least one. */
+  readonly paced: readonly PacedRun[];
+  readonly light: PacedRun;
+  readonly kills: readonly KillRun[];
+}
+
+export function rateOf({ pages, seconds }: Pick<FullRun, "pages" | "seconds">): number {
+  return pages / seconds;
+}
+
+export function concludeSide({ full, paced, light, kills }: Measured): SideResult {
+  const median = (of: (run: FullRun) => number | undefined) => medianOf(full.map(of));
+  return {
+    pagesPerSecond: summarize(full.map(rateOf)),
+    cpuSeconds: median(({ cpuSeconds }) => cpuSeconds),
+    serverCpuSeconds: median(({ serverCpuSeconds }) => serverCpuSeconds),
+    memoryMiB: median(({ memoryMiB }) => memoryMiB),
+    ...concludePaced(paced),
+    light: concludePaced([light]),
+    afterKill: kills,
+    wrong:
+      full.reduce((all, { wrong }) => all + wrong, 0) +
+      paced.reduce((all, { wrong }) => all + wrong, 0) +
+      light.wrong +
+      kills.reduce((all, { wrong, unlocked }) => all + (unlocked?.wrong ?? wrong), 0),
+    problems: [...full, ...paced, light, ...kills].flatMap(({ problems }) => problems),
+  };
+}
+
+function concludePaced(runs: readonly PacedRun[]): DelayReport {
+  const median = (of: (run: PacedRun) => number) => summarize(runs.map(of)).median;
+  const delay = (part: number) => median(({ delays }) => quantile(delays, part));
+  return {
+    perSecond: runs[0]!.perSecond,
+    delayMs: { p5: delay(0.05), p50: delay(0.5), p95: delay(0.95) },
+    flushMs: median(({ flushMs }) => flushMs),
+    beyondFlushesMs: summarize(
+      runs.map(({ delays, flushMs }) => quantile(delays, 0.5) - flushesInSequence * flushMs),
+    ),
+  };
+}
+
+/** How many times the processor time of these runs those of the other side took, round by round. */
+export function processorRatioOf(ours: readonly FullRun[], theirs: readonly FullRun[]): Spread | undefined {
+  const all = theirs.map(
+    ({ cpuSeconds }, round) => (cpuSeconds ?? Number.NaN) / (ours[round]!.cpuSeconds ?? 0),
+  );
+  return all.every(Number.isFinite) ? summarize(all) : undefined;
+}
+
+function medianOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((each) => each !== undefined);
+  return known.length === 0 ? undefined : summarize(known).median;
+}
+
+export const peer: Figure = {
+  name: "peer",
+  about: "the web index beside PostgreSQL with graphile-worker, and beside building it anew",
+  measurements: [
+    {
+      name: "postgres",
+      script: "peer",
+      archives: "all",
+      args: { small: ["--quick"], full: [] },
+      minutes: { small: 8, full: 90 },
+    },
+    {
+      name: "each",
+      script: "peer",
+      archives: "all",
+      args: { small: ["--quick", "--batch", "1"], full: ["--batch", "1"] },
+      minutes: { small: 10, full: 120 },
+    },
+  ],
+  draw(results) {
+    const found = results.get<PeerResult>("postgres");
+    if (found === undefined) return { tables: [], plots: [] };
+    const each = results.get<PeerResult>("each");
+    const heading = "With each change a job of its own, as observers are run:";
+    const [versions, ...tables] = describePeer(found);
+    return {
+      tables: [
+        versions!,
+        ...tables,
+        ...(each === undefined ? [] : [heading, ...describePeer(each).slice(1)]),
+      ],
+      plots: [ratePlot(found), delayPlot(found)],
+    };
+  },
+};
+
+export function describePeer(found: PeerResult): readonly string[] {
+  const { postgres, graphileWorker } = found.configuration;
+  return [
+    `${whole(found.pages)} pages; PostgreSQL ${postgres}, graphile-worker ${graphileWorker}.`,
+    sideTable(found),
+    verdictTable(found),
+    killTable(found),
+  ];
+}
+
+const named = ({ percolator, postgres }: PeerResult): readonly (readonly [string, SideResult])[] => [
+  ["percolatordb", percolator],
+  ["PostgreSQL", postgres],
+];
+
+function sideTable(found: PeerResult): string {
+  const rows = named(found).map(([name, side]) => [
+    name,
+    short(side.pagesPerSecond.median),
+    range(side.pagesPerSecond, short),
+    side.cpuSeconds === undefined ? "" : short(side.cpuSeconds),
+    side.memoryMiB === undefined ? "" : whole(side.memoryMiB),
+    short(side.perSecond),
+    [side.delayMs.p5, side.delayMs.p50, side.delayMs.p95].map(duration).join(", "),
+    duration(side.beyondFlushesMs.median),
+    whole(side.wrong),
+  ]);
+  const { seconds, pagesPerSecond } = found.rebuild;
+  rows.push([
+    "built anew, no database",
+    short(pagesPerSecond),
+    `${short(seconds)} s in all`,
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+  ]);
+  const columns = [
+    "",
+    right("pages/s"),
+    "quartiles",
+    right("CPU seconds"),
+    right("MiB"),
+    right("paced at, pages/s"),
+  ];
+  return table(
+    [...columns, right("delay p5, p50, p95"), right("p50 beyond flushes"), right("wrong cells")],
+    rows,
+  );
+}
+
+function verdictTable({ ratio: of, percolator }: PeerResult): string {
+  const rows: string[][] = [
+    [
+      "pages/s, percolatordb by PostgreSQL",
+      ratio(of.median),
+      range(of, ratio),
+      verdict(of.median >= floor, `at least ${floor}`),
+    ],
+    [
+      "median delay beyond the flushes",
+      duration(percolator.beyondFlushesMs.median),
+      range(percolator.beyondFlushesMs, duration),
+      verdict(percolator.beyondFlushesMs.median <= ceilingMs, `at most ${ceilingMs} ms`),
+    ],
+  ];
+  return table(["", right("median"), "quartiles", "wanted"], rows);
+}
+
+function killTable(found: PeerResult): string {
+  const rows = named(found).flatMap(([name, { afterKill }]) =>
+    afterKill.map(({ killed, seconds, stuckJobs, afterSeconds, wrong, unlocked }) => [
+      name,
+      name === "PostgreSQL" && killed === "all processes" ? "all processes but the server" : killed,
+      `${short(seconds)} s`,
+      stuckJobs === 0 ? "0" : `${whole(stuckJobs)} after ${short(afterSeconds)} s`,
+      whole(wrong),
+      unlocked === undefined ? "" : `${whole(unlocked.wrong)} wrong, ${short(unlocked.seconds)} s later`,
+    ]),
+  );
+  const columns = [
+    "",
+    "killed (`SIGKILL`)",
+    right("until nothing was done any more"),
+    right("work that nobody did"),
+  ];
+  return table([...columns, right("wrong cells then"), "when it was unlocked by hand"], rows);
+}
+
+function ratePlot(found: PeerResult): Plot {
+  const title = "The web index: pages a second";
+  const svg = barChart({
+    title,
+    description:
+      "Pages loaded and indexed each second by percolatordb, by PostgreSQL with graphile-worker, and by building the same index from scratch with no database.",
+    axis: "pages a second",
+    series: ["pages"],
+    groups: [
+      ...named(found).map(
+        ([
+          name,
+          {
+            pagesPerSecond: { median, low, high },
+          },
+        ]) => ({
+          name: name === "PostgreSQL" ? "PostgreSQL and graphile-worker" : name,
+          bars: [{ value: median, low, high, text: short(median) }],
+        }),
+      ),
+      {
+        name: "built anew, no database",
+        bars: [{ value: found.rebuild.pagesPerSecond, text: short(found.rebuild.pagesPerSecond) }],
+      },
+    ],
+  });
+  return { name: "peer", alt: title, svg };
+}
+
+function delayPlot(found: PeerResult): Plot {
+  const title = "The web index: from a page's coming to its being found";
+  const svg = barChart({
+    title,
+    description:
+      "Delay from when a page was due to the commit from which a search finds it, 5th, 50th and 95th percentile; the axis is logarithmic.",
+    axis: "ms",
+    kind: "log",
+    series: ["p5", "p50", "p95"],
+    groups: named(found).map(
+      ([
+        name,
+        {
+          delayMs: { p5, p50, p95 },
+        },
+      ]) => ({
+        name,
+        bars: [p5, p50, p95].map((value) => ({ value, text: duration(value) })),
+      }),
+    ),
+  });
+  return { name: "peer-delay", alt: title, svg };
+}

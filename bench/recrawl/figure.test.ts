@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import {
+  describeRecrawl,
+  type IndexCost,
+  type Recrawl,
+  type RecrawlResult,
+  shareChanged,
+  wrongOf,
+} from "./figure.js";
+
+const cost: IndexCost = {
+  seconds: 2,
+  cpuSeconds: 1,
+  added: 1,
+  changed: 2,
+  unchanged: 7,
+  deleted: 2,
+  runs: 10,
+  commits: 12,
+  cells: 30,
+  wrong: 0,
+  problems: [],
+};
+const recrawl: Recrawl = {
+  name: "second",
+  pages: 8,
+  update: cost,
+  load: { ...cost, seconds: 8, cpuSeconds: 2 },
+  rebuild: { seconds: 1, cpuSeconds: 4 },
+};
+const first = { name: "first", pages: 9, load: cost };
+
+test("the share that changed counts pages that are gone", () => {
+  expect(shareChanged(recrawl)).toBe(0.5);
+  expect(shareChanged({ ...recrawl, pages: 0, update: { ...cost, added: 0, changed: 0, deleted: 0 } })).toBe(
+    0,
+  );
+});
+
+test("the update is told beside the load and the rebuild", () => {
+  const text = describeRecrawl({ first, crawls: [recrawl] }).join("\n");
+  expect(text).toContain("| 50 % | 2.00 (1.00) | 8.00 (2.00) | 1.00 (4.00) | 0.25 | 2.00 | 0 |");
+});
+
+test("what is wrong anywhere counts and is told", () => {
+  const bad = { ...cost, wrong: 3, problems: ["a cell differs"] };
+  const result = (crawls: RecrawlResult["crawls"], load = cost) => ({ first: { ...first, load }, crawls });
+  expect(wrongOf(result([recrawl]))).toBe(0);
+  expect(wrongOf(result([{ ...recrawl, update: bad }]))).toBe(3);
+  expect(wrongOf(result([{ ...recrawl, load: bad }], bad))).toBe(6);
+  expect(describeRecrawl(result([{ ...recrawl, update: bad }]))).toContain("a cell differs");
+});

@@ -1,0 +1,175 @@
+import { lineChart } from "../figures/chart.js";
+import type { Figure, Plot } from "../figures/figure.js";
+import { timeText } from "../figures/scale.js";
+import { percent, ratio, right, short, table, whole } from "../harness/words.js";
+
+export interface Cost {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+/** What bringing an index to a crawl took. */
+export interface IndexCost extends Cost {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+  /** Runs of observers that committed. */
+  readonly runs: number;
+  readonly commits: number;
+  readonly cells: number;
+  /** Cells that differ from the twin's, and other problems. */
+  readonly wrong: number;
+  readonly problems: readonly string[];
+}
+
+/** One crawl after the first. */
+export interface Recrawl {
+  readonly name: string;
+  /** Pages that there are after it. */
+  readonly pages: number;
+  /** The index of the crawls before, brought up to date. */
+  readonly update: IndexCost;
+  /** Every page loaded into an empty database. */
+  readonly load: IndexCost;
+  /** Every page by the batch twin: plain functions, in memory. */
+  readonly rebuild: Cost;
+}
+
+export interface RecrawlResult {
+  readonly first: { readonly name: string; readonly pages: number; readonly load: IndexCost };
+  readonly crawls: readonly Recrawl[];
+}
+
+export const recrawl: Figure = {
+  name: "recrawl",
+  about: "the web index brought up to date with a crawl, beside a load of all of it and a rebuild in memory",
+  measurements: [
+    {
+      name: "made",
+      script: "recrawl",
+      args: { small: ["--changes", "1,10,50"], full: ["--changes", "1,2,5,10,25,50,100"] },
+      minutes: { small: 6, full: 60 },
+    },
+    {
+      name: "archives",
+      script: "recrawl",
+      archives: "all",
+      minArchives: 2,
+      args: { small: [], full: [] },
+      minutes: { small: 30, full: 60 },
+    },
+  ],
+  draw(results) {
+    const made = results.get<RecrawlResult>("made");
+    const archived = results.get<RecrawlResult>("archives");
+    return {
+      tables: [
+        ...(made === undefined ? [] : [costs(made), work(made)]),
+        ...(archived === undefined
+          ? []
+          : ["Crawls of a site as an archive has them:", costs(archived), work(archived)]),
+      ],
+      plots: made === undefined ? [] : [plot(made.crawls)],
+    };
+  },
+};
+
+export function describeRecrawl(result: RecrawlResult): readonly string[] {
+  return [costs(result), work(result), ...indexesOf(result).flatMap(({ problems }) => problems)];
+}
+
+export function wrongOf(result: RecrawlResult): number {
+  return indexesOf(result).reduce((sum, { wrong }) => sum + wrong, 0);
+}
+
+function indexesOf({ first, crawls }: RecrawlResult): readonly IndexCost[] {
+  return [first.load, ...crawls.flatMap(({ update, load }) => [update, load])];
+}
+
+/** The part of the pages that a crawl changed. */
+export function shareChanged({ pages, update: { added, changed, deleted } }: Recrawl): number {
+  return (added + changed + deleted) / Math.max(1, pages + deleted);
+}
+
+function costs({ first, crawls }: RecrawlResult): string {
+  const show = (cost: Cost) => `${short(cost.seconds)} (${short(cost.cpuSeconds)})`;
+  const rows = crawls.map((crawl) => [
+    crawl.name,
+    whole(crawl.pages),
+    percent(shareChanged(crawl)),
+    show(crawl.update),
+    show(crawl.load),
+    show(crawl.rebuild),
+    ratio(crawl.update.seconds / crawl.load.seconds),
+    ratio(crawl.update.seconds / crawl.rebuild.seconds),
+    whole(crawl.update.wrong + crawl.load.wrong),
+  ]);
+  rows.unshift([
+    first.name,
+    whole(first.pages),
+    "",
+    "",
+    show(first.load),
+    "",
+    "",
+    "",
+    whole(first.load.wrong),
+  ]);
+  const columns = [
+    "crawl",
+    right("pages"),
+    right("of them changed"),
+    right("brought up to date, s (CPU s)"),
+    right("all of it loaded, s (CPU s)"),
+  ];
+  return table(
+    [
+      ...columns,
+      right("rebuilt in memory, s (CPU s)"),
+      right("of the load"),
+      right("of the rebuild"),
+      right("wrong cells"),
+    ],
+    rows,
+  );
+}
+
+/** What the observers did for each page that changed. */
+function work({ crawls }: RecrawlResult): string {
+  const rows = crawls.map(({ name, update: { added, changed, deleted, runs, commits } }) => {
+    const documents = Math.max(1, added + changed + deleted);
+    return [
+      name,
+      whole(added),
+      whole(changed),
+      whole(deleted),
+      short(runs / documents),
+      short(commits / documents),
+    ];
+  });
+  const columns = ["crawl", right("added"), right("changed"), right("deleted")];
+  return table([...columns, right("runs a changed page"), right("commits a changed page")], rows);
+}
+
+function plot(crawls: readonly Recrawl[]): Plot {
+  const points = (of: (crawl: Recrawl) => number) =>
+    crawls
+      .map((crawl) => ({ x: 100 * shareChanged(crawl), y: of(crawl) * 1_000 }))
+      .filter(({ x }) => x > 0)
+      .sort((a, b) => a.x - b.x);
+  const title = "The next crawl of the web index, by how much of it changed";
+  const svg = lineChart({
+    title,
+    description:
+      "Time to bring the web index up to date with a crawl, beside the time to load all of that crawl into an empty database and to rebuild the index in memory with no database, against the percentage of the pages that changed. Both axes are logarithmic.",
+    across: { name: "of the pages changed", kind: "log", show: (value) => `${value} %` },
+    up: { name: "time", kind: "log", show: timeText },
+    lines: [
+      { name: "brought up to date", points: points(({ update }) => update.seconds) },
+      { name: "all of it loaded", points: points(({ load }) => load.seconds) },
+      { name: "rebuilt in memory, no database", points: points(({ rebuild }) => rebuild.seconds) },
+    ],
+  });
+  return { name: "recrawl", alt: title, svg };
+}

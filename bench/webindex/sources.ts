@@ -1,0 +1,82 @@
+import { packContents } from "../../examples/webindex/contents.js";
+import {
+  openDefaultSource,
+  openSource,
+  type Page,
+  type Source,
+  type SourceItem,
+} from "../../examples/webindex/sources/index.js";
+import { urlFitsKey } from "../../examples/webindex/text/index.js";
+
+/** The web archives or folders at these paths, or else the documentation of the packages in `node_modules`. */
+export async function openSources(paths: readonly string[]): Promise<Source[]> {
+  if (paths.length === 0) return [await openDefaultSource(process.cwd())];
+  return Promise.all(paths.map((path) => openSource(path)));
+}
+
+/** Everything in sources, one after the other. */
+export async function readItems(paths: readonly string[]): Promise<SourceItem[]> {
+  const items: SourceItem[] = [];
+  for (const source of await openSources(paths)) for await (const item of source.items()) items.push(item);
+  return items;
+}
+
+/** The first pages of sources, each URL once, in memory: so that reading them takes no time later. */
+export async function readPages(paths: readonly string[], max: number): Promise<Page[]> {
+  const pages = new Map<string, Page>();
+  for (const source of await openSources(paths)) {
+    for await (const item of source.items()) {
+      if (pages.size >= max) return [...pages.values()];
+      if (item.kind === "page" && !pages.has(item.url)) pages.set(item.url, item);
+    }
+  }
+  return [...pages.values()];
+}
+
+/** The first pages of a source, as an archive: pages that it does not name are not gone. */
+export function firstPages(source: Source, max: number): Source {
+  return {
+    ...source,
+    scope: undefined,
+    async *items(signal) {
+      let count = 0;
+      for await (const item of source.items(signal)) {
+        yield item;
+        if (item.kind === "page" && ++count === max) return;
+      }
+    },
+  };
+}
+
+/** Items in memory, as an archive. */
+export function sourceOf(path: string, items: Iterable<SourceItem>): Source {
+  return {
+    kind: "archive",
+    path,
+    scope: undefined,
+    async *items() {
+      yield* items;
+    },
+  };
+}
+
+/** By URL what stands after all sources, and how many pages came, counted as every loader counts them. */
+export async function readContents(
+  sources: readonly Source[],
+): Promise<{ readonly contents: ReadonlyMap<string, Uint8Array>; readonly pages: number }> {
+  const contents = new Map<string, Uint8Array>();
+  let pages = 0;
+  for (const source of sources) {
+    for await (const item of source.items()) {
+      if (item.kind === "problem" || item.kind === "skipped") continue;
+      if (item.kind !== "gone") pages++;
+      if (!urlFitsKey(item.url)) continue;
+      if (item.kind === "gone") contents.delete(item.url);
+      else {
+        const packed = item.kind === "page" ? packContents(item) : contents.get(item.refersTo);
+        if (packed !== undefined) contents.set(item.url, packed);
+      }
+    }
+  }
+  return { contents, pages };
+}
