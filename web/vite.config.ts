@@ -3,7 +3,10 @@ import { defineConfig } from "vite";
 
 const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The pages are served under any base, with a policy that allows neither inline code nor other origins. */
+/**
+ * The pages work under any base, and under a policy that allows neither inline code nor other
+ * origins.
+ */
 export default defineConfig({
   root: folder("."),
   base: "./",

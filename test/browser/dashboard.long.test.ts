@@ -91,7 +91,7 @@ describe.each([
     const page = await show("pipeline");
     const node = page.locator('[data-node="observer:extract"]');
     await node.click();
-    const detail = page.getByRole("region", { name: "The chosen node" });
+    const detail = page.getByRole("region", { name: "The selected node" });
     await detail.getByRole("link", { name: "documents.title" }).waitFor();
     expect(await detail.textContent()).toContain("watches documents.contents");
     // A signal is notified, and never written.
@@ -118,7 +118,7 @@ describe.each([
     await versions.nth(1).waitFor();
     expect(await versions.nth(0).textContent()).toContain("revision 2");
     expect(await versions.nth(1).textContent()).toContain("revision 1");
-    await versions.nth(1).getByRole("link", { name: "Go to this moment" }).click();
+    await versions.nth(1).getByRole("link", { name: "Show the row at this time" }).click();
     await page.locator(".cells dd", { hasText: "revision 1" }).first().waitFor();
     expect(page.url()).toMatch(/at=\d{16}/);
     const again = await show(new URL(page.url()).hash.slice(2));
@@ -160,7 +160,7 @@ describe.each([
 
   test("new transactions come by themselves", async () => {
     const page = await show("transactions?label=by+hand");
-    await page.getByText("None that fits.").waitFor();
+    await page.getByText("No transaction matches.").waitFor();
     await pipeline.db.transact((tx) => tx.set(pipeline.documents.rank, "somewhere", 2), { label: "by hand" });
     await page.locator("table.transactions tbody tr", { hasText: "by hand" }).waitFor();
   });

@@ -250,7 +250,7 @@ test("ten thousand rows are paged through, back and forth", async () => {
 
 test("the slider goes back in time, and the moment is in the link", async () => {
   const page = await show("data?table=documents");
-  const slider = page.getByRole("slider", { name: "Moment, within the retention" });
+  const slider = page.getByRole("slider", { name: "Time within the retention" });
   await slider.focus();
   await page.keyboard.press("Home");
   await expect.poll(() => page.url()).toMatch(/at=\d{13}/);
@@ -291,7 +291,7 @@ test("a filter holds for what comes later too", async () => {
 
 test("cause and effect are links", async () => {
   const page = await show("transactions?id=t400");
-  await page.getByText("No change: it was begun by the program.").waitFor();
+  await page.getByText("No change: the program began it.").waitFor();
   await page.locator(".transaction-link").first().click();
   await page.getByText("committed at 17").waitFor();
   await page.locator(".transaction-link").first().click();
@@ -314,7 +314,7 @@ test("nothing is changed before it is confirmed", async () => {
   await expect.poll(() => items.count()).toBe(9);
   await page.getByRole("button", { name: "Discard all of index" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard all" }).click();
-  await page.getByText("9 changes count as handled; 1 was not there any more.").waitFor();
+  await page.getByText("9 changes count as handled; 1 was no longer there.").waitFor();
   await page.getByText("Nothing is parked.").waitFor();
 });
 

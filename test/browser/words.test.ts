@@ -79,7 +79,7 @@ describe("health", () => {
       extract: "fresh",
       cluster: "behind",
       invert: "late",
-      rank: "nobody runs it",
+      rank: "no worker",
       index: "parked",
       merge: "no worker",
     });

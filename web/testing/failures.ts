@@ -2,7 +2,7 @@ import type { HeatMap, LocksPage, ParkedPage, ParkedShown, Workers } from "../..
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";
 
-/** What is parked, locked, and who works, made. */
+/** Invented parked changes, locks and workers. */
 
 const stack = `TypeError: Cannot read properties of undefined (reading 'length')
     at tokens (app/terms.ts:41:18)

@@ -9,16 +9,19 @@ import { flows, observers, overviewAt, startedAt, tables } from "./pipeline.js";
 import { cellHistory, inspectedRow, rowDetail, rowsPage } from "./rows.js";
 import { conflictInsights, transactionAt, transactionDetail, transactions } from "./transactions.js";
 
-/** Answers as the dashboard's server does, from made data that are the same each time: for the states that a real pipeline is seldom in. */
+/**
+ * Answers like the dashboard's server, from invented data that are the same each time, for states
+ * that a real pipeline is seldom in.
+ */
 
 export type Scenario =
-  /** Everything is there, and something is wrong with most of it. */
+  /** Data of every kind, with something wrong in most of it. */
   | "busy"
-  /** A database that was opened once. */
+  /** An empty database. */
   | "empty"
-  /** Only the store is looked at. */
+  /** Only the store is known, and no transactions. */
   | "store"
-  /** Whatever is asked fails, but for what never changes. */
+  /** Every request fails, except `api/about`. */
   | "failing";
 
 export interface FixtureOptions {
@@ -29,9 +32,9 @@ export interface FixtureOptions {
 }
 
 export interface FixtureServer {
-  /** Of the pages, below a base of their own. */
+  /** Address of the pages, under a base of their own. */
   readonly url: string;
-  /** Ends all streams and refuses new ones, until it is called with false. */
+  /** Ends all streams and refuses new ones, until called with false. */
   cut(isCut: boolean): void;
   close(): Promise<void>;
 }
@@ -47,7 +50,7 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Serves the pages and made answers on loopback, until it is closed. */
+/** Serves the pages and invented answers on loopback until it is closed. */
 export async function serveFixture(options: FixtureOptions): Promise<FixtureServer> {
   const fixture = new Fixture(options);
   const server = createServer((request, response) => void fixture.answer(request, response));
@@ -70,7 +73,7 @@ class Fixture {
   readonly #scenario: Scenario;
   readonly #writable: boolean;
   readonly #streams = new Set<ServerResponse>();
-  /** Ids of what was retried, discarded or resolved. */
+  /** Ids of retried, discarded or resolved items. */
   readonly #gone = new Set<string>();
   #tick = 0;
   #newest = 400;

@@ -6,7 +6,7 @@ import type {
   ScheduleOverview,
 } from "../../src/dashboard/api.js";
 
-/** A made pipeline: the shape of a web index, with observers in every state. */
+/** An invented pipeline with the shape of a web index, and observers in every state. */
 
 export const startedAt = Date.UTC(2025, 0, 31, 12, 0, 0);
 
@@ -116,7 +116,7 @@ const schedules: readonly ScheduleOverview[] = [
   { name: "renewals", overdue: { count: 0, isBound: false }, oldestOverdueMs: undefined },
 ];
 
-/** The overview at a second after the beginning. */
+/** The overview some seconds after the start. */
 export function overviewAt(tick: number, reach: Reach, these: readonly ObserverOverview[]): Overview {
   const isHeard = reach !== "store";
   const wave = (at: number, size: number) =>

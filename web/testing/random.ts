@@ -1,4 +1,4 @@
-/** The same numbers each time, from 0 to 1. */
+/** The same sequence of numbers from 0 to 1 each time. */
 export function numbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -8,7 +8,7 @@ import type {
 } from "../../src/dashboard/api.js";
 import { startedAt } from "./pipeline.js";
 
-/** Made rows, ten thousand of them; keys of many scripts first. */
+/** Ten thousand invented rows. Keys in many scripts come first. */
 
 const strange = [
   "",
@@ -88,7 +88,7 @@ export function cellHistory(query: URLSearchParams): CellHistory {
   return { table: table!, row: row!, column: column!, versions };
 }
 
-/** In the middle of a commit: a lock, the value that it will show, and a version before it. */
+/** A row in the middle of a commit: a lock, its new value, and the version before it. */
 export function inspectedRow(query: URLSearchParams): InspectedRow {
   const start = startedAt * 1_000;
   const entry = (timestamp: number, shown: Partial<InspectedRow["columns"][number]["entries"][number]>) => ({

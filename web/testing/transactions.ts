@@ -7,7 +7,7 @@ import type {
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";
 
-/** Made transactions: loads, the runs that they cause, and a conflict now and then. */
+/** Invented transactions: loads, the runs that they cause, and some conflicts. */
 
 const runs = ["extract", "cluster", "invert", "index"] as const;
 

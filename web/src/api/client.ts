@@ -1,10 +1,10 @@
 import type { Acted, Failure } from "../../../src/dashboard/api.js";
 
-/** An answer that is none: refused by the server, or not reached at all. */
+/** A request that the server refused, or that did not reach it. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: string;
-  /** 0 where nothing answered. */
+  /** 0 if there was no answer. */
   readonly status: number;
 
   constructor(status: number, { code, message }: Failure) {
@@ -16,21 +16,21 @@ export class ApiError extends Error {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** The address of an answer, below the page's own. */
+/** The address of an API path, relative to the page. */
 export function apiPath(name: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const search = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
   return `api/${name}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Asks for an answer. An aborted question throws what `fetch` throws. */
+/** Sends a GET request. An aborted one throws the error of `fetch`. */
 export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> {
   return await ask<T>(path, { signal });
 }
 
 export type Action = "parked/retry" | "parked/discard" | "locks/resolve";
 
-/** Asks for something to be done. */
+/** Sends a POST request. */
 export async function act(action: Action, body: Readonly<Record<string, string>>): Promise<Acted> {
   const headers = { "content-type": "application/json" };
   return await ask<Acted>(`api/${action}`, { method: "POST", headers, body: JSON.stringify(body) });
@@ -56,7 +56,7 @@ async function failureOf(response: Response): Promise<Failure> {
     const { code, message } = (await response.json()) as Partial<Failure>;
     if (typeof message === "string") return { code: code ?? "UNKNOWN", message };
   } catch {
-    // What stands between the server and the page may answer in its own words.
+    // A proxy between server and page may answer in a format of its own.
   }
   return {
     code: `HTTP_${response.status}`,

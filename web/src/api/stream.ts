@@ -2,7 +2,10 @@ import type { Failure, Overview, TransactionShown } from "../../../src/dashboard
 import { Store } from "../state/store.js";
 import { ApiError, apiPath, getJson } from "./client.js";
 
-/** `polling`: the stream is away, and the server is asked instead. `failing`: it answers that it cannot. */
+/**
+ * `polling`: the stream is broken, and the page sends requests instead. `failing`: the server
+ * answers with a failure.
+ */
 export type Connection = "connecting" | "live" | "failing" | "polling" | "lost";
 
 export interface ConnectionState {
@@ -12,13 +15,13 @@ export interface ConnectionState {
 
 const pollMs = 2_000;
 const maxPauseMs = 10_000;
-/** Seconds of the overview that are remembered. */
+/** How many overviews are remembered, one per second. */
 const maxSeconds = 180;
 
 export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
 export const overview = new Store<Overview | undefined>(undefined);
 
-/** What the overview said, second by second, so far as the page was open. */
+/** The overviews since the page was opened. */
 export interface Moment {
   readonly at: number;
   readonly pending: number;
@@ -30,13 +33,13 @@ export const moments = new Store<readonly Moment[]>([]);
 type Listener = (transactions: readonly TransactionShown[]) => void;
 const listeners = new Set<Listener>();
 
-/** Tells transactions as they come; ends by the returned function. */
+/** Calls `listener` with new transactions. Returns a function that stops it. */
 export function onTransactions(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Follows the server for as long as the page is open. */
+/** Follows the server while the page is open. */
 export function connect(): void {
   new Connecting().open();
 }
@@ -76,7 +79,7 @@ class Connecting {
   #failed(source: EventSource): void {
     if (connection.value.state === "live") connection.set({ state: "lost", error: undefined });
     if (this.#poll === undefined) this.#askAfter(0);
-    // A stream that was refused is not tried again by the browser.
+    // The browser does not reconnect a stream that was refused.
     if (source.readyState !== EventSource.CLOSED) return;
     setTimeout(() => this.open(), this.#pauseMs);
     this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);

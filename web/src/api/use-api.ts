@@ -2,15 +2,15 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getJson } from "./client.js";
 
 export interface Answer<T> {
-  /** The newest; while another question is under way the one before, of the same kind. */
+  /** The newest answer; with `keep`, the answer for the last path until the next one comes. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Asks again. */
+  /** Sends the request again. */
   readonly reload: () => void;
 }
 
-/** What was asked by a path, and came. */
+/** A path and its answer. */
 interface Got<T> {
   readonly path: string;
   readonly data: T | undefined;
@@ -18,8 +18,9 @@ interface Got<T> {
 }
 
 /**
- * The answer at a path, asked again every `everyMs` while the page is seen. Undefined asks nothing. What is under way ends when the
- * path changes or the view is left. `keep` says whether the last answer is shown until the next path's is there.
+ * The answer at a path, requested again every `everyMs` while the page is visible. An undefined
+ * path requests nothing. A request under way ends when the path changes or the view closes. `keep`
+ * says whether the last answer stays until the answer for a new path comes.
  */
 export function useApi<T>(path: string | undefined, everyMs?: number, keep = true): Answer<T> {
   const [got, setGot] = useState<Got<T>>();
@@ -43,7 +44,7 @@ export function useApi<T>(path: string | undefined, everyMs?: number, keep = tru
   };
 }
 
-/** Questions after one path, one at a time. */
+/** Requests for one path, one at a time. */
 class Asking<T> {
   readonly #path: string;
   readonly #everyMs: number | undefined;

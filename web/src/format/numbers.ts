@@ -1,12 +1,12 @@
-/** What stands where there is no figure. */
+/** Shown instead of a missing figure. */
 export const none = "–";
 
-/** A count, with thousands apart: 12,304. */
+/** A count with separated thousands: 12,304. */
 export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** A count that ended at a bound has a plus. */
+/** A count, with a plus if counting stopped at a bound. */
 export function bounded({
   count: value,
   isBound,
@@ -17,7 +17,7 @@ export function bounded({
   return isBound ? `${count(value)}+` : count(value);
 }
 
-/** Something a second, without the unit: 0.03, 4.2, 1,204. */
+/** A rate per second, without the unit: 0.03, 4.2, 1,204. */
 export function rate(value: number): string {
   if (value === 0) return "0";
   if (value < 0.01) return "<0.01";
@@ -27,7 +27,7 @@ export function rate(value: number): string {
 
 const byteUnits = ["B", "KB", "MB", "GB", "TB"] as const;
 
-/** 812 B, 4.1 KB, 12 MB: a thousand each. */
+/** A size in steps of a thousand: 812 B, 4.1 KB, 12 MB. */
 export function bytes(value: number): string {
   let left = value;
   let unit = 0;

@@ -1,4 +1,4 @@
-/** An argument as a shell takes it, in quotes where it must be. */
+/** An argument as a shell takes it, quoted if necessary. */
 export function quoted(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
   return `'${argument.replaceAll("'", "'\\''")}'`;
@@ -6,9 +6,9 @@ export function quoted(argument: string): string {
 
 export interface CommandParts {
   readonly command: string;
-  /** Options by name; undefined ones are left out, true ones have no value. */
+  /** Options by name. Undefined options are left out; `true` is an option without a value. */
   readonly options?: Readonly<Record<string, string | number | true | undefined>> | undefined;
-  /** After the location. */
+  /** Arguments after the location. */
   readonly args?: readonly string[] | undefined;
 }
 
@@ -19,7 +19,7 @@ export function commandLine(location: string, { command, options = {}, args = []
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || value === "") continue;
     const text = String(value);
-    // A value that looks like an option is one unless it is joined to its own.
+    // A value that looks like an option must be joined to its option with `=`.
     if (value === true) given.push(`--${name}`);
     else if (text.startsWith("-")) given.push(`--${name}=${quoted(text)}`);
     else given.push(`--${name}`, quoted(text));

@@ -1,6 +1,9 @@
-/** Control characters, line ends among them, as JSON escapes them: one line stays one line, and nothing is hidden. */
+/**
+ * Escapes control characters and line ends as JSON does, so that one line stays one line and
+ * nothing is hidden.
+ */
 export function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
@@ -9,12 +12,12 @@ function escaped(character: string): string {
   return inJson === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : inJson;
 }
 
-/** Enough of a session's id to know it again. */
+/** The beginning of a session id, enough to recognize it. */
 export function shortId(id: string): string {
   return id.length <= 12 ? id : id.slice(0, 8);
 }
 
-/** `table.column`, of which the row is shown apart. */
+/** `table.column`, for a place that shows the row separately. */
 export function columnName({ table, column }: { readonly table: string; readonly column: string }): string {
   return `${table}.${column}`;
 }

@@ -5,7 +5,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** A duration as one reads it: 0.4 ms, 12 ms, 1.3 s, 4 min 10 s, 3 h 20 min, 2 d 4 h. */
+/** A duration for people: 0.4 ms, 12 ms, 1.3 s, 4 min 10 s, 3 h 20 min, 2 d 4 h. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined) return none;
   if (ms < 1) return ms <= 0 ? "0 ms" : ms < 0.1 ? "<0.1 ms" : `${ms.toFixed(1)} ms`;
@@ -21,7 +21,7 @@ function two(ms: number, large: number, largeUnit: string, small: number, smallU
   return rest === 0 ? `${whole} ${largeUnit}` : `${whole} ${largeUnit} ${rest} ${smallUnit}`;
 }
 
-/** How long ago: `3 s ago`; what is less than a second away is now. */
+/** How long ago: `3 s ago`, or `now` within a second. */
 export function ago(at: number, now: number): string {
   const ms = now - at;
   if (Math.abs(ms) < second) return "now";
@@ -32,24 +32,24 @@ export function ago(at: number, now: number): string {
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, "0");
 
-/** Of the local day: 06:41:07. */
+/** Local time of day: 06:41:07. */
 export function clock(at: number): string {
   const date = new Date(at);
   return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
 }
 
-/** With milliseconds: 06:41:07.203. */
+/** Local time of day with milliseconds: 06:41:07.203. */
 export function exactClock(at: number): string {
   return `${clock(at)}.${pad(new Date(at).getMilliseconds(), 3)}`;
 }
 
-/** Local, to the second: 2025-01-31 12:00:07. */
+/** Local date and time: 2025-01-31 12:00:07. */
 export function dateTime(at: number): string {
   const date = new Date(at);
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${clock(at)}`;
 }
 
-/** As an input of date and time takes it. */
+/** Local date and time as an input of type `datetime-local` takes it. */
 export function inputTime(at: number): string {
   return dateTime(at).replace(" ", "T");
 }

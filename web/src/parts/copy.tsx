@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 const shownMs = 1_600;
 
-/** A button that copies a text, and says that it did. */
+/** A button that copies a text and confirms it. */
 export function CopyButton({
   text,
   label,
@@ -43,7 +43,10 @@ async function copied(text: string): Promise<boolean> {
   }
 }
 
-/** Where the page is not served by https or from loopback there is no clipboard to write to. */
+/**
+ * Browsers offer the clipboard only over https or from loopback; elsewhere this copies through a
+ * selection.
+ */
 function copiedOldWay(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;

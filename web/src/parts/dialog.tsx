@@ -7,7 +7,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Above the page until it is closed; Escape closes it, and the focus goes back to where it was. */
+/** A dialog above the page. Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

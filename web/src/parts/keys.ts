@@ -1,4 +1,7 @@
-/** Keys that go from row to row of a table, or item to item of a list: those with `data-row`. */
+/**
+ * Handles keys that move between the rows of a table or the items of a list: elements with
+ * `data-row`.
+ */
 export function moveByKeys(event: KeyboardEvent): void {
   const from = (event.target as Element | null)?.closest<HTMLElement>("[data-row]");
   if (from == null || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -17,7 +20,7 @@ export function moveByKeys(event: KeyboardEvent): void {
   target.focus();
 }
 
-/** Whether keys are being typed into something. */
+/** Whether the user is typing into a field. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement)

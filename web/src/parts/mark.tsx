@@ -1,6 +1,6 @@
 import type { Level } from "../state/health.js";
 
-/** Told apart by form as well as by colour. */
+/** Levels differ by shape as well as by colour. */
 const forms: Readonly<Record<Level, string>> = {
   ok: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Z",
   warn: "M8 1.5 15 14H1Z",
@@ -8,7 +8,7 @@ const forms: Readonly<Record<Level, string>> = {
   idle: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Zm0 2.2a3.8 3.8 0 1 0 0 7.6 3.8 3.8 0 0 0 0-7.6Z",
 };
 
-/** A small sign of a level; the word stands beside it. */
+/** A small sign of a level, next to its word. */
 export function Mark({ level }: { readonly level: Level }) {
   return (
     <svg class={`mark ${level}`} viewBox="0 0 16 16" aria-hidden="true">
@@ -17,7 +17,7 @@ export function Mark({ level }: { readonly level: Level }) {
   );
 }
 
-/** The same within a larger drawing, centred. */
+/** The same sign within a larger drawing, centred. */
 export function MarkAt({ level, x, y, size }: { level: Level; x: number; y: number; size: number }) {
   const scale = size / 16;
   return (

@@ -13,7 +13,7 @@ export function CellLink({ cell }: { readonly cell: CellName }) {
   );
 }
 
-/** A value of which the beginning is enough. */
+/** The beginning of a value. */
 export function ShortValue({ value }: { readonly value: ValueShown }) {
   return (
     <span class="value short" title={value.isCut ? `the beginning of ${bytes(value.bytes)}` : undefined}>
@@ -23,14 +23,14 @@ export function ShortValue({ value }: { readonly value: ValueShown }) {
   );
 }
 
-/** Characters that surely need no scrolling. */
+/** A value up to this many characters needs no scrolling. */
 const maxUnscrolled = 200;
 
-/** A value as long as it was sent. */
+/** A value, as much of it as the server sent. */
 export function LongValue({ value }: { readonly value: ValueShown }) {
   return (
     <div class="value long">
-      {/* What scrolls is reached by keys. */}
+      {/* A scrolling element must be reachable by keys. */}
       <pre
         dir="auto"
         tabIndex={value.text.length > maxUnscrolled || value.text.includes("\n") ? 0 : undefined}

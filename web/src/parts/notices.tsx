@@ -3,7 +3,7 @@ import type { Reach } from "../../../src/dashboard/api.js";
 import type { ApiError } from "../api/client.js";
 import { Mark } from "./mark.js";
 
-/** While nothing is there yet. */
+/** Shown until the first answer. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p class="state" role="status">
@@ -12,7 +12,7 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** Where there is nothing to show, and why that may be. */
+/** Shown if there is nothing to show, with possible reasons. */
 export function Empty({
   title,
   children,
@@ -28,7 +28,7 @@ export function Empty({
   );
 }
 
-/** What went wrong, in the server's words, and what can be done. */
+/** A failure in the server's words, and what the user can do. */
 export function Failed({ error, retry }: { readonly error: ApiError; readonly retry?: () => void }) {
   return (
     <div class="state failed" role="alert">
@@ -49,23 +49,24 @@ export function Failed({ error, retry }: { readonly error: ApiError; readonly re
 
 function adviceOn({ status, code }: ApiError): string {
   if (status === 401 || status === 403)
-    return "Open the whole address that the dashboard printed when it started: it holds the token.";
-  if (status === 0) return "Is the process that serves it still running? The page asks again by itself.";
-  if (code === "STALE_SNAPSHOT") return "Choose a moment within the retention.";
-  return status === 404 ? "It may have been there before; go back, or look from the top." : "";
+    return "Open the whole address that the dashboard printed at its start: it contains the token.";
+  if (status === 0)
+    return "Is the process that serves the dashboard still running? The page tries again by itself.";
+  if (code === "STALE_SNAPSHOT") return "Choose a time within the retention.";
+  return status === 404 ? "It may have existed before. Go back, or start at the overview." : "";
 }
 
 const missing: Readonly<Record<string, string>> = {
   overview:
-    "throughput, conflicts and delays are those of transactions, and stay unknown; what waits, is parked or locked is read from the store",
+    "throughput, conflicts and delays are known only to processes that run transactions; backlogs, parked changes and locks are read from the store",
   pipeline:
-    "which columns runs read and write is learned from runs, and stays unknown; what each observer watches, and what waits, is known",
+    "the columns that runs read and write are known only to the processes that run them; watched columns and backlogs are read from the store",
   transactions: "transactions are remembered by the processes that run them",
-  workers: "sessions are read from the store; what each process does stays unknown",
+  workers: "sessions are read from the store; the activity of each process is unknown",
   heat: "writes, conflicts and hints by key are counted by the processes that make them",
 };
 
-/** Says honestly what is not seen from here. */
+/** Says what this dashboard cannot see. */
 export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: string }) {
   if (reach === "here") return null;
   if (reach === "named")

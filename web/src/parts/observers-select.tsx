@@ -6,7 +6,7 @@ interface Props {
   readonly onChange: (name: string) => void;
 }
 
-/** One observer, or all. */
+/** Selects one observer, or all. */
 export function ObserverSelect({ value, onChange }: Props) {
   const names = (useStore(overview)?.observers ?? []).map(({ name }) => name);
   const all = value === "" || names.includes(value) ? names : [...names, value];
@@ -22,11 +22,11 @@ export function ObserverSelect({ value, onChange }: Props) {
 
 interface SelectProps extends Props {
   readonly label: string;
-  /** Values, and what is shown of each. */
+  /** Values and their labels. */
   readonly options: readonly (readonly [string, string])[];
 }
 
-/** A choice with its label. */
+/** A select field with its label. */
 export function Select({ label, value, onChange, options }: SelectProps) {
   return (
     <label class="field">

@@ -9,7 +9,7 @@ interface Props {
 
 const restMs = 200;
 
-/** A text to look for, taken up when typing rests. `/` goes there. */
+/** A search field, applied when typing pauses. The key `/` focuses it. */
 export function SearchField({ label, value, placeholder, onChange }: Props) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);

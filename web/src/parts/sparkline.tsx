@@ -1,13 +1,13 @@
 interface Props {
   readonly values: readonly number[];
-  /** Read out in its place. */
+  /** Read by screen readers instead of the line. */
   readonly label: string;
   readonly width?: number;
   readonly height?: number;
   readonly tone?: "plain" | "bad";
 }
 
-/** A line of figures over time, the newest at the right, from zero up. */
+/** A line of figures over time from zero up, with the newest at the right. */
 export function Sparkline({ values, label, width = 120, height = 28, tone = "plain" }: Props) {
   const top = Math.max(1e-9, ...values);
   const step = values.length < 2 ? width : width / (values.length - 1);

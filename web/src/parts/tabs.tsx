@@ -1,7 +1,7 @@
 interface Props {
   readonly label: string;
   readonly current: string;
-  /** Address and name of each. */
+  /** Address and name of each tab. */
   readonly items: readonly {
     readonly key: string;
     readonly name: string;
@@ -10,7 +10,7 @@ interface Props {
   }[];
 }
 
-/** Parts of a view, each with a link of its own. */
+/** Tabs within a view. Each has its own link. */
 export function Tabs({ label, current, items }: Props) {
   return (
     <nav class="tabs" aria-label={label}>

@@ -5,14 +5,14 @@ import { CopyButton } from "./copy.js";
 
 interface Props {
   readonly title: string;
-  /** A short sentence for what is shown. */
+  /** One short sentence about the view. */
   readonly children: ComponentChildren;
   readonly commands: readonly CommandParts[];
-  /** Where the command line has no equivalent, what comes near. */
+  /** Said if no command shows quite the same. */
   readonly commandNote?: string | undefined;
 }
 
-/** Above every view: what it shows, its link, and how the command line shows the same. */
+/** The head of every view: its title, its link, and the command that shows the same. */
 export function ViewHead({ title, children, commands, commandNote }: Props) {
   return (
     <header class="view-head">
@@ -31,7 +31,7 @@ export function ViewHead({ title, children, commands, commandNote }: Props) {
   );
 }
 
-/** The command line that shows the same, to be copied. */
+/** The command that shows the same, with a button to copy it. */
 export function Command({ parts }: { readonly parts: CommandParts }) {
   const { location: where } = useAbout();
   const line = commandLine(where, parts);

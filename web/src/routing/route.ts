@@ -2,13 +2,13 @@
 export const views = ["overview", "pipeline", "data", "transactions", "failures", "workers"] as const;
 export type View = (typeof views)[number];
 
-/** Where one is: a view, and all of its state. */
+/** A view with all of its state. */
 export interface Route {
   readonly view: View;
   readonly state: Readonly<Record<string, string>>;
 }
 
-/** What a hash says; anything unknown is the overview. */
+/** Parses a hash. An unknown view is the overview. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const view = views.find((each) => each === path) ?? "overview";
@@ -17,7 +17,7 @@ export function parseRoute(hash: string): Route {
 
 export type State = Readonly<Record<string, string | number | undefined>>;
 
-/** The hash of a view; what is undefined or empty is left out. */
+/** The hash of a view. Undefined and empty parts are left out. */
 export function hashOf(view: View, state: State = {}): string {
   const given = Object.entries(state).filter(([, value]) => value !== undefined && value !== "");
   const query = new URLSearchParams(

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { hashOf, parseRoute, type Route, type State } from "./route.js";
 
-/** The route in the address bar, followed. */
+/** Follows the route in the address bar. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
@@ -12,12 +12,15 @@ export function useRoute(): Route {
   return route;
 }
 
-/** Goes to a view. */
+/** Navigates to a view. */
 export function go(view: Route["view"], state: State = {}): void {
   location.hash = hashOf(view, state);
 }
 
-/** Changes a part of the view's state. `replace` for what changes by every key, so that back goes back further. */
+/**
+ * Changes a part of the view's state. Use `replace` for a part that changes with every key press,
+ * so that Back skips those steps.
+ */
 export function change(route: Route, state: State, replace = false): void {
   const hash = hashOf(route.view, { ...route.state, ...state });
   if (hash === location.hash) return;

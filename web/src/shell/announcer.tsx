@@ -3,7 +3,7 @@ import { overview } from "../api/stream.js";
 import { verdictOf } from "../state/health.js";
 import { useStore } from "../state/store.js";
 
-/** Reads out when things become better or worse; not every second. */
+/** Announces to screen readers when the state becomes better or worse, and not every second. */
 export function Announcer() {
   const now = useStore(overview);
   const verdict = now === undefined ? undefined : verdictOf(now);

@@ -16,13 +16,13 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** What stands around every view. */
+/** The frame around every view. */
 export function Shell({ route, about, children }: Props) {
   const [showsKeys, setShowsKeys] = useState(false);
   useShortcuts(() => setShowsKeys(true));
   return (
     <>
-      {/* biome-ignore lint/a11y/useValidAnchor: it is a link to a place; the hash is the route, so that it is gone to by hand. */}
+      {/* biome-ignore lint/a11y/useValidAnchor: it is a link within the page; the hash holds the route, so the handler moves the focus. */}
       <a class="skip" href="#main" onClick={skip}>
         Skip to the view
       </a>
@@ -127,16 +127,16 @@ function ConnectionSign() {
   );
 }
 
-/** A line under the head for as long as nobody answers. */
+/** A line under the head while the server does not answer. */
 function Lost() {
   const { state, error } = useStore(connection);
   if (state === "connecting" || state === "live") return null;
   const why = error?.message ?? "";
   const text = {
     polling:
-      "The live stream is away; the server is asked every two seconds instead, and the stream is tried again.",
-    failing: `The server answers, but: ${why} What is shown is what was known last.`,
-    lost: `Not connected, trying again. ${why} What is shown is what was known last.`,
+      "The live stream is broken. The page asks the server every two seconds instead, and tries the stream again.",
+    failing: `The server answers with an error: ${why} The page shows the last known data.`,
+    lost: `Not connected, trying again. ${why} The page shows the last known data.`,
   }[state];
   return (
     <p class={`banner ${state === "polling" ? "warn" : "bad"}`} role="status">

@@ -5,21 +5,21 @@ import { views } from "../routing/route.js";
 import { go } from "../routing/use-route.js";
 import { nextTheme } from "../state/theme.js";
 
-/** Keys, and what they do. */
+/** Keys and their effects. */
 const shortcuts: readonly (readonly [string, string])[] = [
   ["1 … 6", "the views, in order"],
   ["/", "the search field of the view"],
-  ["↑ ↓ Home End", "the rows of a table, the nodes of the graph"],
-  ["← →", "along the graph's edges, through the heat map"],
+  ["↑ ↓ Home End", "move between rows of a table or nodes of the graph"],
+  ["← →", "follow the edges of the graph, move through the heat map"],
   ["Enter", "open what has the focus"],
-  ["Esc", "leave a field, close what was opened"],
-  ["p", "pause the list of transactions, and go on"],
-  ["c", "copy the view's command line"],
-  ["t", "light, dark, or as the system has it"],
+  ["Esc", "leave a field, close a panel"],
+  ["p", "pause or continue the list of transactions"],
+  ["c", "copy the command of the view"],
+  ["t", "theme: light, dark, or that of the system"],
   ["?", "this list"],
 ];
 
-/** The keys that work everywhere. */
+/** Handles the keys that work in every view. */
 export function useShortcuts(showList: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -55,7 +55,7 @@ function actionOf(key: string, showList: () => void): (() => void) | undefined {
   return undefined;
 }
 
-/** Out of a field; else what was opened is closed. */
+/** Leaves a field; otherwise closes the open panel. */
 function leave(event: KeyboardEvent): void {
   if (isTyping(event.target)) (event.target as HTMLElement).blur();
   else first("[data-close]")?.click();

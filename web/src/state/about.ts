@@ -4,9 +4,10 @@ import type { About } from "../../../src/dashboard/api.js";
 
 export const AboutContext = createContext<About | undefined>(undefined);
 
-/** What never changes while the server runs. Only within what is shown once it is known. */
+/** Facts that never change while the server runs. Only components below its provider may use it. */
 export function useAbout(): About {
   const about = useContext(AboutContext);
-  if (about === undefined) throw new Error("Views are shown once the server has said what it serves.");
+  if (about === undefined)
+    throw new Error("A component used the facts about the server before they were known.");
   return about;
 }

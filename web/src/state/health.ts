@@ -2,7 +2,7 @@ import type { ObserverOverview, Overview, ScheduleOverview } from "../../../src/
 import { bounded, counted } from "../format/numbers.js";
 import { duration } from "../format/times.js";
 
-/** How bad it is, by which things are marked and coloured. */
+/** How bad a state is. Signs and colours depend on it. */
 export type Level = "ok" | "warn" | "bad" | "idle";
 
 export interface Health {
@@ -13,16 +13,16 @@ export interface Health {
   readonly why: string;
 }
 
-/** A change that waits for longer is behind, or late. */
+/** An observer whose oldest change waits longer than this is behind, or late. */
 export const behindMs = 5_000;
 export const lateMs = 60_000;
 
-/** How an observer does: the worst that can be said of it. */
+/** The state of an observer: the worst one that applies. */
 export function healthOf(observer: ObserverOverview): Health {
   const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, delay } = observer;
   const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
   if (hosts === 0 && pending.count > 0)
-    return { level: "bad", word: "nobody runs it", why: `${waits} wait, and no worker runs it.` };
+    return { level: "bad", word: "no worker", why: `${waits} wait, and no worker runs it.` };
   if (pending.count > 0 && oldestPendingMs >= lateMs)
     return {
       level: "bad",
@@ -30,7 +30,7 @@ export function healthOf(observer: ObserverOverview): Health {
       why: `The oldest of ${waits} has waited ${duration(oldestPendingMs)}.`,
     };
   if (parked.count > 0)
-    return { level: "warn", word: "parked", why: `It was given up on ${bounded(parked)} of its changes.` };
+    return { level: "warn", word: "parked", why: `It parked ${bounded(parked)} of its changes.` };
   if (failuresPerSecond > 0)
     return { level: "warn", word: "failing", why: "Some of its runs fail, and are tried again." };
   if (pending.count > 0 && oldestPendingMs >= behindMs)
@@ -42,10 +42,10 @@ export function healthOf(observer: ObserverOverview): Health {
   if (hosts === 0) return { level: "idle", word: "no worker", why: "Nothing waits, and no worker runs it." };
   return pending.count === 0 && delay.count === 0
     ? { level: "ok", word: "idle", why: "Nothing waits." }
-    : { level: "ok", word: "fresh", why: "It keeps up with what changes." };
+    : { level: "ok", word: "fresh", why: "It keeps up with the changes." };
 }
 
-/** How a schedule does: whether what was due has fired. */
+/** The state of a schedule: whether its due changes have fired. */
 export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverview): Health {
   if (overdue.count === 0) return { level: "ok", word: "on time", why: "Nothing is overdue." };
   const are = `${counted(overdue.count, "change")}${overdue.isBound ? " or more" : ""}`;
@@ -57,14 +57,14 @@ export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverv
 }
 
 export interface Verdict extends Health {
-  /** What to look at, where there is something. */
+  /** The view to look at, if there is one. */
   readonly observer: string | undefined;
   readonly lookAt: "pipeline" | "failures" | "workers" | undefined;
 }
 
 const rank: Readonly<Record<Level, number>> = { bad: 3, warn: 2, ok: 1, idle: 0 };
 
-/** The state of everything in one line: what is worst, or that nothing is. */
+/** The state of everything in one line: the worst problem, or that there is none. */
 export function verdictOf(overview: Overview): Verdict {
   const { observers, coordinator } = overview;
   if (coordinator?.answers === false)
@@ -85,7 +85,7 @@ export function verdictOf(overview: Overview): Verdict {
     return verdict(
       "idle",
       "No observer is registered",
-      "Tables can be read and written; nothing is derived.",
+      "Tables can be read and written, and nothing is derived from them.",
     );
   const { observer, health } = worst;
   const others = observers.filter(
@@ -94,20 +94,19 @@ export function verdictOf(overview: Overview): Verdict {
   const also =
     others === 0 ? "" : ` ${counted(others, "other observer needs", "other observers need")} a look too.`;
   const name = observer.name;
-  const lookAt =
-    health.word === "parked" ? "failures" : health.word === "nobody runs it" ? "workers" : "pipeline";
+  const lookAt = health.word === "parked" ? "failures" : health.word === "no worker" ? "workers" : "pipeline";
   if (health.level === "bad" || health.level === "warn") {
     const title = health.word === "parked" ? `${name} has parked changes` : `${name}: ${health.word}`;
     return { ...verdict(health.level, title, `${health.why}${also}`, lookAt), observer: name };
   }
   if (overview.workers === 0)
-    return verdict("idle", "Nothing waits, and no worker runs", "What is committed now will wait.");
+    return verdict("idle", "Nothing waits, and no worker runs", "New changes will wait.");
   const oldestMs = Math.max(0, ...observers.map(oldest));
   const what = oldestMs === 0 ? "Nothing waits." : `The oldest change has waited ${duration(oldestMs)}.`;
   return verdict("ok", "Everything is fresh", `${counted(observers.length, "observer")} up to date. ${what}`);
 }
 
-/** The schedule that is worst, if one is behind. */
+/** The schedule that is furthest behind, if one is. */
 function worstSchedule({ schedules }: Overview): Verdict | undefined {
   const late = [...schedules].sort((a, b) => (b.oldestOverdueMs ?? 0) - (a.oldestOverdueMs ?? 0))[0];
   if (late === undefined) return undefined;

@@ -1,6 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that changes from outside of the tree. Who watches is told once a frame, however often it changes. */
+/**
+ * A value that changes outside of the component tree. Subscribers are called at most once per
+ * frame.
+ */
 export class Store<T> {
   #value: T;
   readonly #watchers = new Set<() => void>();
@@ -29,7 +32,7 @@ export class Store<T> {
   }
 }
 
-/** The value of a store, followed. */
+/** Follows the value of a store. */
 export function useStore<T>(store: Store<T>): T {
   const [, setSeen] = useState<{ readonly value: T }>(() => ({ value: store.value }));
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 
-/** As the system has it, or as was chosen. */
+/** The theme: that of the system, or a chosen one. */
 export const themes = ["auto", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
@@ -8,7 +8,7 @@ const key = "percolator-theme";
 
 export const theme = new Store<Theme>("auto");
 
-/** Takes up what was chosen before. */
+/** Applies the theme that was chosen before. */
 export function restoreTheme(): void {
   try {
     const kept = localStorage.getItem(key);
@@ -24,7 +24,7 @@ export function nextTheme(): void {
   try {
     localStorage.setItem(key, next);
   } catch {
-    // A browser that keeps nothing still shows it now.
+    // A browser without storage still shows the theme now.
   }
 }
 

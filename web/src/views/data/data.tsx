@@ -13,7 +13,7 @@ import { MomentField } from "./moment-field.js";
 import { RowPanel } from "./row-panel.js";
 import { RowsTable } from "./rows-table.js";
 
-/** Rows on a page. */
+/** Rows per page. */
 const limit = 50;
 
 export function DataBrowser({ route }: { readonly route: Route }) {
@@ -24,7 +24,7 @@ export function DataBrowser({ route }: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Data" commands={commandsOf(route, table)}>
-        The rows of a table as they are, or as they were at any moment of the retention.
+        The rows of a table as they are now, or were at any time within the retention.
       </ViewHead>
       {pipeline.error === undefined ? null : <Failed error={pipeline.error} retry={pipeline.reload} />}
       {tables === undefined && pipeline.error === undefined ? <Loading what="the tables" /> : null}
@@ -62,7 +62,7 @@ function commandsOf({ state }: Route, table: string | undefined): readonly Comma
   return [{ command: "get", args: [table, row], options: { at } }];
 }
 
-/** What another table, prefix or moment makes meaningless. */
+/** State that another table, prefix or time makes meaningless. */
 const fromTop = { after: undefined, row: undefined, cell: undefined, show: undefined };
 
 function Controls({ route, table, tables }: { route: Route; table: string; tables: readonly string[] }) {

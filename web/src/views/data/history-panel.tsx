@@ -17,7 +17,7 @@ interface Props {
   readonly column: string;
 }
 
-/** What a cell was, newest first. */
+/** The versions of a cell, newest first. */
 export function HistoryPanel({ route, table, row, column }: Props) {
   const { data, error, reload } = useApi<CellHistory>(apiPath("history", { table, row, column }));
   const { now: startedAt } = useAbout();
@@ -27,14 +27,14 @@ export function HistoryPanel({ route, table, row, column }: Props) {
   if (data.versions.length === 0)
     return (
       <Empty title="The cell has no version.">
-        It was never written, or garbage collection took what was.
+        It was never written, or garbage collection removed its versions.
       </Empty>
     );
   return (
     <>
       <p class="note">
-        Versions of <b>{oneLine(column)}</b> that garbage collection has left. A commit timestamp is a moment
-        that can be gone to.
+        Versions of <b>{oneLine(column)}</b> that garbage collection has not removed. Open the row as of a
+        commit timestamp.
       </p>
       <ol class="versions">
         {data.versions.map(({ commitTimestamp, startTimestamp, at, value }) => (
@@ -43,7 +43,7 @@ export function HistoryPanel({ route, table, row, column }: Props) {
               <time dateTime={new Date(at).toISOString()}>{dateTime(at)}</time>{" "}
               <span class="faint">{ago(at, now)}</span>
               <a href={hashOf("data", { ...route.state, table, at: commitTimestamp, show: undefined })}>
-                Go to this moment
+                Show the row at this time
               </a>
             </p>
             {value === undefined ? <p class="deleted">deleted</p> : <LongValue value={value} />}

@@ -5,17 +5,20 @@ import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
 
 interface Props {
-  /** Milliseconds since 1970, or a timestamp of the database; undefined is now. */
+  /** Milliseconds since 1970, or a timestamp of the database; undefined means now. */
   readonly at: string | undefined;
-  /** `isFinal` where the choice is made, and not on its way. */
+  /** `isFinal` is false while the slider still moves. */
   readonly onChange: (at: string | undefined, isFinal: boolean) => void;
 }
 
-/** Parts of the slider. */
+/** Steps of the slider. */
 const steps = 1_000;
-/** What was within the retention when it was chosen is to be so when it is read. */
+/**
+ * Stays away from the end of the retention, so that the chosen time can still be read a moment
+ * later.
+ */
 const slackMs = 2_000;
-/** Timestamps are microseconds since 1970: whatever is larger than this is one. */
+/** Timestamps count microseconds since 1970: any number above this one is a timestamp. */
 const minTimestamp = 1e14;
 
 export function millisecondsOf(at: string): number {
@@ -23,7 +26,7 @@ export function millisecondsOf(at: string): number {
   return value >= minTimestamp ? value / 1_000 : value;
 }
 
-/** Chooses the moment as of which rows are shown: a slider over the retention, a date, or now. */
+/** Chooses the time as of which rows are shown: a slider over the retention, a date, or now. */
 export function MomentField({ at, onChange }: Props) {
   const { retentionMs, now: startedAt } = useAbout();
   const now = useStore(overview)?.now ?? startedAt;
@@ -34,7 +37,7 @@ export function MomentField({ at, onChange }: Props) {
   const oldest = now - retentionMs + slackMs;
   const momentOf = (step: number) =>
     step >= steps ? undefined : Math.max(oldest, Math.round(now - (1 - step / steps) * retentionMs));
-  // What was slid to is asked for once it rests, so that a slow store is not asked for each step.
+  // Asks only when the slider rests, so that a slow store does not answer each step.
   useEffect(() => {
     if (slid === undefined) return;
     const timer = setTimeout(() => {
@@ -61,14 +64,14 @@ export function MomentField({ at, onChange }: Props) {
           min={0}
           max={steps}
           value={Math.max(0, Math.min(steps, place))}
-          aria-label="Moment, within the retention"
+          aria-label="Time within the retention"
           aria-valuetext={text}
           onInput={(event) => slide(Number(event.currentTarget.value))}
         />
         <input
           type="datetime-local"
           step={1}
-          aria-label="Moment, as a date and time"
+          aria-label="Date and time"
           value={shown === undefined ? "" : inputTime(shown)}
           onChange={(event) => {
             const moment = new Date(event.currentTarget.value).getTime();

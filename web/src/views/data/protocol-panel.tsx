@@ -9,18 +9,18 @@ import { Empty, Failed, Loading } from "../../parts/notices.js";
 type Column = InspectedRow["columns"][number];
 type Hint = InspectedRow["hints"][number];
 
-/** While one looks, a commit's steps may pass by. */
+/** Often enough to see the steps of a commit. */
 const everyMs = 1_000;
 
-/** Data, locks, write records and the rest of a row side by side, as figure 4 of the paper draws them. */
+/** Data, locks and write records of a row side by side, as in figure 4 of the paper. */
 export function ProtocolPanel({ table, row }: { readonly table: string; readonly row: string }) {
   const { data, error, reload } = useApi<InspectedRow>(apiPath("inspect", { table, row }), everyMs);
   if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
   if (data === undefined) return <Loading what="what the protocol keeps" />;
   if (data.columns.length === 0 && data.hints.length === 0)
     return (
-      <Empty title="The protocol keeps nothing of this row.">
-        It never had a cell, or garbage collection took the last.
+      <Empty title="This row has no protocol cells.">
+        It never had a cell, or garbage collection removed its last one.
       </Empty>
     );
   const users = data.columns.filter(({ role }) => role === "user");
@@ -28,10 +28,10 @@ export function ProtocolPanel({ table, row }: { readonly table: string; readonly
   return (
     <>
       <p class="note">
-        Each line is a timestamp: a value by its start, a write record by its commit, pointing to the start. A
-        lock stands while its transaction commits. Read again every second.
+        Each line is a timestamp: a value is at its start timestamp, a write record at its commit timestamp. A
+        lock exists while its transaction commits. Updated every second.
       </p>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label="What the protocol keeps of the row">
+      <div class="table-scroll" tabIndex={0} role="region" aria-label="Protocol cells of the row">
         <table class="protocol">
           <thead>
             <tr>
@@ -115,7 +115,7 @@ function Hints({ hints }: { readonly hints: readonly Hint[] }) {
   );
 }
 
-/** Of columns that have no cell in the row: signals, and cells that were deleted. */
+/** Hints of columns without a cell in the row: signals and deleted cells. */
 function HintsAlone({ hints }: { readonly hints: readonly Hint[] }) {
   if (hints.length === 0) return null;
   return (

@@ -17,7 +17,7 @@ interface Props {
   readonly row: string;
 }
 
-/** One row: its cells, a cell's history, or what the protocol keeps of it. */
+/** One row: its cells, a cell's history, or its protocol cells. */
 export function RowPanel({ route, table, row }: Props) {
   const { show = "cells", cell } = route.state;
   const link = (part: string | undefined, of = cell) =>
@@ -69,8 +69,8 @@ function CellsPanel({
   if (data === undefined) return <Loading what="the row" />;
   if (data.cells.length === 0)
     return (
-      <Empty title="The row has no cells at this moment.">
-        Its past, and what the protocol keeps of it, is under{" "}
+      <Empty title="The row has no cells at this time.">
+        For its versions and its protocol cells, see{" "}
         <a href={hashOf("data", { ...route.state, table, show: "protocol" })}>Protocol</a>.
       </Empty>
     );

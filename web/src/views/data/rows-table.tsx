@@ -15,7 +15,7 @@ interface Props {
   readonly reload: () => void;
 }
 
-/** Cells of a family that are shown in a list of rows. */
+/** The most cells of a family shown in a list of rows. */
 const maxCells = 3;
 
 /** A page of rows. */
@@ -37,9 +37,9 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
       {page.rows.length === 0 ? (
         <Empty title="No rows here.">
           {state.prefix
-            ? "No key begins so."
+            ? "No key has this prefix."
             : state.at
-              ? "The table had none at that moment."
+              ? "The table had no rows at that time."
               : "The table is empty."}
         </Empty>
       ) : (

@@ -5,13 +5,13 @@ import { counted } from "../../format/numbers.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Mark } from "../../parts/mark.js";
 
-/** Something to be done, once it is confirmed. */
+/** An action that needs confirmation. */
 export interface Intent {
   readonly action: Action;
   readonly body: Readonly<Record<string, string>>;
-  /** As a question. */
+  /** The question to confirm. */
   readonly title: string;
-  /** What follows from it. */
+  /** Its consequences. */
   readonly consequence: string;
   readonly button: string;
   readonly isDangerous: boolean;
@@ -23,10 +23,10 @@ const done: Readonly<Record<Action, readonly [one: string, many: string]>> = {
   "locks/resolve": ["lock was resolved", "locks were resolved"],
 };
 
-/** What came of it, in one sentence. */
+/** The outcome in one sentence. */
 function outcomeOf(action: Action, { done: count, gone, standing }: Acted): string {
   const parts = [counted(count, ...done[action])];
-  if (gone > 0) parts.push(`${counted(gone, "was", "were")} not there any more`);
+  if (gone > 0) parts.push(`${counted(gone, "was", "were")} no longer there`);
   if (standing > 0)
     parts.push(`${counted(standing, "lock")} still ${standing === 1 ? "stands" : "stand"}: the owner lives`);
   return `${parts.join("; ")}.`;
@@ -34,11 +34,11 @@ function outcomeOf(action: Action, { done: count, gone, standing }: Acted): stri
 
 export interface Acting {
   readonly propose: (intent: Intent) => void;
-  /** The question, the last outcome: to be shown in the view. */
+  /** The question or the last outcome, for the view to show. */
   readonly shown: preact.JSX.Element;
 }
 
-/** Asks before anything is changed, does it, and says what came of it. */
+/** Asks before it changes anything, acts, and shows the outcome. */
 export function useActing(onDone: () => void): Acting {
   const [intent, setIntent] = useState<Intent>();
   const [outcome, setOutcome] = useState<string>();

@@ -18,7 +18,7 @@ export function FailuresView({ route }: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Failures" commands={commands}>
-        Changes that observers were given up on, and locks that stand.
+        Parked changes and existing locks.
       </ViewHead>
       <ReadOnlyNote isLocks={show === "locks"} />
       <Tabs
@@ -45,7 +45,7 @@ function badgeOf(count: { readonly count: number; readonly isBound: boolean } | 
   return count === undefined || count.count === 0 ? {} : { badge: bounded(count) };
 }
 
-/** Why there are no buttons. */
+/** Explains why there are no buttons. */
 function ReadOnlyNote({ isLocks }: { readonly isLocks: boolean }) {
   const { writable } = useAbout();
   if (writable) return null;

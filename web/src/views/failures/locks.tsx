@@ -14,7 +14,7 @@ import { type Intent, useActing } from "./acting.js";
 const limit = 100;
 const everyMs = 2_000;
 
-/** Locks that stand: whose, for how long, and where the primary is. */
+/** Existing locks: their owner, their age and their primary lock. */
 export function Locks({ route }: { readonly route: Route }) {
   const { after } = route.state;
   const { data, error, reload } = useApi<LocksPage>(apiPath("locks", { after, limit }), everyMs);
@@ -26,16 +26,16 @@ export function Locks({ route }: { readonly route: Route }) {
     <>
       {shown}
       {data.locks.length === 0 ? (
-        <Empty title="No lock stands.">
+        <Empty title="There are no locks.">
           {commit === "one-phase"
             ? "This database commits in one phase, which leaves no locks."
-            : "Locks stand for the instant in which a transaction commits; those of a process that ended are resolved by whoever meets them."}
+            : "A lock exists while its transaction commits. Locks of a process that ended are resolved by the next transaction that meets them."}
         </Empty>
       ) : (
         <section class="panel" aria-labelledby="locks">
           <div class="panel-head">
             <h2 id="locks">Locks</h2>
-            <span class="faint">by age; what commits at this moment is among them</span>
+            <span class="faint">by age, including locks of transactions that commit right now</span>
           </div>
           <table class="stack locks" onKeyDown={moveByKeys}>
             <thead>
@@ -77,13 +77,13 @@ export function Locks({ route }: { readonly route: Route }) {
   );
 }
 
-/** What is known of the lock's owner. */
+/** Whether the owner of the lock lives, as far as is known. */
 function Owner({ lock: { ownerLives, session, ageMs, ttlMs } }: { readonly lock: LockShown }) {
   if (ownerLives === true) return <Word level="ok">lives</Word>;
   if (ownerLives === false) return <Word level="bad">ended</Word>;
   return (
     <span title={`session ${session}`}>
-      {ageMs > ttlMs ? <Word level="warn">not heard of</Word> : <Word level="idle">unknown</Word>}
+      {ageMs > ttlMs ? <Word level="warn">unknown</Word> : <Word level="idle">unknown</Word>}
     </span>
   );
 }
@@ -105,7 +105,7 @@ function Line({
       <td
         data-label="Age"
         class="number"
-        title={`Its owner is thought gone ${duration(ttlMs)} after it was last heard of.`}
+        title={`Its owner counts as gone ${duration(ttlMs)} after its last refresh.`}
       >
         {duration(ageMs)}
       </td>
@@ -126,7 +126,7 @@ function Line({
           <button type="button" onClick={() => propose(resolving(lock))}>
             Resolve
           </button>
-          {ownerLives === true ? <span class="unseen"> It will be left alone: its owner lives.</span> : null}
+          {ownerLives === true ? <span class="unseen"> It stays, because its owner lives.</span> : null}
         </td>
       )}
     </tr>
@@ -134,12 +134,12 @@ function Line({
 }
 
 function resolving({ id, row, ownerLives }: LockShown): Intent {
-  const left = ownerLives === true ? " Its owner lives, and so it will be left alone." : "";
+  const left = ownerLives === true ? " Its owner lives, so the lock stays." : "";
   return {
     action: "locks/resolve",
     body: { id },
     title: "Resolve this lock?",
-    consequence: `The transaction that locked ${row} is rolled forward where its primary committed, else back.${left}`,
+    consequence: `The transaction that locked ${row} is rolled forward if its primary lock was committed, otherwise back.${left}`,
     button: "Resolve",
     isDangerous: false,
   };

@@ -17,7 +17,7 @@ import { type Intent, useActing } from "./acting.js";
 const limit = 50;
 const everyMs = 5_000;
 
-/** Changes that were given up on, with what went wrong. */
+/** Parked changes, with their errors. */
 export function Parked({ route }: { readonly route: Route }) {
   const { observer = "", after } = route.state;
   const { data, error, reload } = useApi<ParkedPage>(apiPath("parked", { observer, after, limit }), everyMs);
@@ -51,7 +51,7 @@ export function Parked({ route }: { readonly route: Route }) {
       {data === undefined ? error === undefined && <Loading what="parked changes" /> : null}
       {data === undefined ? null : count === 0 ? (
         <Empty title="Nothing is parked.">
-          {observer === "" ? "No observer was given up on a change." : `${observer} was given up on none.`}
+          {observer === "" ? "No observer has parked a change." : `${observer} has parked no change.`}
         </Empty>
       ) : (
         <section class="panel" aria-labelledby="parked">
@@ -83,7 +83,7 @@ function ofAll(verb: "retry" | "discard", observer: string): Intent {
         body: { observer },
         title: `Retry all parked changes of ${observer}?`,
         consequence:
-          "They become due again, with all their attempts before them. What is still wrong is parked again.",
+          "They become due again with all their attempts. Changes that still fail are parked again.",
         button: "Retry all",
         isDangerous: false,
       }
@@ -92,7 +92,7 @@ function ofAll(verb: "retry" | "discard", observer: string): Intent {
         body: { observer },
         title: `Discard all parked changes of ${observer}?`,
         consequence:
-          "They count as handled: what the observer would have derived from them is not derived, until their cells change again. This cannot be taken back.",
+          "They count as handled: the observer derives nothing from them until their cells change again. This cannot be undone.",
         button: "Discard all",
         isDangerous: true,
       };
@@ -104,7 +104,7 @@ function ofOne(verb: "retry" | "discard", { id, observer, row }: ParkedShown): I
         action: "parked/retry",
         body: { id },
         title: "Retry this change?",
-        consequence: `${observer} becomes due on ${row} again, with all its attempts before it.`,
+        consequence: `${observer} becomes due on ${row} again with all its attempts.`,
         button: "Retry",
         isDangerous: false,
       }
@@ -112,7 +112,7 @@ function ofOne(verb: "retry" | "discard", { id, observer, row }: ParkedShown): I
         action: "parked/discard",
         body: { id },
         title: "Discard this change?",
-        consequence: `It counts as handled: what ${observer} would have derived from ${row} is not derived, until the cell changes again. This cannot be taken back.`,
+        consequence: `It counts as handled: ${observer} derives nothing from ${row} until the cell changes again. This cannot be undone.`,
         button: "Discard",
         isDangerous: true,
       };

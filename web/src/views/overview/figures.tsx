@@ -8,7 +8,7 @@ import { hashOf } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
 
-/** What the database does and holds now, a figure each. */
+/** Current figures of the database: activity and contents. */
 export function Figures({ now }: { readonly now: Overview }) {
   const { commit, retentionMs } = useAbout();
   const seen = useStore(moments);
@@ -46,7 +46,7 @@ export function Figures({ now }: { readonly now: Overview }) {
         value={bounded(now.pending)}
         unit={now.pending.count === 1 ? "change" : "changes"}
         href={hashOf("pipeline")}
-        note="that wait for observers"
+        note="waiting for observers"
       >
         <Sparkline
           values={seen.map(({ pending }) => pending)}
@@ -59,7 +59,7 @@ export function Figures({ now }: { readonly now: Overview }) {
         unit={now.parked.count === 1 ? "change" : "changes"}
         href={hashOf("failures")}
         isBad={now.parked.count > 0}
-        note="given up on; retry or discard them"
+        note="failed too often; retry or discard them"
       />
       <Figure
         name="Locks"

@@ -15,17 +15,17 @@ const inset = 7;
 const minMs = 1;
 const maxMs = 3_600_000;
 
-/** On a scale of powers of ten, from a millisecond to an hour. */
+/** A position on a logarithmic scale from a millisecond to an hour. */
 function at(ms: number): number {
   const part = Math.log(Math.min(maxMs, Math.max(minMs, ms)) / minMs) / Math.log(maxMs / minMs);
   return inset + part * (width - 2 * inset);
 }
 
-/** A bar from p50 to p99, and a mark where the oldest change stands. */
+/** A bar from p50 to p99, and a mark at the age of the oldest change. */
 export function FreshnessScale({ p50Ms, p99Ms, oldestMs, level }: Props) {
   const said = [
     p50Ms === undefined
-      ? "no run of late"
+      ? "no recent run"
       : `half within ${duration(p50Ms)}, 99 of 100 within ${duration(p99Ms)}`,
     oldestMs === undefined ? "nothing waits" : `the oldest has waited ${duration(oldestMs)}`,
   ].join("; ");

@@ -11,7 +11,7 @@ import { healthOf } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
 import { FreshnessScale } from "./freshness-scale.js";
 
-/** Each observer: how old what it has not done is, and how long what it did took. */
+/** Each observer: how old its waiting changes are, and how long finished ones took. */
 export function Freshness({ now }: { readonly now: Overview }) {
   if (now.observers.length === 0)
     return (
@@ -31,7 +31,7 @@ export function Freshness({ now }: { readonly now: Overview }) {
           <tr>
             <th scope="col">Observer</th>
             <th scope="col">State</th>
-            <th scope="col" class="number" title="Age of the oldest change that waits">
+            <th scope="col" class="number" title="Age of the oldest waiting change">
               Oldest waits
             </th>
             <th scope="col">Delay, 1 ms – 1 h</th>
@@ -130,7 +130,7 @@ function ObserverRow({
   );
 }
 
-/** The age of the oldest change over the time that the page was open. */
+/** The age of the oldest change, since the page was opened. */
 function OldestLine({ name }: { readonly name: string }) {
   const values = useStore(moments).map(({ oldest }) => oldest[name] ?? 0);
   if (!values.some((value) => value > 0)) return null;

@@ -16,7 +16,7 @@ export function OverviewView(_: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Overview" commands={[{ command: "status" }]}>
-        How fresh what is derived is, and what this database does at the moment.
+        How fresh derived data is, and what this database does right now.
       </ViewHead>
       {now === undefined ? <Loading what="the overview" /> : <Shown now={now} />}
     </div>

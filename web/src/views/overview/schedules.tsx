@@ -4,14 +4,17 @@ import { duration } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
 import { healthOfSchedule } from "../../state/health.js";
 
-/** Each schedule: what should have fired by now. Nothing if the database has none. */
+/**
+ * Each schedule, with the changes that should have fired by now. Shows nothing if the database has
+ * no schedules.
+ */
 export function Schedules({ schedules }: { readonly schedules: readonly ScheduleOverview[] }) {
   if (schedules.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="schedules">
       <div class="panel-head">
         <h2 id="schedules">Schedules</h2>
-        <p class="faint">what should have fired by now, and has not</p>
+        <p class="faint">changes that should have fired by now, and have not</p>
       </div>
       <table class="stack freshness">
         <thead>

@@ -1,13 +1,13 @@
 import { bytes, count } from "../../format/numbers.js";
 
-/** What the store counts of itself. */
+/** Figures that the store reports about itself. */
 export function Statistics({ statistics }: { readonly statistics: Readonly<Record<string, number>> }) {
   const all = Object.entries(statistics);
   if (all.length === 0) return null;
   return (
     <details class="panel statistics">
       <summary>
-        <h2>What the store counts of itself</h2>
+        <h2>Figures of the store</h2>
       </summary>
       <dl>
         {all.map(([name, value]) => (

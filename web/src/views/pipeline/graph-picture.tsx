@@ -5,18 +5,18 @@ import { connectedTo, type Graph, type GraphEdge, type GraphNode } from "./graph
 import { type Layout, layout, type Placed, type Routed } from "./layout.js";
 import { NodePicture, sizeOf } from "./node-picture.js";
 
-/** Smaller it cannot be read; then the picture scrolls. */
+/** The smallest readable scale. In a narrower window the picture scrolls. */
 const minScale = 0.8;
 
 interface Props {
   readonly graph: Graph;
   readonly selected: string | undefined;
   readonly reads: string | undefined;
-  /** Whether all of it is shown, however small. */
+  /** Whether the whole graph is shown, at any scale. */
   readonly isFit: boolean;
 }
 
-/** The graph; laid out anew only when nodes or edges come or go. */
+/** The graph. Its layout changes only if nodes or edges come or go. */
 export function GraphPicture({ graph, selected, reads, isFit }: Props) {
   const shape =
     graph.nodes.map(({ id }) => id).join("\n") +
@@ -116,7 +116,7 @@ function Arrowheads() {
   );
 }
 
-/** Thickness by how much waits, or how often it is written: by powers of ten. */
+/** Thickness of an edge: the logarithm of waiting changes, or of writes per second. */
 function thickness({ kind, perSecond }: GraphEdge, pending: number): number {
   if (kind === "reads") return 1.2;
   return Math.min(10, 1.5 + 1.7 * Math.log10(1 + (kind === "watches" ? pending : perSecond)));
@@ -157,7 +157,9 @@ function pendingOf(nodes: readonly GraphNode[], edge: GraphEdge) {
   return node?.kind === "observer" ? node.observer.pending : undefined;
 }
 
-/** Left and right go along the edges, up and down within the layer. */
+/**
+ * The node that an arrow key selects: left and right follow edges, up and down stay in the layer.
+ */
 function neighbour(key: string, from: string, places: Layout, graph: Graph): string | undefined {
   const here = places.nodes.get(from)!;
   const all = [...places.nodes.values()];

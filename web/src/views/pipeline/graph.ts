@@ -1,6 +1,6 @@
 import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api.js";
 
-/** What stands in the graph: a column, or an observer between columns. */
+/** A node of the graph: a column, or an observer between columns. */
 export type GraphNode =
   | {
       readonly id: string;
@@ -16,10 +16,10 @@ export type ColumnKind = "column" | "family" | "signal";
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** An observer watches a column, or was seen to read or write it. */
+  /** Whether the observer watches the column, or was seen to read or write it. */
   readonly kind: "watches" | "reads" | "writes";
   readonly observer: string;
-  /** Unknown of what is watched. */
+  /** Of a watched column: runs of the observer. */
   readonly perSecond: number;
 }
 
@@ -33,7 +33,7 @@ export interface Graph {
 export const columnId = (table: string, column: string) => `column:${table}.${column}`;
 export const observerId = (name: string) => `observer:${name}`;
 
-/** The graph of a pipeline. What is read besides the watched column is left out unless `withReads`. */
+/** The graph of a pipeline. Without `withReads`, columns that are only read have no edge. */
 export function graphOf({ tables, observers, flows }: Pipeline, withReads: boolean): Graph {
   const edges = edgesOf(observers, flows, withReads);
   const touched = new Set(edges.flatMap(({ from, to }) => [from, to]));
@@ -50,7 +50,7 @@ export function graphOf({ tables, observers, flows }: Pipeline, withReads: boole
     touched.delete(id);
     nodes.push({ id, kind: "observer", observer });
   }
-  // What is watched or was touched, and is not recorded yet.
+  // Columns that are watched or were touched, but are not recorded yet.
   for (const id of touched) {
     if (!id.startsWith("column:")) continue;
     const [table = "", column = ""] = id.slice("column:".length).split(/\.(.*)/s);
@@ -86,10 +86,10 @@ function edgesOf(
   return [...edges.values()];
 }
 
-/** A cell of a family belongs to the family's node. */
+/** All cells of a family share the node of the family. */
 const familyOf = (column: string) => column.split(":", 1)[0]!;
 
-/** What leads to a node and what follows from it, itself among them. */
+/** Every node that leads to a node or follows from it, and the node itself. */
 export function connectedTo(edges: readonly GraphEdge[], id: string): ReadonlySet<string> {
   return new Set([...reached(edges, id, "from", "to"), ...reached(edges, id, "to", "from")]);
 }
@@ -101,7 +101,7 @@ function reached(
   there: "from" | "to",
 ): Set<string> {
   const found = new Set([id]);
-  // A set that grows while it is walked is walked to its end.
+  // The loop also visits ids that are added while it runs.
   for (const each of found) for (const edge of edges) if (edge[here] === each) found.add(edge[there]);
   return found;
 }

@@ -21,7 +21,7 @@ export interface Placed extends Sized {
 }
 
 export interface Routed extends Link {
-  /** A path of SVG. */
+  /** An SVG path. */
   readonly path: string;
   /** Where a label fits. */
   readonly middle: Point;
@@ -31,7 +31,7 @@ export interface Layout {
   readonly width: number;
   readonly height: number;
   readonly nodes: ReadonlyMap<string, Placed>;
-  /** In the order of the links that were given. */
+  /** In the order of the given links. */
   readonly links: readonly Routed[];
 }
 
@@ -40,15 +40,19 @@ interface Point {
   readonly y: number;
 }
 
-/** Gaps in pixels: wide enough for a label on a link, and for a line between two nodes. */
+/** Gaps in pixels, wide enough for a label on a link and for a line between two nodes. */
 const gaps = { ranksep: 44, nodesep: 18, edgesep: 10, marginx: 14, marginy: 14 };
 
-/** Places nodes in layers from left to right, so that links lead to the right if they can, and few of them cross. */
+/**
+ * Places nodes in layers from left to right, so that links lead to the right if they can, and few
+ * of them cross.
+ */
 export function layout(nodes: readonly Sized[], links: readonly Link[]): Layout {
   if (nodes.length === 0) return { width: 0, height: 0, nodes: new Map(), links: [] };
   const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "LR", ...gaps });
-  // Dagre follows links from the first node on: from sources, so that it turns only links that come back.
+  // Dagre follows links from the first node on: from sources, so that it turns only links that come
+  // back.
   const targets = new Set(links.map(({ to }) => to));
   const isTarget = ({ id }: Sized) => Number(targets.has(id));
   for (const { id, width, height } of nodes.toSorted((a, b) => isTarget(a) - isTarget(b)))
@@ -72,7 +76,7 @@ export function layout(nodes: readonly Sized[], links: readonly Link[]): Layout 
   return { width, height, nodes: placed, links: routed };
 }
 
-/** Leads a link through the points that it was given, from the middle of one node's side to the middle of the other's. */
+/** Routes a link from the side of one node through its points to the side of the other node. */
 function route(link: Link, placed: ReadonlyMap<string, Placed>, points: readonly Point[]): Routed {
   const [from, to] = [placed.get(link.from)!, placed.get(link.to)!];
   const isBack = from.layer > to.layer;
@@ -80,7 +84,7 @@ function route(link: Link, placed: ReadonlyMap<string, Placed>, points: readonly
     x: isRight ? node.x + node.width : node.x,
     y: node.y + node.height / 2 + (isBack ? Math.min(10, node.height / 4) : 0),
   });
-  // Between neighbouring layers nothing is in the way.
+  // No node is between neighbouring layers.
   const between = Math.abs(from.layer - to.layer) === 1 ? [] : points.slice(1, -1);
   const way = [side(from, !isBack), ...between, side(to, isBack)];
   const half = Math.floor((way.length - 1) / 2);
@@ -88,7 +92,7 @@ function route(link: Link, placed: ReadonlyMap<string, Placed>, points: readonly
   return { ...link, path: curve(way), middle: { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 } };
 }
 
-/** A smooth line whose ends are level. */
+/** A smooth line with level ends. */
 function curve(points: readonly Point[]): string {
   const [first, ...rest] = points;
   let path = `M${round(first!.x)},${round(first!.y)}`;

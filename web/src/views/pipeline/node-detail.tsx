@@ -5,10 +5,10 @@ import { hashOf } from "../../routing/route.js";
 import { healthOf } from "../../state/health.js";
 import { columnId, type Graph, type GraphEdge, type GraphNode, observerId } from "./graph.js";
 
-/** What is known of the node that was chosen. */
+/** Details of the selected node. */
 export function NodeDetail({ node, graph }: { readonly node: GraphNode; readonly graph: Graph }) {
   return (
-    <section class="panel detail" aria-label="The chosen node">
+    <section class="panel detail" aria-label="The selected node">
       {node.kind === "observer" ? (
         <ObserverDetail node={node} graph={graph} />
       ) : (
@@ -114,7 +114,7 @@ function ColumnDetail({
       </ul>
       <p class="links">
         <a href={hashOf("data", { table: node.table })}>Its table's rows</a>
-        <a href={hashOf("workers", { table: node.table })}>Where it is written most</a>
+        <a href={hashOf("workers", { table: node.table })}>Where it is written most often</a>
       </p>
     </>
   );

@@ -16,12 +16,12 @@ interface Props {
   readonly href: string;
   readonly isSelected: boolean;
   readonly isDim: boolean;
-  /** Whether Tab comes here. */
+  /** Whether Tab stops at this node. */
   readonly isFirst: boolean;
   readonly onFocus: () => void;
 }
 
-/** A node, as a link that shows only what it is connected with. */
+/** A node, as a link that highlights the nodes connected with it. */
 export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onFocus }: Props) {
   const health = node.kind === "observer" ? healthOf(node.observer) : undefined;
   const name = ["node", node.kind, health?.level, isDim && "dim", isSelected && "selected"]
@@ -40,7 +40,7 @@ export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onF
         <rect class="focus-ring" x={-4} y={-4} width={place.width + 8} height={place.height + 8} rx={12} />
         <rect class="box" width={place.width} height={place.height} rx={node.kind === "observer" ? 9 : 4} />
       </a>
-      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus; it stands beside the link, whose label says more. */}
+      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus, and the label of the link next to it says more. */}
       <g class="node-text" aria-hidden="true">
         {node.kind === "observer" ? (
           <ObserverText node={node} width={place.width} />
@@ -90,7 +90,7 @@ function ObserverText({
         {cut(observer.name, 15)}
       </text>
       <text class={`node-word ${level}`} x={width - 12} y={23} text-anchor="end">
-        {word === "nobody runs it" ? "no worker" : word}
+        {word}
       </text>
       <text class="node-sub" x={12} y={45}>
         {`p99 ${duration(observer.delay.p99Ms)} · ${parked === "" ? `${rate(observer.runsPerSecond)}/s` : parked}`}

@@ -23,7 +23,7 @@ export function PipelineView({ route }: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Pipeline" commands={commands}>
-        What is derived from what: columns, the observers that watch them, and the columns that those write.
+        Columns, the observers that watch them, and the columns that these observers write.
       </ViewHead>
       {error === undefined ? null : <Failed error={error} retry={reload} />}
       {data === undefined ? (
@@ -62,7 +62,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
               checked={withReads}
               onChange={(event) => change(route, { reads: event.currentTarget.checked ? "1" : undefined })}
             />
-            what runs read besides
+            other reads
           </label>
           <label class="check">
             <input
@@ -89,7 +89,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
       {selected === undefined ? null : <NodeDetail node={selected} graph={graph} />}
       {graph.apart.length === 0 ? null : (
         <p class="note">
-          No observer watches, or was seen to write:{" "}
+          Not watched by any observer, and not seen written by one:{" "}
           {graph.apart.map(({ table, column }) => `${table}.${column}`).join(", ")}.
         </p>
       )}
@@ -97,7 +97,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
   );
 }
 
-/** The figures of the stream, which are newer than the graph's. */
+/** Takes the observers' figures from the stream, which is newer than the graph. */
 function useNewest(observers: readonly ObserverOverview[]): readonly ObserverOverview[] {
   const streamed = useStore(overview)?.observers;
   return useMemo(
@@ -125,7 +125,7 @@ function Legend() {
         <svg viewBox="0 0 40 10" aria-hidden="true">
           <path class="edge reads" d="M0,5H40" stroke-width="1.5" />
         </svg>
-        read besides
+        other reads
       </li>
     </ul>
   );

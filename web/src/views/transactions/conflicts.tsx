@@ -11,7 +11,7 @@ import { useStore } from "../../state/store.js";
 
 const everyMs = 3_000;
 
-/** Who fights whom over which cell, the most frequent first, and what helps. */
+/** Which transactions conflict with which over which cell, most frequent first, with advice. */
 export function Conflicts() {
   const { data, error, reload } = useApi<ConflictInsights>(apiPath("conflicts"), everyMs);
   const { now: startedAt } = useAbout();
@@ -28,7 +28,7 @@ export function Conflicts() {
           <span class="faint">over the last {duration(data.sinceMs)}</span>
         </div>
         {data.pairs.length === 0 ? (
-          <Empty title="No conflict.">No two transactions met on a cell.</Empty>
+          <Empty title="No conflict.">No two transactions conflicted on a cell.</Empty>
         ) : (
           <ol class="conflicts">
             {data.pairs.map(({ cell, count: times, loser, winner, lastAt, advice }) => (

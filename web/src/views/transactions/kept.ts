@@ -7,7 +7,7 @@ export interface Filter {
   readonly table: string;
 }
 
-/** Transactions that are kept in the page. */
+/** The most transactions kept in the page. */
 export const maxKept = 500;
 
 export function fits(transaction: TransactionShown, { label, observer, outcome }: Filter): boolean {
@@ -18,7 +18,7 @@ export function fits(transaction: TransactionShown, { label, observer, outcome }
   );
 }
 
-/** The newest first, each once, `maxKept` of them. */
+/** Merges transactions: newest first, each once, at most `maxKept`. */
 export function merged(
   newer: readonly TransactionShown[],
   older: readonly TransactionShown[],

@@ -5,19 +5,19 @@ import { onTransactions } from "../../api/stream.js";
 import { type Answer, useApi } from "../../api/use-api.js";
 import { type Filter, fits, maxKept, merged } from "./kept.js";
 
-/** Which tables a transaction wrote is known to the server alone. */
+/** Only the server knows which tables a transaction wrote. */
 const tableEveryMs = 2_000;
-/** The list is renewed this often at the most, so that it can be read. */
+/** The list changes at most this often, so that it can be read. */
 const renewMs = 250;
 
 export interface Recent {
   readonly shown: readonly TransactionShown[];
-  /** That came while the list was paused; counted up to `maxKept`. */
+  /** Transactions that came while the list was paused, counted up to `maxKept`. */
   readonly held: number;
   readonly answer: Answer<readonly TransactionShown[]>;
 }
 
-/** What ended last, followed unless paused. */
+/** The newest transactions, followed unless the list is paused. */
 export function useRecent(filter: Filter, isPaused: boolean): Recent {
   const isByTable = filter.table !== "";
   const path = apiPath("transactions", { ...filter, limit: maxKept });

@@ -7,20 +7,19 @@ const lineHeight = 22;
 const labelWidth = 150;
 const width = 560;
 const right = 62;
-/** Lines that are drawn; of reads the longest. */
+/** The most lines drawn. The shortest reads are left out. */
 const maxLines = 80;
 const maxReads = 16;
 
 const kinds = { read: "read", wait: "wait", step: "step" } as const;
 
-/** The stretches of a transaction under each other, from its beginning to its end. */
+/** The parts of a transaction that took time, one per line, from its begin to its end. */
 export function Timeline({
   transaction: { spans, durationMs },
 }: {
   readonly transaction: TransactionDetail;
 }) {
-  if (spans.length === 0)
-    return <Empty title="No timeline was kept.">Only its figures are remembered.</Empty>;
+  if (spans.length === 0) return <Empty title="No timeline was kept.">Only its totals are remembered.</Empty>;
   const endMs = Math.max(durationMs, ...spans.map(({ toMs }) => toMs), 0.001);
   const lines = shownOf(spans);
   const height = lines.length * lineHeight + 26;
@@ -49,7 +48,7 @@ export function Timeline({
   );
 }
 
-/** Waits and steps, and the longest reads, in their order. */
+/** All waits and steps and the longest reads, in the order of time. */
 function shownOf(spans: readonly TransactionSpan[]): readonly TransactionSpan[] {
   const reads = spans.filter(({ kind }) => kind === "read");
   const longest = new Set(
@@ -116,7 +115,7 @@ function Line({
   );
 }
 
-/** Waiting is told by stripes as well as by colour. */
+/** Waits have stripes as well as a colour. */
 function WaitStripes({ x, y, width: wide, height }: { x: number; y: number; width: number; height: number }) {
   const lines = Math.min(60, Math.floor(wide / 5));
   const path = Array.from({ length: lines }, (_, index) => {

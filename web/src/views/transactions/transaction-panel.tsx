@@ -84,7 +84,7 @@ function ConflictOf({
     <div class="part">
       <h3>Conflict</h3>
       <p>
-        {cell === undefined ? "On a cell that is not known" : <CellLink cell={cell} />}, with{" "}
+        {cell === undefined ? "On an unknown cell" : <CellLink cell={cell} />}, with{" "}
         {winner ?? "another transaction"}
         {winnerTimestamp === undefined ? "" : ` of ${winnerTimestamp}`}.{" "}
         <a href={hashOf("transactions", { ...route.state, id: undefined, show: "conflicts" })}>
@@ -95,7 +95,7 @@ function ConflictOf({
   );
 }
 
-/** What led here and what follows, as links. */
+/** Its cause and its effects, as links. */
 function Causes({ transaction, route }: { readonly transaction: TransactionDetail; readonly route: Route }) {
   const { cause, causedBy, caused } = transaction;
   return (
@@ -103,12 +103,12 @@ function Causes({ transaction, route }: { readonly transaction: TransactionDetai
       <div class="part">
         <h3>Caused by</h3>
         {cause === undefined ? (
-          <p class="faint">No change: it was begun by the program.</p>
+          <p class="faint">No change: the program began it.</p>
         ) : (
           <p>
             <CellLink cell={cause.cell} />, committed at {cause.commitTimestamp}
             {causedBy === undefined ? (
-              <span class="faint"> by a transaction that is not remembered.</span>
+              <span class="faint"> by a transaction that is no longer remembered.</span>
             ) : (
               " by"
             )}
@@ -119,7 +119,7 @@ function Causes({ transaction, route }: { readonly transaction: TransactionDetai
       <div class="part">
         <h3>Caused</h3>
         {caused.length === 0 ? (
-          <p class="faint">No run that is remembered.</p>
+          <p class="faint">No remembered run.</p>
         ) : (
           caused.map((each) => <TransactionLink key={each.id} transaction={each} route={route} />)
         )}
@@ -147,7 +147,7 @@ function TransactionLink({
   );
 }
 
-/** How the command line shows what it left. */
+/** The command that shows a cell that it wrote. */
 function HistoryCommand({ cell }: { readonly cell: CellName | undefined }) {
   if (cell === undefined) return null;
   return <Command parts={{ command: "history", args: [columnName(cell), cell.row] }} />;
@@ -156,7 +156,7 @@ function HistoryCommand({ cell }: { readonly cell: CellName | undefined }) {
 interface CellsProps {
   readonly title: string;
   readonly cells: readonly CellName[];
-  /** How many there were, of which some are named. */
+  /** How many cells there were; only some are named. */
   readonly of: number;
   readonly children?: ComponentChildren;
 }

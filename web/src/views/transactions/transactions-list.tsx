@@ -17,7 +17,7 @@ import { useStore } from "../../state/store.js";
 import { type Filter, maxKept } from "./kept.js";
 import { useRecent } from "./recent.js";
 
-/** Lines that are drawn; the rest is a button away. */
+/** Rows drawn at first; a button shows the rest. */
 const linesAtFirst = 60;
 
 export const outcomeLevels: Readonly<Record<TransactionShown["outcome"], Level>> = {
@@ -41,7 +41,7 @@ export function TransactionsList({ route }: { readonly route: Route }) {
         <div class="panel-head">
           <h2 id="recent">Recent</h2>
           <span class="faint">
-            the newest {count(maxKept)} at most{table === "" ? "" : ", asked for every two seconds"}
+            the newest {count(maxKept)} at most{table === "" ? "" : ", updated every two seconds"}
           </span>
           <button type="button" data-pause aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
             {isPaused
@@ -65,11 +65,11 @@ export function TransactionsList({ route }: { readonly route: Route }) {
 
 function None({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="None that fits.">
+    <Empty title="No transaction matches.">
       <a href={hashOf("transactions")}>Show all transactions</a>
     </Empty>
   ) : (
-    <Empty title="No transaction yet.">What commits while the dashboard runs appears here.</Empty>
+    <Empty title="No transaction yet.">Transactions that end while the dashboard runs appear here.</Empty>
   );
 }
 
@@ -159,7 +159,7 @@ function Lines({
 interface LineProps {
   readonly transaction: TransactionShown;
   readonly route: Route;
-  /** Whether one of them is shown beside the list. */
+  /** Whether the panel of one transaction is open. */
   readonly isNarrow: boolean;
 }
 
@@ -207,7 +207,7 @@ function Line({ transaction, route, isNarrow }: LineProps) {
   );
 }
 
-/** The observer that ran, or the label; else it is a transaction. */
+/** The observer that ran, the label, or `transaction`. */
 export function WhatRan({ transaction: { observer, label } }: { readonly transaction: TransactionShown }) {
   if (observer !== undefined)
     return (

@@ -15,10 +15,9 @@ export function TransactionsView({ route }: { readonly route: Route }) {
       <ViewHead
         title="Transactions"
         commands={commands}
-        commandNote="What a transaction did is known to its process while it is remembered; the command line shows what it left: history and inspect of the cells that it wrote."
+        commandNote="Only its process knows what a transaction did, and only for a while. The command line shows its results: use history and inspect on the cells that it wrote."
       >
-        What committed, conflicted or was rolled back of late: what caused it, what it waited for, and what it
-        caused.
+        Recent transactions that committed, conflicted or were rolled back: their causes, waits and effects.
       </ViewHead>
       <Tabs
         label="Transactions"

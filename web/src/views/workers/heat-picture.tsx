@@ -11,7 +11,10 @@ interface Place {
   readonly bucket: number;
 }
 
-/** Counts as colours: key ranges from above to below, time from left to right. Arrow keys and the pointer read a field out. */
+/**
+ * Counts as colours: key ranges from top to bottom, time from left to right. Arrow keys and the
+ * pointer read one field.
+ */
 export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [place, setPlace] = useState<Place>();
@@ -63,7 +66,7 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
       </p>
       <div class="heat-foot">
         <p class="heat-read" role="status">
-          {read ?? "Point at a field, or go there with the arrow keys."}
+          {read ?? "Point at a field, or move with the arrow keys."}
         </p>
         <p class="heat-scale">
           0 <span class="heat-ramp" aria-hidden="true" /> {counted(most, metric.slice(0, -1), metric)}
@@ -128,7 +131,7 @@ function draw(canvas: HTMLCanvasElement, heat: HeatMap, buckets: number, place: 
   const gap = Math.min(wide, high) > 5 ? 1 : 0;
   for (const [range, row] of heat.counts.entries())
     for (const [bucket, value] of row.entries()) {
-      // By powers, so that one field among thousands does not hide all others.
+      // A root, so that one field with thousands does not hide all others.
       const part = value === 0 ? 0 : 0.12 + (0.88 * Math.log1p(value)) / Math.log1p(most);
       context.globalAlpha = 1;
       context.fillStyle = cold!;

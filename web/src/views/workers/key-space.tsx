@@ -13,7 +13,7 @@ const everyMs = 2_000;
 const hottestShown = 5;
 const metrics = ["writes", "conflicts", "hints"] as const;
 
-/** Where in a table things happen, and when. */
+/** Activity in a table by key range and time. */
 export function KeySpace({ route }: { readonly route: Route }) {
   const pipeline = useApi<Pipeline>(apiPath("pipeline"));
   const tables = pipeline.data?.tables.map(({ name }) => name) ?? [];
@@ -68,9 +68,7 @@ function Shown({ heat }: { readonly heat: HeatMap }) {
     <>
       <ReachNote reach={reach} of="heat" />
       {hottest.length === 0 ? (
-        <Empty title={`No ${metric} of late.`}>
-          What happens from now on appears here, key range by key range.
-        </Empty>
+        <Empty title={`No recent ${metric}.`}>Activity from now on appears here by key range.</Empty>
       ) : (
         <>
           <HeatPicture heat={heat} />

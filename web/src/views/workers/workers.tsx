@@ -17,7 +17,7 @@ export function WorkersView({ route }: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Workers and key space" commands={[{ command: "status" }]}>
-        Who runs observers, how much each does, and where in the tables it happens.
+        The processes that run observers, their activity, and where in the tables it happens.
       </ViewHead>
       {error !== undefined && data === undefined ? <Failed error={error} retry={reload} /> : null}
       {data === undefined ? error === undefined && <Loading what="workers" /> : <Sessions workers={data} />}
@@ -108,7 +108,7 @@ function SessionRow({ session }: { readonly session: Workers["sessions"][number]
   );
 }
 
-/** A figure of a process that is listened to. */
+/** A figure of a process that reports. */
 function Known({
   label,
   value,
@@ -122,7 +122,7 @@ function Known({
     <td
       data-label={label}
       class="number"
-      title={value === undefined ? "This process is not listened to." : undefined}
+      title={value === undefined ? "This process does not report to this dashboard." : undefined}
     >
       {value === undefined ? none : as(value)}
     </td>
