@@ -1,5 +1,5 @@
-import type { Timer } from "../environment/index.js";
-import { ClosedError, throwIfAborted, underSignals, unlessAborted } from "../errors/index.js";
+import { OneAtATime, type Timer, underSignals } from "../environment/index.js";
+import { ClosedError } from "../errors/index.js";
 import {
   type CollectOptions,
   type CollectReport,
@@ -18,7 +18,7 @@ export class Collector {
   readonly #everyMs: number;
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
-  #running: Promise<CollectReport> | undefined;
+  readonly #passes = new OneAtATime();
 
   /** `tables`: all tables with transactional cells. `everyMs`: 0 for never in the background. */
   constructor(context: TransactionContext, tables: () => Promise<readonly string[]>, everyMs: number) {
@@ -53,26 +53,8 @@ export class Collector {
   /** Collects now; one pass at a time. */
   collect(options: CollectOptions): Promise<CollectReport> {
     return underSignals([options.signal, this.#stopping.signal], (signal) =>
-      this.#inTurn({ ...options, signal }),
+      this.#passes.run(() => this.#collect({ ...options, signal }), signal, doing),
     );
-  }
-
-  async #inTurn(options: CollectOptions): Promise<CollectReport> {
-    const { signal } = options;
-    throwIfAborted(signal, doing);
-    while (this.#running !== undefined) {
-      await unlessAborted(
-        this.#running.catch(() => undefined),
-        signal,
-        doing,
-      );
-    }
-    this.#running = this.#collect(options);
-    try {
-      return await this.#running;
-    } finally {
-      this.#running = undefined;
-    }
   }
 
   async #collect(options: CollectOptions): Promise<CollectReport> {
@@ -85,6 +67,7 @@ export class Collector {
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#stopping.abort(new ClosedError("The database was closed while its garbage was collected."));
-    await this.#running?.catch(() => undefined);
+    // All that wait are refused by the signal: this waits for the pass under way.
+    await this.#passes.run(async () => undefined, undefined, doing);
   }
 }

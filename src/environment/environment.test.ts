@@ -57,8 +57,9 @@ describe("sleep", () => {
     const controller = new AbortController();
     const sleeping = sleep(environment, 100, controller.signal);
     controller.abort(new Error("enough"));
-    await expect(sleeping).rejects.toThrow("enough");
-    await expect(sleep(environment, 100, controller.signal)).rejects.toThrow("enough");
+    const aborted = { code: "ABORTED", cause: new Error("enough") };
+    await expect(sleeping).rejects.toMatchObject(aborted);
+    await expect(sleep(environment, 100, controller.signal, "It")).rejects.toMatchObject(aborted);
     expect(environment.timers).toBe(0);
   });
 });

@@ -1,14 +1,20 @@
+import { abortError } from "./abort.js";
 import type { Environment } from "./environment.js";
 import { onAbort } from "./on-abort.js";
 
 /**
- * Resolves after `delayMs` milliseconds of the environment's time; rejects with the signal's reason at once
- * when it is aborted, before or meanwhile.
+ * Resolves after `delayMs` milliseconds of the environment's time. Rejects with {@link abortError} as soon as `signal` is aborted,
+ * before or meanwhile; `doing` is the subject of its message.
  */
-export function sleep(environment: Environment, delayMs: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  environment: Environment,
+  delayMs: number,
+  signal?: AbortSignal,
+  doing = "Waiting",
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
-      reject(signal.reason);
+      reject(abortError(signal, doing));
       return;
     }
     const timer = environment.setTimer(() => {
@@ -17,7 +23,7 @@ export function sleep(environment: Environment, delayMs: number, signal?: AbortS
     }, delayMs);
     const stopListening = onAbort(signal, () => {
       timer.cancel();
-      reject(signal?.reason);
+      reject(abortError(signal!, doing));
     });
   });
 }

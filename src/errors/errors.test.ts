@@ -44,18 +44,6 @@ describe("errors", () => {
     }
   });
 
-  test("an aborted signal becomes its reason where that is ours, a deadline where it is one, else an abort", () => {
-    const own = new errors.TimeoutError("mine");
-    expect(errors.abortError(AbortSignal.abort(own), "It")).toBe(own);
-    const deadline = new DOMException("late", "TimeoutError");
-    expect(errors.abortError(AbortSignal.abort(deadline), "It")).toBeInstanceOf(errors.TimeoutError);
-    expect(errors.abortError(AbortSignal.abort("why"), "It")).toMatchObject({
-      code: "ABORTED",
-      cause: "why",
-    });
-    expect(() => errors.throwIfAborted(undefined, "It")).not.toThrow();
-  });
-
   test("a broken assumption says that it is a defect", () => {
     expect(() => errors.assert(false, "one is two")).toThrow(/one is two.*defect/);
     expect(() => errors.assert(1, "fine")).not.toThrow();

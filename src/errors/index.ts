@@ -1,4 +1,3 @@
-export { abortError, sleepUnlessAborted, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { assert } from "./assert.js";
 export * from "./errors.js";
 export { checkOptionNames, type OptionNames } from "./option-names.js";

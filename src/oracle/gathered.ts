@@ -1,12 +1,12 @@
-import { backoffDelay, type Environment, onAbort, type Timer } from "../environment/index.js";
 import {
   abortError,
-  ClosedError,
-  InternalError,
-  LimitExceededError,
-  PercolatorError,
+  backoffDelay,
+  type Environment,
+  onAbort,
+  type Timer,
   unlessAborted,
-} from "../errors/index.js";
+} from "../environment/index.js";
+import { ClosedError, InternalError, LimitExceededError, PercolatorError } from "../errors/index.js";
 import { AbortableCaller, CallerGroup } from "./caller-group.js";
 import { checkRange, checkWhole } from "./leader-options.js";
 import type { Oracle } from "./oracle.js";

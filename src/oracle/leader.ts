@@ -1,5 +1,5 @@
-import { backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { ClosedError, NotLeaderError, OracleUnavailableError, throwIfAborted } from "../errors/index.js";
+import { backoffDelay, type Environment, sleep, throwIfAborted } from "../environment/index.js";
+import { ClosedError, NotLeaderError, OracleUnavailableError } from "../errors/index.js";
 import { Alarm } from "./alarm.js";
 import {
   type LeaderSettings,

@@ -1,5 +1,5 @@
-import { onAbort } from "../environment/index.js";
-import { abortError, OracleUnavailableError } from "../errors/index.js";
+import { abortError, onAbort } from "../environment/index.js";
+import { OracleUnavailableError } from "../errors/index.js";
 import type { TimestampRange } from "./range.js";
 
 interface Waiting {

@@ -1,5 +1,5 @@
-import { type Environment, onAbort } from "../environment/index.js";
-import { abortError, OracleUnavailableError } from "../errors/index.js";
+import { abortError, type Environment, onAbort } from "../environment/index.js";
+import { OracleUnavailableError } from "../errors/index.js";
 
 export interface WithinOptions {
   readonly environment: Environment;

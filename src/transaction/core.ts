@@ -1,4 +1,5 @@
-import { abortError, ClosedError, ConflictError, InternalError } from "../errors/index.js";
+import { abortError } from "../environment/index.js";
+import { ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
 import type { MaybePromise, RowMutation } from "../store/index.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";

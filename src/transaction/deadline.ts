@@ -1,5 +1,5 @@
-import { type Environment, onAbort } from "../environment/index.js";
-import { abortError, type PercolatorError, TimeoutError } from "../errors/index.js";
+import { abortError, type Environment, onAbort } from "../environment/index.js";
+import { type PercolatorError, TimeoutError } from "../errors/index.js";
 
 /** A signal that follows another, and a deadline. */
 export interface Deadline {

@@ -1,6 +1,12 @@
-import { type Backoff, backoffDelay, onAbort, sleep } from "../environment/index.js";
 import {
   abortError,
+  type Backoff,
+  backoffDelay,
+  onAbort,
+  sleep,
+  unlessAborted,
+} from "../environment/index.js";
+import {
   CommitOutcomeUnknownError,
   ConflictError,
   type ErrorCode,
@@ -129,7 +135,7 @@ async function runOnce<T>(
   try {
     const { signal } = options;
     const returned = run(tx);
-    const result = await (signal === undefined ? returned : unlessAborted(returned, signal, core));
+    const result = await (signal === undefined ? returned : untilDeadline(returned, signal, core));
     const settling = tx.returned(isThenable(returned));
     if (settling !== undefined) await settling;
     await tx.commit();
@@ -145,16 +151,12 @@ export function isThenable(returned: unknown): boolean {
 }
 
 /** Waits for the user's function, but no longer than the deadline; the transaction is then fenced. */
-function unlessAborted<T>(result: T | Promise<T>, signal: AbortSignal, core: CoreTransaction): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const giveUp = () => {
-      const error = abortError(signal, `The transaction that started at ${core.startTimestamp}`);
-      core.fence(error);
-      reject(error);
-    };
-    if (signal.aborted) giveUp();
-    Promise.resolve(result).then(resolve, reject).finally(onAbort(signal, giveUp));
-  });
+function untilDeadline<T>(result: T | Promise<T>, signal: AbortSignal, core: CoreTransaction): Promise<T> {
+  const doing = `The transaction that started at ${core.startTimestamp}`;
+  const fence = () => core.fence(abortError(signal, doing));
+  if (signal.aborted) fence();
+  const stopListening = onAbort(signal, fence);
+  return unlessAborted(Promise.resolve(result), signal, doing).finally(stopListening);
 }
 
 async function pause(

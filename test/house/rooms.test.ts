@@ -7,8 +7,8 @@ const source = fileURLToPath(new URL("../../src/", import.meta.url));
 
 /** A room imports only from rooms before it. The stores' own folders come after the contract that they implement. */
 const rooms = [
-  "environment",
   "errors",
+  "environment",
   "events",
   "schema",
   "store",

@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
 import type { Cli } from "../cli.js";
 import { Samples } from "./samples.js";
 

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { PassThrough, pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
 import { UsageError } from "../usage-error.js";
 
 /** An export to be read: a file, which can be read again, or a stream, which cannot. */

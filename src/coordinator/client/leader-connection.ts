@@ -1,12 +1,10 @@
-import type { Environment } from "../../environment/index.js";
+import { type Environment, SingleFlight, throwIfAborted, unlessAborted } from "../../environment/index.js";
 import {
   ClosedError,
   CoordinatorError,
   NotLeaderError,
   OracleUnavailableError,
   type PercolatorError,
-  throwIfAborted,
-  unlessAborted,
 } from "../../errors/index.js";
 import { within } from "../../oracle/index.js";
 import type { Security } from "../security/client-security.js";
@@ -43,7 +41,7 @@ export class LeaderConnection {
   readonly #environment: Environment;
   readonly #closing = new AbortController();
   #channel: Channel | undefined;
-  #finding: Promise<Channel> | undefined;
+  readonly #finding = new SingleFlight<Channel>();
   /** Whom another has named as the leader. */
   #pointedTo: string | undefined;
   #awayUntil = Number.NEGATIVE_INFINITY;
@@ -118,10 +116,8 @@ export class LeaderConnection {
     throwIfAborted(signal, doing);
     if (this.#closing.signal.aborted) throw closedError();
     if (this.#channel !== undefined) return this.#channel;
-    this.#finding ??= this.#connect().finally(() => {
-      this.#finding = undefined;
-    });
-    return await unlessAborted(this.#finding, signal, doing);
+    const channel = this.#finding.run(() => this.#connect());
+    return await unlessAborted(channel, signal, doing);
   }
 
   async #connect(): Promise<Channel> {

@@ -1,5 +1,5 @@
-import type { Environment, Timer } from "../../environment/index.js";
-import { InvalidArgumentError, throwIfAborted } from "../../errors/index.js";
+import { type Environment, type Timer, throwIfAborted } from "../../environment/index.js";
+import { InvalidArgumentError } from "../../errors/index.js";
 import type { ClaimKey, Cluster, ClusterActivity } from "../../observer/index.js";
 import { byteString, type MaybePromise } from "../../store/index.js";
 import { coordinatorLimits as limits } from "../limits.js";

@@ -1,11 +1,12 @@
-import { type Backoff, backoffDelay, type Environment, sleep } from "../../environment/index.js";
 import {
   abortError,
-  CoordinatorError,
-  NotLeaderError,
-  type PercolatorError,
+  type Backoff,
+  backoffDelay,
+  type Environment,
+  sleep,
   unlessAborted,
-} from "../../errors/index.js";
+} from "../../environment/index.js";
+import { CoordinatorError, NotLeaderError, type PercolatorError } from "../../errors/index.js";
 import { within } from "../../oracle/index.js";
 import type { Join } from "../wire/messages.js";
 import type { LeaderConnection } from "./leader-connection.js";

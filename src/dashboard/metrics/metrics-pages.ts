@@ -1,5 +1,5 @@
 import type { Database, DatabaseReach, SignOfLife } from "../../database/index.js";
-import { type Environment, sleep, systemEnvironment } from "../../environment/index.js";
+import { type Environment, SingleFlight, sleep, systemEnvironment } from "../../environment/index.js";
 import { ClosedError } from "../../errors/index.js";
 import { prometheusText } from "../../events/index.js";
 import { exposedGauges, readStanding, type Standing } from "./gauges.js";
@@ -45,7 +45,7 @@ export class MetricsPages {
   #looking: Promise<void> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
-  #reaching: Promise<DatabaseReach> | undefined;
+  readonly #reaching = new SingleFlight<DatabaseReach>();
 
   constructor(db: Database, options: MetricsPagesOptions) {
     this.#db = db;
@@ -82,10 +82,7 @@ export class MetricsPages {
 
   /** One probe for all requests at the same time. */
   #reach(): Promise<DatabaseReach> {
-    this.#reaching ??= this.#db.reach({ timeoutMs: reachMs }).finally(() => {
-      this.#reaching = undefined;
-    });
-    return this.#reaching;
+    return this.#reaching.run(() => this.#db.reach({ timeoutMs: reachMs }));
   }
 
   /**

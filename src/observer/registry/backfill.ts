@@ -1,9 +1,9 @@
+import { throwIfAborted } from "../../environment/index.js";
 import {
   checkOptionNames,
   InvalidArgumentError,
   ObserverError,
   type OptionNames,
-  throwIfAborted,
 } from "../../errors/index.js";
 import {
   definition,

@@ -1,11 +1,5 @@
-import { backoffDelay, type Environment } from "../../environment/index.js";
-import {
-  ConflictError,
-  InternalError,
-  PercolatorError,
-  SchemaError,
-  sleepUnlessAborted,
-} from "../../errors/index.js";
+import { backoffDelay, type Environment, OneAtATime, sleep } from "../../environment/index.js";
+import { ConflictError, InternalError, PercolatorError, SchemaError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { type AnyTable, definition, isTable, type TableDefinition } from "../../schema/index.js";
 import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../store/index.js";
@@ -29,7 +23,6 @@ import {
   tableCell,
   versionCell,
 } from "./cells.js";
-import { OneAtATime } from "./one-at-a-time.js";
 import { distinctObservers, planRegistration, type RegistrationPlan } from "./registration.js";
 import { type RegistryView, readRegistry } from "./view.js";
 
@@ -171,7 +164,7 @@ export class Registry implements Schemas, Notifications {
     const noticedAt = this.#noticed.get(name)?.noticedAt;
     const knownForMs = noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
     const waitMs = 2 * this.cacheMs - knownForMs;
-    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal, doing);
+    if (waitMs > 0) await sleep(this.#environment, waitMs, signal, doing);
   }
 
   /** As {@link untilKnown}, for those of the observers that were registered a short while ago, by this process or another. */
@@ -313,7 +306,7 @@ export class Registry implements Schemas, Notifications {
         const retryable = error instanceof PercolatorError && error.retryable;
         if (!retryable || attempt >= maxAttempts) throw error;
         const waitMs = backoffDelay(this.#environment, retrying, attempt);
-        await sleepUnlessAborted(this.#environment, waitMs, signal, "A transaction that is to be run again");
+        await sleep(this.#environment, waitMs, signal, "A transaction that is to be run again");
       }
     }
   }

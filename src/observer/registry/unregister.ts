@@ -1,4 +1,5 @@
-import { ObserverError, throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
+import { ObserverError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
 import { allColumns, type ColumnRange, type Position } from "../../store/index.js";

@@ -1,11 +1,5 @@
-import { sleep } from "../../environment/index.js";
-import {
-  abortError,
-  ObserverError,
-  throwIfAborted,
-  underSignals,
-  unlessAborted,
-} from "../../errors/index.js";
+import { abortError, sleep, throwIfAborted, underSignals, unlessAborted } from "../../environment/index.js";
+import { ObserverError } from "../../errors/index.js";
 import { Quiescence } from "./quiescence.js";
 import { type Survey, type SurveyedWork, surveyHints } from "./survey.js";
 
@@ -89,7 +83,7 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
     await unlessAborted(work.scan(), signal, waiting);
     if (!board.isQuiet) pauseMs = minPauseMs;
     else {
-      await sleep(environment, pauseMs, signal);
+      await sleep(environment, pauseMs, signal, waiting);
       if (pauseMs === maxPauseMs) await sessions.refresh();
     }
   }

@@ -1,5 +1,5 @@
-import type { Environment } from "../../environment/index.js";
-import { ClosedError, InvalidArgumentError, ObserverError, throwIfAborted } from "../../errors/index.js";
+import { type Environment, throwIfAborted } from "../../environment/index.js";
+import { ClosedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import { isRemote } from "../../store/index.js";
 import type { Hint } from "../../transaction/index.js";

@@ -1,10 +1,11 @@
-import { backoffDelay, type Environment, sleep, type Timer } from "../../environment/index.js";
 import {
-  checkOptionNames,
-  InvalidArgumentError,
-  type OptionNames,
+  backoffDelay,
+  type Environment,
+  sleep,
+  type Timer,
   throwIfAborted,
-} from "../../errors/index.js";
+} from "../../environment/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import { GiveUp } from "../change.js";
 import { StoppedError } from "../hint/failure.js";

@@ -14,7 +14,7 @@ import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, numberOption } from "../options.js";
 import { columnOf } from "../view.js";
-import { sleepUnlessAborted } from "./sleep.js";
+import { sleepOrEnd } from "./sleep.js";
 
 /** What {@link rateLimit} is told of a limit. */
 export interface RateLimitOptions<K = string> {
@@ -129,7 +129,7 @@ export class RateLimit<K = string> {
       db.transact((tx) => this.take(tx, key, wanted), { signal, label: this.name }),
     );
     if (!isGranted) throw new RateLimitError(this.name, this.#format(key), waitMs);
-    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal);
+    if (waitMs > 0) await sleepOrEnd(this.#environment, waitMs, signal);
     signal?.throwIfAborted();
   }
 

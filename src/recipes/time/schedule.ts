@@ -23,7 +23,7 @@ import { checkOptions, numberOption, wholeOption } from "../options.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, type View } from "../view.js";
 import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
-import { sleepUnlessAborted } from "./sleep.js";
+import { sleepOrEnd } from "./sleep.js";
 
 /** What is to happen at a time. */
 export interface ScheduledChange<V, K = string> {
@@ -253,7 +253,7 @@ export class Schedule<V, K = string> {
         this.#options.onError?.(error, undefined);
         options.onError?.(error, undefined);
       }
-      await sleepUnlessAborted(this.#environment, everyMs, signal);
+      await sleepOrEnd(this.#environment, everyMs, signal);
     }
   }
 

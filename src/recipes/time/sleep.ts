@@ -1,7 +1,7 @@
 import type { Environment } from "../../index.js";
 
-/** Resolves after some time of the environment, or as soon as the signal is aborted. */
-export function sleepUnlessAborted(
+/** Sleeps for `ms` milliseconds, and ends early, without an error, as soon as the signal is aborted. */
+export function sleepOrEnd(
   environment: Environment,
   ms: number,
   signal: AbortSignal | undefined,

@@ -1,5 +1,5 @@
-import type { Environment } from "../../environment/index.js";
-import { ClosedError, throwIfAborted } from "../../errors/index.js";
+import { type Environment, throwIfAborted } from "../../environment/index.js";
+import { ClosedError } from "../../errors/index.js";
 import { checkAt, checkColumns, checkKey, checkLimit, checkMutation, checkTable } from "../check.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
 import type {

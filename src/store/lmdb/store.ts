@@ -1,5 +1,5 @@
-import { type Environment, systemEnvironment } from "../../environment/index.js";
-import { ClosedError, InvalidArgumentError, StoreError, throwIfAborted } from "../../errors/index.js";
+import { type Environment, systemEnvironment, throwIfAborted } from "../../environment/index.js";
+import { ClosedError, InvalidArgumentError, StoreError } from "../../errors/index.js";
 import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";

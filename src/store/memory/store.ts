@@ -1,5 +1,5 @@
-import { type Environment, systemEnvironment } from "../../environment/index.js";
-import { ClosedError, InvalidArgumentError, throwIfAborted } from "../../errors/index.js";
+import { type Environment, systemEnvironment, throwIfAborted } from "../../environment/index.js";
+import { ClosedError, InvalidArgumentError } from "../../errors/index.js";
 import {
   checkAt,
   checkBatch,

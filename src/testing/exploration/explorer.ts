@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
 import { Execution } from "./execution.js";
 import type { Program } from "./program.js";
 import { prepare } from "./snapshot.js";

@@ -1,5 +1,5 @@
-import { sleep } from "../../environment/index.js";
-import { abortError, ClosedError } from "../../errors/index.js";
+import { abortError, sleep } from "../../environment/index.js";
+import { ClosedError } from "../../errors/index.js";
 import type { AtomicStore, RowStore, StoreRequestOptions, ZeroCopyStore } from "../../store/index.js";
 import type { TestProcess } from "./process.js";
 

@@ -1,10 +1,9 @@
-import type { Environment } from "../../environment/index.js";
+import { type Environment, throwIfAborted } from "../../environment/index.js";
 import {
   InvalidArgumentError,
   NotLeaderError,
   OracleUnavailableError,
   PercolatorError,
-  throwIfAborted,
 } from "../../errors/index.js";
 import {
   type GatheredOracle,

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
+import { InvalidArgumentError } from "../../errors/index.js";
 import { HashSum, hashText, type SeededRandom } from "../world/index.js";
 import type { Workload } from "./client.js";
 import { addCounts, noCounts, type SimulationCounts } from "./counts.js";

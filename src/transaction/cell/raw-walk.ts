@@ -1,5 +1,4 @@
-import type { Environment } from "../../environment/index.js";
-import { throwIfAborted } from "../../errors/index.js";
+import { type Environment, throwIfAborted } from "../../environment/index.js";
 import {
   allColumns,
   type Part,

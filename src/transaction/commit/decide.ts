@@ -1,5 +1,12 @@
-import { backoffDelay, type Environment, onAbort, sleep, type Timer } from "../../environment/index.js";
-import { abortError, CommitOutcomeUnknownError, PercolatorError } from "../../errors/index.js";
+import {
+  abortError,
+  backoffDelay,
+  type Environment,
+  onAbort,
+  sleep,
+  type Timer,
+} from "../../environment/index.js";
+import { CommitOutcomeUnknownError, PercolatorError } from "../../errors/index.js";
 import type { TransactionContext } from "../context.js";
 import type { CommitRequest } from "../request.js";
 

@@ -1,4 +1,5 @@
-import { CommitOutcomeUnknownError, ConflictError, StoreError, unlessAborted } from "../../errors/index.js";
+import { unlessAborted } from "../../environment/index.js";
+import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
 import type { Guard, Mutation, MutationAnswer } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";

@@ -1,5 +1,12 @@
-import { type Backoff, backoffDelay, type Environment, sleep } from "../../environment/index.js";
-import { abortError, TimeoutError, throwIfAborted } from "../../errors/index.js";
+import {
+  abortError,
+  type Backoff,
+  backoffDelay,
+  type Environment,
+  sleep,
+  throwIfAborted,
+} from "../../environment/index.js";
+import { TimeoutError } from "../../errors/index.js";
 import { addressKey, showCell } from "../cell/address.js";
 import { lockedGuard, lockValueGuard } from "../cell/guards.js";
 import type { MetLock, Resolution, ResolutionOutcome } from "../cell/met-lock.js";

@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../errors/index.js";
+import { throwIfAborted } from "../../environment/index.js";
 import { isSystemPath } from "../../schema/index.js";
 import { type PartVersion, parts } from "../../store/index.js";
 import { type CellAddress, isSameCell, showCell } from "../cell/address.js";

@@ -1,5 +1,5 @@
-import { backoffDelay } from "../../environment/index.js";
-import { StoreError, sleepUnlessAborted, throwIfAborted } from "../../errors/index.js";
+import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
+import { StoreError } from "../../errors/index.js";
 import type { Mutation, Part, PartVersion } from "../../store/index.js";
 import { heldMs } from "../active.js";
 import { showCell } from "../cell/address.js";
@@ -118,7 +118,7 @@ class Collection {
     const { safepoint, environment, background, store } = this.#context;
     if (store.capabilities.bulkMutations === true) await background.begun();
     if (safepoint.cacheMs === 0) return;
-    await sleepUnlessAborted(environment, safepoint.cacheMs * 2, this.#options.signal, doing);
+    await sleep(environment, safepoint.cacheMs * 2, this.#options.signal, doing);
   }
 
   /** Step 3. */
@@ -160,7 +160,7 @@ class Collection {
         );
       }
       const waitMs = backoffDelay(context.environment, resolving, attempt);
-      await sleepUnlessAborted(context.environment, waitMs, this.#options.signal, doing);
+      await sleep(context.environment, waitMs, this.#options.signal, doing);
     }
     this.#locksResolved++;
   }

@@ -149,7 +149,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/observer/registry/registry.ts",
-        find: "    if (waitMs > 0) await sleepUnlessAborted(this.#environment, waitMs, signal, doing);\n",
+        find: "    if (waitMs > 0) await sleep(this.#environment, waitMs, signal, doing);\n",
         replace: "",
       },
     ],

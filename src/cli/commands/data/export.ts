@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../../../database/index.js";
-import { StaleSnapshotError, throwIfAborted } from "../../../errors/index.js";
+import { throwIfAborted } from "../../../environment/index.js";
+import { StaleSnapshotError } from "../../../errors/index.js";
 import { definition, describeTable, type TableDescription } from "../../../schema/index.js";
 import { dateToTimestamp, type Snapshot } from "../../../transaction/index.js";
 import type { Cli } from "../../cli.js";

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
-import { throwIfAborted } from "../../../errors/index.js";
+import { throwIfAborted } from "../../../environment/index.js";
 import { limits } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { addAppOption, type DatabaseOptions, databaseCommand } from "../../command.js";

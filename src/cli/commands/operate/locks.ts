@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { throwIfAborted } from "../../../errors/index.js";
+import { throwIfAborted } from "../../../environment/index.js";
 import { type LockInfo, showCell } from "../../../transaction/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { Backlog } from "../../../dashboard/index.js";
 import type { Database } from "../../../database/index.js";
-import { type Environment, sleep } from "../../../environment/index.js";
 import {
   abortError,
-  ObserverError,
-  TimeoutError,
+  type Environment,
+  sleep,
   throwIfAborted,
   underSignals,
-} from "../../../errors/index.js";
+} from "../../../environment/index.js";
+import { ObserverError, TimeoutError } from "../../../errors/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
 import { countOverdue, countPending, showCount } from "../../database/backlog.js";

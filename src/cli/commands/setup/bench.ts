@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../../../database/index.js";
-import { packageManifest } from "../../../environment/index.js";
-import { throwIfAborted } from "../../../errors/index.js";
+import { packageManifest, throwIfAborted } from "../../../environment/index.js";
 import { bytes, int, table } from "../../../schema/index.js";
 import { loadFor, type Measured, measuredToJson } from "../../bench/load.js";
 import type { Cli } from "../../cli.js";

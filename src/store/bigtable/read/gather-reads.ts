@@ -1,5 +1,4 @@
-import { type Environment, onAbort } from "../../../environment/index.js";
-import { abortError } from "../../../errors/index.js";
+import { abortError, type Environment, onAbort } from "../../../environment/index.js";
 import { byteString } from "../../bytes.js";
 import type { CellView, Columns } from "../../cell.js";
 import { encodeRow } from "../table/names.js";

@@ -1,4 +1,4 @@
-import { abortError } from "../../../errors/index.js";
+import { abortError } from "../../../environment/index.js";
 import type { RowSet } from "../protos/codec.js";
 import { int64 } from "../protos/int64.js";
 import type { Counts } from "../statistics.js";

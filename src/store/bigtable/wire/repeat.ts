@@ -1,5 +1,4 @@
-import { backoffDelay, type Environment, onAbort } from "../../../environment/index.js";
-import { abortError } from "../../../errors/index.js";
+import { abortError, backoffDelay, type Environment, onAbort } from "../../../environment/index.js";
 import { type Metadata, status } from "../packages.js";
 import { cookiesOf, joinCookies, type RoutingCookies, withCookies } from "./cookies.js";
 import { metadataOf, retryDelayMs } from "./retry-info.js";

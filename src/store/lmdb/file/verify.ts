@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { arch, endianness } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../../../environment/index.js";
-import { StoreDamagedError, throwIfAborted } from "../../../errors/index.js";
+import { type Environment, throwIfAborted } from "../../../environment/index.js";
+import { StoreDamagedError } from "../../../errors/index.js";
 import type { StoreDamage, VerifyOptions } from "../../row-store.js";
 import { keySum } from "../record/checksum.js";
 import { type Databases, databaseNames } from "../record/databases.js";

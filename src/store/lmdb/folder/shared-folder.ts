@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Environment, sleep, type Timer } from "../../../environment/index.js";
+import { type Environment, SingleFlight, sleep, type Timer } from "../../../environment/index.js";
 import { ClosedError, StoreChangedError, StoreError } from "../../../errors/index.js";
 import { type FlushedBefore, flushUnderPermissions, settleHead } from "../file/flushed-head.js";
 import { type Flushes, fileFlushes } from "../file/flushes.js";
@@ -45,7 +45,7 @@ export class SharedFolder {
   #closed = false;
   /** Undefined while it could not be opened anew. */
   #opened: Opened | undefined;
-  #mending: Promise<void> | undefined;
+  readonly #mending = new SingleFlight<void>();
   #place: FolderPlace;
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
@@ -167,16 +167,13 @@ export class SharedFolder {
    */
   async mend(error: unknown): Promise<boolean> {
     if (!this.isBroken(error)) return false;
-    this.#mending ??= this.#reopen().finally(() => {
-      this.#mending = undefined;
-    });
-    await this.#mending;
+    await this.#mending.run(() => this.#reopen());
     return true;
   }
 
   /** Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it is. */
   isBroken(error: unknown): boolean {
-    if (this.#mending !== undefined || this.#opened === undefined || this.#opened.writing.broken) return true;
+    if (this.#mending.isRunning || this.#opened === undefined || this.#opened.writing.broken) return true;
     if (!isPanic(error) && !isFreePagesLost(error) && !this.#panics()) return false;
     this.#opened.writing.condemn();
     return true;
@@ -198,7 +195,7 @@ export class SharedFolder {
   }
 
   async #end(): Promise<void> {
-    await this.#mending?.catch(() => undefined);
+    await this.#mending.ended();
     this.flushes?.close();
     await this.#opened?.writing.close();
   }

@@ -1,5 +1,5 @@
-import { type Environment, onAbort, systemEnvironment } from "../../../environment/index.js";
-import { abortError, type PercolatorError } from "../../../errors/index.js";
+import { abortError, type Environment, onAbort, systemEnvironment } from "../../../environment/index.js";
+import type { PercolatorError } from "../../../errors/index.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../../mutation.js";
 import type { StoreRequestOptions } from "../../row-store.js";
 

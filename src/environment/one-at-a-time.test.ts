@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AbortedError } from "../../errors/index.js";
+import { AbortedError } from "../errors/index.js";
 import { OneAtATime } from "./one-at-a-time.js";
 
 const turns = async () => {

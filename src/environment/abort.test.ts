@@ -1,7 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { collectGarbage } from "../../test/support/garbage.js";
-import { underSignals } from "./index.js";
+import { TimeoutError } from "../errors/index.js";
+import { abortError, throwIfAborted, underSignals } from "./index.js";
 
 const aborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
@@ -33,4 +34,16 @@ describe("what is done under several signals", () => {
     await expect(underSignals([signal], () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
+});
+
+test("an aborted signal becomes its reason where that is ours, a deadline where it is one, else an abort", () => {
+  const own = new TimeoutError("mine");
+  expect(abortError(AbortSignal.abort(own), "It")).toBe(own);
+  const deadline = new DOMException("late", "TimeoutError");
+  expect(abortError(AbortSignal.abort(deadline), "It")).toBeInstanceOf(TimeoutError);
+  expect(abortError(AbortSignal.abort("why"), "It")).toMatchObject({
+    code: "ABORTED",
+    cause: "why",
+  });
+  expect(() => throwIfAborted(undefined, "It")).not.toThrow();
 });

@@ -1,12 +1,12 @@
-import { unlessAborted } from "../../errors/index.js";
+import { unlessAborted } from "./abort.js";
 
 /** Runs tasks of this process one after the other, in the order in which they were given. */
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Answers what the task does. It begins when those before it have ended, however; if `signal` is aborted before, it never begins, and
-   * the answer is an error that says that `doing` was aborted.
+   * Resolves to what the task returns. The task begins when all before it have ended, whether they succeeded or failed. If `signal` is
+   * aborted before that, the task never begins, and the answer is an error that says that `doing` was aborted.
    */
   run<T>(task: () => Promise<T>, signal: AbortSignal | undefined, doing: string): Promise<T> {
     const before = this.#last;
