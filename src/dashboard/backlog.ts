@@ -1,3 +1,5 @@
+import type { Database } from "../database/index.js";
+
 /** How many changes of one kind wait. */
 export interface Backlog {
   readonly count: number;
@@ -5,6 +7,20 @@ export interface Backlog {
   readonly more: boolean;
   /** When the oldest counted change began to wait. */
   readonly oldest: Date | undefined;
+}
+
+/** Counts the pending and the parked changes of an observer, each up to a bound. */
+export async function observerBacklogs(
+  db: Database,
+  observer: string,
+  max: { readonly pending: number; readonly parked: number },
+  signal: AbortSignal | undefined,
+): Promise<{ readonly pending: Backlog; readonly parked: Backlog }> {
+  const options = { observer, signal };
+  return {
+    pending: await countBacklog(db.pending(options), ({ since }) => since, max.pending),
+    parked: await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, max.parked),
+  };
 }
 
 /** Counts changes one by one, up to `max`. */

@@ -8,13 +8,15 @@ export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordina
 export { type GaugeDescription, gaugeCatalogue } from "./metrics/gauges.js";
 export type { MetricsServer, MetricsServerOptions, PlainServerOptions } from "./metrics/metrics-server.js";
 export { type Overdue, overdueSchedules } from "./overdue.js";
+export { Recorder } from "./recording/recorder.js";
 export type { Report, ReportRequest } from "./recording/report.js";
 export type { DashboardOptions } from "./server/options.js";
 export type { DashboardServer } from "./server/server.js";
+export { LocalSource } from "./sources/local.js";
 export type { ReportSource } from "./sources/source.js";
 export { columnText } from "./text/cells.js";
 export { inspectedText, inspectedValue, statusText, writeText } from "./text/inspected.js";
 export { type KnownTables, knownTables, Tables } from "./text/tables.js";
 
-/** Loads the servers and the recorder at first use: most commands need neither. */
-export const loadServing = () => import("./serving.js");
+/** Loads the servers at first use: most commands need none. */
+export const loadServing = () => import("./public.js");

@@ -1,12 +1,12 @@
 import type { Database, DatabaseReach } from "../../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
-import { type Backlog, countBacklog } from "../backlog.js";
+import { type Backlog, observerBacklogs } from "../backlog.js";
 
 /**
  * Changes of one observer that are counted one by one. A bound, because scrapers ask every few
  * seconds.
  */
-const maxCounted = 10_000;
+const max = { pending: 10_000, parked: 10_000 };
 
 /** What the store and its cluster hold at `now`; the same for every process. */
 export interface Standing {
@@ -141,9 +141,9 @@ export async function readStanding(db: Database, now: number, signal?: AbortSign
   const pending = new Map<string, Backlog>();
   const parked = new Map<string, Backlog>();
   for (const observer of (await db.observers()).keys()) {
-    const options = { observer, signal };
-    pending.set(observer, await countBacklog(db.pending(options), ({ since }) => since, maxCounted));
-    parked.set(observer, await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, maxCounted));
+    const backlogs = await observerBacklogs(db, observer, max, signal);
+    pending.set(observer, backlogs.pending);
+    parked.set(observer, backlogs.parked);
   }
   return { status, pending, parked, now };
 }

@@ -24,7 +24,7 @@ export function adviceOn(fight: Fight): string {
     return `A serializable read of a range of ${table} meets each write into it: narrow the range, or read under "snapshot".`;
   }
   if (isNumber) {
-    return `Many add to one number: collect what is to be added with the combine queue recipe, so that ${table}.${column} has one writer.`;
+    return `Many transactions add to one number: collect the additions with the combine queue recipe, so that ${table}.${column} has one writer.`;
   }
   if (loser === winner && isLoserObserver) {
     return rows >= manyRows

@@ -2,13 +2,12 @@ import type { Database } from "../../database/index.js";
 import { type Environment, sleep } from "../../environment/index.js";
 import type { ObserverRecord } from "../../observer/index.js";
 import type { Count } from "../api.js";
-import { type Backlog, countBacklog } from "../backlog.js";
+import { type Backlog, observerBacklogs } from "../backlog.js";
 import { type Overdue, overdueSchedules } from "../overdue.js";
 import { Shared } from "../sources/shared.js";
 
 const everyMs = 900;
-const maxPending = 10_000;
-const maxParked = 1_000;
+const max = { pending: 10_000, parked: 1_000 };
 /** Locks are found by a scan of all tables: seldom, and for at most 2 s. */
 const locksEveryMs = 60_000;
 const locksMs = 2_000;
@@ -65,12 +64,9 @@ export class StandingLook {
     const status = await db.status();
     const observers: ObserverStanding[] = [];
     for (const [observer, record] of await db.observers()) {
-      const options = { observer, signal };
-      const pending = await countBacklog(db.pending(options), ({ since }) => since, maxPending);
-      const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, maxParked);
-      observers.push({ record, pending, parked });
+      observers.push({ record, ...(await observerBacklogs(db, observer, max, signal)) });
     }
-    const schedules = await overdueSchedules(db, this.#environment.now(), signal, maxPending);
+    const schedules = await overdueSchedules(db, this.#environment.now(), signal, max.pending);
     const locks = await this.#countedLocks();
     return { status, observers, schedules, locks, now: this.#environment.now() };
   }

@@ -70,15 +70,11 @@ const missing: Readonly<Record<string, string>> = {
 export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: string }) {
   if (reach === "here") return null;
   if (reach === "named")
-    return (
-      <p class="note reach">
-        Shown is what the workers that were named tell; others may work on the same database.
-      </p>
-    );
+    return <p class="note reach">This shows only the named workers; others may work on the same database.</p>;
   return (
     <p class="note reach">
-      <Mark level="idle" /> Only the store is looked at: {missing[of]}. Serve the dashboard from where the
-      workers run (<code>percolator worker … --dashboard</code>) to see it.
+      <Mark level="idle" /> Only the store is looked at: {missing[of]}. Let the workers serve the dashboard (
+      <code>percolator worker … --dashboard</code>) to see more.
     </p>
   );
 }

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import {
   type DashboardServer,
+  LocalSource,
   loadServing,
   type MetricsServer,
+  Recorder,
   type ReportRequest,
   Tables,
 } from "../../../dashboard/index.js";
@@ -243,7 +245,6 @@ async function startDashboard(
 async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promise<() => void> {
   const { io, environment } = cli;
   if (io.answer === undefined || io.env?.[recordVariable] === undefined) return () => undefined;
-  const { LocalSource, Recorder } = await loadServing();
   const recorder = new Recorder(db, environment);
   const tables = new Tables(db, app?.tables ?? [], environment);
   const source = new LocalSource({ recorder, tables, environment, activity: () => db.activity });

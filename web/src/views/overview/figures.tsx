@@ -64,7 +64,7 @@ export function Figures({ now }: { readonly now: Overview }) {
       <Figure
         name="Locks"
         value={bounded(now.locks)}
-        unit={now.locks.count === 1 ? "stands" : "stand"}
+        unit="held"
         href={hashOf("failures", { show: "locks" })}
         note={commit === "one-phase" ? "one-phase commits leave none" : "most of them for an instant"}
       />
