@@ -48,7 +48,7 @@ describe("an audit", () => {
 
   const numberOf = (action: Act["action"]) => acts.find(([, each]) => each.action === action)![0];
 
-  test("finds nothing where all is well", async () => {
+  test("finds nothing if all is well", async () => {
     await act();
     expect(orders.length).toBeGreaterThan(10);
     expect(await audit(db, acted)).toEqual([]);
@@ -61,7 +61,7 @@ describe("an audit", () => {
     expect(await audit(db, acted)).toEqual([`The trade ${row.join(" ")} is missing: ${order}.`]);
   });
 
-  test("finds orders that nobody placed", async () => {
+  test("finds orders that were never placed", async () => {
     await act();
     const { row, order } = orders.at(-1)!;
     expect(await audit(db, Number(row[1]))).toContain(

@@ -2,7 +2,10 @@ import type { Database, Snapshot } from "percolatordb";
 import { accountOf, actOf, brokerOf, firstCash, firstPrice, securityOf, sizes } from "./market.js";
 import { accounts, commission, commissions, holdings, parseOrder, securities, trades } from "./tables.js";
 
-/** What there must be after a number of transactions, by row; what the market's prices decide comes from the trades. */
+/**
+ * What there must be after a number of transactions, by row; what the market's prices decide comes
+ * from the trades.
+ */
 interface Books {
   /** Of each trade, by account and number. */
   readonly orders: Map<string, string>;
@@ -14,8 +17,9 @@ interface Books {
 }
 
 /**
- * What does not add up, of all accounts, after all transactions with numbers below `acted`; none where all is well. Which orders there must be is
- * reckoned anew from the numbers, so that a lost one does not go unnoticed.
+ * What does not add up, of all accounts, after all transactions with numbers below `acted`; none if
+ * all is well. Which orders there must be is reckoned anew from the numbers, so that a lost one
+ * does not go unnoticed.
  */
 export async function audit(db: Database, acted: number): Promise<readonly string[]> {
   const books = open(acted);
@@ -46,8 +50,9 @@ function open(acted: number): Books {
 }
 
 /**
- * The prices, which do not depend on the order of the feeds, but where one may have been down to the least there is: that takes far more
- * feeds than are measured, and then it may be any. A feed that names a security twice changes it by the last.
+ * The prices, which do not depend on the order of the feeds, unless one may have reached the
+ * minimum: that takes far more feeds than are measured, and then it may be any. A feed that names a
+ * security twice changes it by the last.
  */
 function pricesAfter(
   feeds: readonly (readonly (readonly [security: string, by: number])[])[],

@@ -1,4 +1,7 @@
-/** A brokerage over one process and several, as in figure 9 of the paper: `npm run brokerage -- --help`. */
+/**
+ * A brokerage over one process and several, as in figure 9 of the paper: `npm run brokerage --
+ * --help`.
+ */
 import { open } from "percolatordb";
 import { type Child, withChildren } from "../harness/child.js";
 import { describeScaled, isRight, maxWrong, overProcesses, timed } from "../harness/processes.js";
@@ -33,7 +36,10 @@ interface Options extends CommonOptions {
 }
 
 const defaultTransactions = { lmdb: 60_000, bigtable: 3_000 };
-/** The part of the transactions that is done before the measurement, until code is compiled and caches are warm. */
+/**
+ * The part of the transactions that is done before the measurement, until code is compiled and
+ * caches are warm.
+ */
 const warmUpPart = 0.2;
 const tellMs = 10;
 

@@ -81,7 +81,10 @@ const tell = serve({
   },
 });
 
-/** Which transactions are this process's follows from their numbers alone, so the work is the same for any number of processes. */
+/**
+ * Which transactions are this process's follows from their numbers alone, so the work is the same
+ * for any number of processes.
+ */
 async function trade(first: number, count: number): Promise<number> {
   const market = new Market(db, pace);
   let done = 0;

@@ -1,7 +1,10 @@
 import { int, observer, table, text, tuple } from "percolatordb";
 import { combineQueue } from "percolatordb/recipes";
 
-/** In the spirit of TPC-E: customers' accounts, what they hold, and their trades, by way of brokers, at the market's prices. All money in cents. */
+/**
+ * In the spirit of TPC-E: customers' accounts, what they hold, and their trades, by way of brokers,
+ * at the market's prices. All money in cents.
+ */
 export const accounts = table("accounts", { broker: text(), cash: int() });
 export const holdings = table("holdings", { quantity: int() }, { key: tuple(text(), text()) });
 export const securities = table("securities", { price: int(), volume: int() });
@@ -16,7 +19,10 @@ export const trades = table(
   { key: tuple(text(), text()) },
 );
 
-/** Of each trade, for its broker. One broker has a tenth of all accounts: the hot row, through a combine queue. */
+/**
+ * Of each trade, for its broker. One broker has a tenth of all accounts: the hot row, through a
+ * combine queue.
+ */
 export const commission = 100;
 export const commissions = combineQueue("commissions", {
   value: int(),

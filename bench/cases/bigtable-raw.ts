@@ -12,7 +12,10 @@ import { Transport } from "../../src/store/bigtable/wire/transport.js";
 
 const deadlineMs = 10_000;
 
-/** A table used directly: the transport, layout and filters of the store, and nothing of the protocol. */
+/**
+ * A table used directly: the transport, layout and filters of the store, and nothing of the
+ * protocol.
+ */
 export class RawBigtable {
   readonly #transport: Transport;
   readonly #table: KnownTable;
@@ -40,7 +43,10 @@ export class RawBigtable {
     return this.#table.path;
   }
 
-  /** Puts `value` into the cell at a timestamp if no lock and no later write stands, and no status: a prewrite's condition. */
+  /**
+   * Puts `value` into the cell at a timestamp if no lock and no later write stands, and no status:
+   * a prewrite's condition.
+   */
   async mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean> {
     const request = mutationRequest(this.path, row, column, timestamp, value);
     const options = { metadata: this.#table.metadata, deadlineMs };
@@ -48,7 +54,9 @@ export class RawBigtable {
     return predicateMatched !== true;
   }
 
-  /** The cell's value in the newest write record at a timestamp, by a read with the store's filter. */
+  /**
+   * The cell's value in the newest write record at a timestamp, by a read with the store's filter.
+   */
   async read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined> {
     let value: Uint8Array | undefined;
     const filter = encodeFilter(readFilter(column, at));

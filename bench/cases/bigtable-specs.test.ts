@@ -47,11 +47,11 @@ test("what the store gathers has names of its own, and no floor", () => {
 });
 
 describe("transactions", () => {
-  test("pass where all rounds were written", async () => {
+  test("pass if all rounds were written", async () => {
     expect((await compare(transactionSpec(measured()), 3)).samples.ours).toHaveLength(3);
   });
 
-  test.each([0, 19])("fail where row %i holds another value, of whatever round", async (cell) => {
+  test.each([0, 19])("fail if row %i holds another value, of any round", async (cell) => {
     const { ours } = transactionSpec(measured());
     for (const round of [0, 1]) {
       await ours.run(round);
@@ -61,7 +61,7 @@ describe("transactions", () => {
     await expect(async () => ours.verify!(1)).rejects.toThrow(WrongResultError);
   });
 
-  test("fail where a row is missing", async () => {
+  test("fail if a row is missing", async () => {
     const { ours } = transactionSpec(measured());
     await ours.run(0);
     const [first] = await rowsOf();
@@ -69,14 +69,14 @@ describe("transactions", () => {
     await expect(async () => ours.verify!(0)).rejects.toThrow("holds nothing");
   });
 
-  test("fail where a row is there that nobody wrote", async () => {
+  test("fail if a row is there that was never written", async () => {
     const { ours } = transactionSpec(measured());
     await ours.run(0);
     await overwrite("zzz", "value");
-    await expect(async () => ours.verify!(0)).rejects.toThrow("is to hold nothing");
+    await expect(async () => ours.verify!(0)).rejects.toThrow("must hold nothing");
   });
 
-  test("fail where the raw table holds another value", async () => {
+  test("fail if the raw table holds another value", async () => {
     const spec = transactionSpec(measured());
     await spec.raw.run(0);
     await spec.raw.verify!(0);
@@ -104,7 +104,7 @@ describe("reads", () => {
   };
   const reading = (): Measured => ({ ...measured(), raw: records });
 
-  test("pass where each row has the value that was written", async () => {
+  test("pass if each row has the value that was written", async () => {
     await fill(reading());
     expect((await compare(readSpec(reading()), 3)).samples.ours).toHaveLength(3);
   });
@@ -112,7 +112,7 @@ describe("reads", () => {
   test.each([
     ["another value of the same length", (value: string) => `${value.slice(0, -1)}#`],
     ["none", () => undefined],
-  ])("fail on both sides where a row has %s", async (_, change) => {
+  ])("fail on both sides if a row has %s", async (_, change) => {
     await fill(reading());
     await using snapshot = await db.snapshot();
     const value = change((await snapshot.get(documents.contents, rows[7]!))!);

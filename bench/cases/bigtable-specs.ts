@@ -23,7 +23,10 @@ export interface Measured {
   readonly gathered: boolean;
 }
 
-/** Transactions of one cell beside conditional mutations. The table is to be empty, and the raw side's one of its own. */
+/**
+ * Transactions of one cell beside conditional mutations. The table must be empty, and the raw side
+ * has a table of its own.
+ */
 export function transactionSpec(measured: Measured): ComparisonSpec {
   const { operations, gathered } = measured;
   return {
@@ -52,7 +55,7 @@ export function readSpec(measured: Measured): ComparisonSpec {
   };
 }
 
-/** Gives every row the value that reads are to find. */
+/** Gives every row the value that reads must find. */
 export function fill({ db, rows }: Measured): Promise<void> {
   return inFlight(rows.length, width, (cell) =>
     db.transact((tx) => tx.set(documents.contents, rows[cell]!, textOf(cell, valueBytes))),
@@ -116,7 +119,7 @@ function ourTransactions(measured: Measured): Side {
   };
 }
 
-/** Looks at the whole table: a scan is one request where reads would be one for each row. */
+/** Looks at the whole table: a scan is one request, reads would be one for each row. */
 async function expectTable(db: Database, written: ReadonlyMap<string, string>): Promise<void> {
   const missing = new Set(written.keys());
   await using snapshot = await db.snapshot();
@@ -127,7 +130,9 @@ async function expectTable(db: Database, written: ReadonlyMap<string, string>): 
   for (const row of missing) expectValue(row, undefined, written.get(row));
 }
 
-/** Keeps what it reads: it is compared with what was written outside of the time that is measured. */
+/**
+ * Keeps what it reads: it is compared with what was written outside of the time that is measured.
+ */
 function readSide(
   measured: Measured,
   reader: (snapshot: Snapshot) => (row: string) => Promise<string | undefined>,

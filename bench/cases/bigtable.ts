@@ -11,10 +11,12 @@ import { sharedOracle } from "./shared-oracle.js";
 const maxCells = 5_000;
 
 /**
- * On the emulator of Cloud Bigtable, in this process: transactions that write one cell beside conditional mutations, and reads
- * beside row reads, with the same transport, table layout and filters, as many at a time. First nothing is gathered on either side, then
- * by our store: reads of one turn of the event loop at the same timestamp, into one request for a set of rows. A transaction of one
- * cell gains nothing by it: it is two conditional mutations, and of these Bigtable takes one a request.
+ * On the emulator of Cloud Bigtable, in this process: transactions that write one cell beside
+ * conditional mutations, and reads beside row reads, with the same transport, table layout and
+ * filters, as many at a time. First nothing is gathered on either side, then by our store: reads of
+ * one turn of the event loop at the same timestamp, into one request for a set of rows. A
+ * transaction of one cell gains nothing by it: it is two conditional mutations, and of these
+ * Bigtable takes one a request.
  */
 export const bigtable: BenchCase = {
   name: "bigtable",

@@ -19,12 +19,12 @@ interface Client {
 }
 
 /**
- * What a request to Bigtable costs this process: the store's transport beside the client that Google's package generates, with the
- * same messages. Google's only where it is installed.
+ * What a request to Bigtable costs this process: the store's transport beside the client that
+ * Google's package generates, with the same messages. Google's only if it is installed.
  */
 export const client: BenchCase = {
   name: "client",
-  about: `processor time of a request to Bigtable's emulator, ${width} in flight, beside Google's client where that is installed`,
+  about: `processor time of a request to Bigtable's emulator, ${width} in flight, beside Google's client if that is installed`,
   async run(bench) {
     const emulator = await startEmulator();
     try {
@@ -48,7 +48,10 @@ async function measure(bench: Bench, { host }: Emulator): Promise<readonly CaseF
   }
 }
 
-/** Microseconds of each measurement: all clients in turns, the first ones, in which code is compiled, left out. */
+/**
+ * Microseconds of each measurement: all clients in turns, the first ones, in which code is
+ * compiled, left out.
+ */
 async function sample(bench: Bench, clients: readonly [string, Client][]): Promise<Map<string, number[]>> {
   const count = bench.options.quick ? 3_000 : 10_000;
   const samples = new Map<string, number[]>();

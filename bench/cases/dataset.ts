@@ -55,12 +55,12 @@ export class Dataset {
     return textOf(index, this.valueBytes, this.olderVersions);
   }
 
-  /** Throws a `WrongResultError` where `value` is not what a read of the newest version is to show. */
+  /** Throws a `WrongResultError` if `value` is not what a read of the newest version must show. */
   expectNewest(index: number, value: string | undefined): void {
     expectValue(this.rows[index]!, value, this.newest(index));
   }
 
-  /** Fills both databases; LMDB's history too, where older versions are wanted. */
+  /** Fills both databases; LMDB's history too, if older versions are wanted. */
   async load(bench: Bench, db: Database, raw: RawDatabase): Promise<this> {
     const { name, cells, olderVersions } = this;
     bench.say(`loading ${cells} cells of ${this.valueBytes} bytes into ${name}`);

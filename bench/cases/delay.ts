@@ -23,8 +23,9 @@ const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
 });
 
 /**
- * From the call that commits a change to the answer of its observer's commit, on an idle database; beside two raw puts, each
- * flushed before the next step, which is the least that two commits in a row can take.
+ * From the call that commits a change to the answer of its observer's commit, on an idle database;
+ * beside two raw puts, each flushed before the next step, which is the least that two commits in a
+ * row can take.
  */
 export const delay: BenchCase = {
   name: "delay",
@@ -56,7 +57,8 @@ export const delay: BenchCase = {
 };
 
 function figures(ours: readonly number[], flushes: readonly number[]) {
-  // Each is compared with the puts measured beside it, so that other users of the disk disturb both.
+  // Each is compared with the puts measured beside it, so that other users of the disk disturb
+  // both.
   const beyond = ours.map((ms, index) => ms - flushes[index]!);
   return [
     figureOf("two flushed puts, one after the other", "ms", flushes),

@@ -20,7 +20,7 @@ interface GooglePlumbing {
   readonly grpc: { readonly credentials: { createInsecure(): unknown } };
 }
 
-/** Google's retries begin a stream anew by themselves. */
+/** Google's retries restart a stream by themselves. */
 const noRetries = {
   timeout: 10_000,
   retry: null,
@@ -37,7 +37,7 @@ export class GoogleBigtable {
     this.#path = path;
   }
 
-  /** Undefined where `@google-cloud/bigtable` is not installed. */
+  /** Undefined if `@google-cloud/bigtable` is not installed. */
   static async open(host: string, path: string): Promise<GoogleBigtable | undefined> {
     const found = (await load("@google-cloud/bigtable")) as GooglePackage | undefined;
     // Its own copy of gRPC takes no credentials of another.

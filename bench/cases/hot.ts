@@ -17,8 +17,9 @@ const counting = observer("counting", events.amount, async (tx) => {
 });
 
 /**
- * One row of Bigtable's emulator that everybody increments: callers of `db.transact`, and an observer that counts changes of many
- * rows. Each figure has the time, and the conflicts for each commit.
+ * One row of Bigtable's emulator that everybody increments: callers of `db.transact`, and an
+ * observer that counts changes of many rows. Each figure has the time, and the conflicts for each
+ * commit.
  */
 export const hot: BenchCase = {
   name: "hot",

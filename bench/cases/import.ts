@@ -8,14 +8,17 @@ import { type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A process, by the arguments of Node, and what it is to print. */
+/** The arguments of a Node process, and what it must print. */
 interface Started {
   readonly name: string;
   readonly args: readonly string[];
   readonly prints: RegExp;
 }
 
-/** How long it takes until the package is there: fresh processes, in turns with one that does nothing. */
+/**
+ * How long it takes until the package is there: fresh processes, in turns with one that does
+ * nothing.
+ */
 export const importing: BenchCase = {
   name: "import",
   about: "time to import the package and to print help, in fresh processes, beyond that of a bare node -e 0",

@@ -17,8 +17,8 @@ const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
 });
 
 /**
- * Ten cells among many are changed by a process that runs no observer; then a worker begins, and has to find them. Beside it what it would take to
- * look at every cell.
+ * Ten cells among many are changed by a process that runs no observer; then a worker begins, and
+ * has to find them. Beside it what it would take to look at every cell.
  */
 export const notifications: BenchCase = {
   name: "notifications",

@@ -1,4 +1,7 @@
-/** A process of the case `oracle`: a coordinator on a store in its memory, or a client whose callers take timestamps. */
+/**
+ * A process of the case `oracle`: a coordinator on a store in its memory, or a client whose callers
+ * take timestamps.
+ */
 import { EventEmitter, once } from "node:events";
 import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";

@@ -6,7 +6,10 @@ import type { OracleReport, OracleTask } from "./oracle-process.js";
 /** As many as are asked for at a time go in one request. */
 const unlimited = 100_000;
 
-/** Client processes, how many of each wait at any time, and how many timestamps a request asks for at the most. */
+/**
+ * Client processes, how many of each wait at any time, and how many timestamps a request asks for
+ * at the most.
+ */
 const shapes = [
   { clients: 1, callers: 1, batch: unlimited },
   { clients: 1, callers: 50, batch: unlimited },
@@ -21,8 +24,9 @@ const shapes = [
 const warmUpMs = 1_000;
 
 /**
- * Timestamps that one coordinator delivers to callers of other processes over loopback. Each is a promise of its own, which a
- * caller waits for before it asks again. All that are delivered are checked: increasing in each process, and no two alike.
+ * Timestamps that one coordinator delivers to callers of other processes over loopback. Each is a
+ * promise of its own, which a caller waits for before it asks again. All that are delivered are
+ * checked: increasing in each process, and no two alike.
  */
 export const oracle: BenchCase = {
   name: "oracle",

@@ -9,8 +9,8 @@ const floor = 0.7;
 const rowsAtOnce = 100;
 
 /**
- * Point reads in random order, from a row as a string to a value as a string. LMDB is also measured with its keys made
- * beforehand: what no program has, and the most that it can do.
+ * Point reads in random order, from a row as a string to a value as a string. LMDB is also measured
+ * with its keys made beforehand: what no program has, and the most that it can do.
  */
 export const reads: BenchCase = {
   name: "reads",
@@ -127,7 +127,10 @@ export class Reads {
     };
   }
 
-  /** Every cell of the table, by the same reads: a round reads some of them, and the next one others. */
+  /**
+   * Every cell of the table, by the same reads: a round reads some of them, and the next one
+   * others.
+   */
   async #verifySingle(): Promise<void> {
     const { data } = this;
     await using snapshot = await this.#db.snapshot();
@@ -147,7 +150,9 @@ export class Reads {
   }
 }
 
-/** Of a value: its length and a character of it. All of it is compared outside of the measured time. */
+/**
+ * Of a value: its length and a character of it. All of it is compared outside of the measured time.
+ */
 function checkOf(value: string | undefined): number {
   return value === undefined ? Number.NaN : value.length + value.charCodeAt(0);
 }

@@ -21,7 +21,9 @@ const measured: readonly Measured[] = [
   { valueBytes: 100, olderVersions: 100, share: 0.05, floor: 0.5 },
 ];
 
-/** Ranges of 100 cells from random rows on, and whole tables; rows and values decoded to strings. */
+/**
+ * Ranges of 100 cells from random rows on, and whole tables; rows and values decoded to strings.
+ */
 export const scans: BenchCase = {
   name: "scans",
   about: "scans through a snapshot, beside range scans",
@@ -74,7 +76,8 @@ export function ranges(
         }
         return sum;
       },
-      // The first round's ranges: other rounds begin elsewhere, and all of them together would be each row a hundred times.
+      // The first round's ranges: other rounds begin elsewhere, and all of them together would be
+      // each row a hundred times.
       verify: onceVerified(async () => {
         for (let range = 0; range < count; range++)
           await expectRows(db, data, { first: from(0, range), limit: rangeLength });
@@ -103,7 +106,10 @@ export function wholeTable(db: Database, data: Dataset, what: string): Compariso
   };
 }
 
-/** Scans from a row on, and compares every row and value; throws a `WrongResultError` where one is wrong, missing or too many. */
+/**
+ * Scans from a row on, and compares every row and value; throws a `WrongResultError` if one is
+ * wrong, missing or too many.
+ */
 async function expectRows(
   db: Database,
   data: Dataset,
@@ -121,7 +127,7 @@ async function expectRows(
 }
 
 function wrongRow(found: string | undefined, wanted: string | undefined): WrongResultError {
-  return new WrongResultError(`Row ${wanted ?? "none"} was to come, and it was ${found ?? "none"}.`);
+  return new WrongResultError(`Row ${wanted ?? "none"} was expected, but it was ${found ?? "none"}.`);
 }
 
 function rawScan(data: Dataset, range: { readonly start?: Buffer; readonly limit?: number }): number {

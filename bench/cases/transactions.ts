@@ -12,7 +12,10 @@ import type { Bench, BenchCase } from "./bench.js";
 import { Dataset } from "./dataset.js";
 
 const valueBytes = 100;
-/** What stands before a value: in the store's entry a byte of flags and a timestamp, in the write record as much. */
+/**
+ * What stands before a value: in the store's entry a byte of flags and a timestamp, in the write
+ * record as much.
+ */
 const entryBytes = 9;
 const recordBytes = 9;
 const floorOneCell = 0.5;
@@ -30,8 +33,9 @@ interface Plan extends Shape {
 }
 
 /**
- * Transactions that overwrite cells, beside puts of the new entries alone, and the counter once a group, in asynchronous transactions of
- * all that waits. The puts are made ready before the time is taken; nothing is read or checked, and no older version is kept.
+ * Transactions that overwrite cells, beside puts of the new entries alone, and the counter once a
+ * group, in asynchronous transactions of all that waits. The puts are made ready before the time is
+ * taken; nothing is read or checked, and no older version is kept.
  */
 export const transactions: BenchCase = {
   name: "transactions",
@@ -136,7 +140,7 @@ function rawSide(raw: RawDatabase, data: Dataset, { width, durability, count, ce
       for (const { table, key, value } of units.flat()) {
         if (table.bytes.get(key)?.equals(value)) continue;
         throw new WrongResultError(
-          `LMDB holds ${table.bytes.get(key)?.toString()} where ${value.toString()} was put.`,
+          `LMDB holds ${table.bytes.get(key)?.toString()}, but ${value.toString()} was put.`,
         );
       }
     },

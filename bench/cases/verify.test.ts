@@ -70,7 +70,7 @@ test("a whole table fails for a row too many", async () => {
   await expect(async () => wholeTable(db, data, "").ours.verify!(0)).rejects.toThrow("it was zzz");
 });
 
-test("a whole table fails where it ends too early", async () => {
+test("a whole table fails if it ends too early", async () => {
   await db.transact((tx) => tx.delete(data.table.contents, data.rows.at(-1)!));
   await expect(async () => wholeTable(db, data, "").ours.verify!(0)).rejects.toThrow("it was none");
 });

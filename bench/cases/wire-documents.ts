@@ -9,10 +9,13 @@ export interface SiteShape {
 }
 
 const vocabulary = 6_000;
-/** Half of all links lead to so many pages: those that are in the head of every page. */
+/** Half of all links lead to this many pages, those in the head of every page. */
 const popularPages = 25;
 
-/** A crawl of a made-up site, the same every time. Pages that `changed` names have another text and other links. */
+/**
+ * A crawl of a made-up site, the same every time. Pages that `changed` names have another text and
+ * other links.
+ */
 export function siteCrawl(shape: SiteShape, changed: (page: number) => boolean = () => false): Source {
   return {
     kind: "archive",

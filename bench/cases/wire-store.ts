@@ -24,10 +24,11 @@ export interface WireOptions {
 const maxRows = { read: 100, plainMutation: 1_000 };
 
 /**
- * A store of one-row mutations and its oracle, as if on another machine: each question is a request and takes its time. Counts
- * requests as they are asked, and as a store would send them that gathers those of one tick: reads of the same columns of a
- * table at one timestamp as a row set, mutations without guards of a table as one request, and all questions to the oracle
- * that come before its answer as its next request.
+ * A store of one-row mutations and its oracle, as if on another machine: each question is a request
+ * and takes its time. Counts requests as they are asked, and as a store would send them that
+ * gathers those of one tick: reads of the same columns of a table at one timestamp as a row set,
+ * mutations without guards of a table as one request, and all questions to the oracle that come
+ * before its answer as its next request.
  */
 export class WireStore implements RowStore {
   readonly description = "memory: behind a wire";
@@ -97,7 +98,10 @@ export class WireStore implements RowStore {
 
   async close(): Promise<void> {}
 
-  /** Sends a request at the end of the tick. `joins`: what others must have in common with it to be sent with it. */
+  /**
+   * Sends a request at the end of the tick. `joins`: what others must have in common with it to be
+   * sent with it.
+   */
   #ask<T>(kind: RequestKind, joins: string | undefined, apply: () => MaybePromise<T>): Promise<T> {
     this.asked[kind]++;
     this.#count(kind, joins);

@@ -14,7 +14,10 @@ const shapes = {
   quick: { pages: 300, words: 150, links: 26 },
   full: { pages: 800, words: 150, links: 26 },
 } as const;
-/** One in so many pages is as before in the second crawl, and one in so many is not in the third. */
+/**
+ * One of this many pages is unchanged in the second crawl, and one of this many in the third
+ * changes.
+ */
 const oneIn = 10;
 /** The share of the requests before that may be sent while many documents are processed. */
 const maxShare = 0.5;
@@ -29,8 +32,9 @@ interface Counted {
 }
 
 /**
- * The web index over a store behind a wire, one request after the other counted: as the paper's section 2.5 counts them. A share of time
- * is not measured, since nothing here has the costs of a network but its latency.
+ * The web index over a store behind a wire, one request after the other counted: as the paper's
+ * section 2.5 counts them. A share of time is not measured, since nothing here has the costs of a
+ * network but its latency.
  */
 export const wire: BenchCase = {
   name: "wire",

@@ -12,8 +12,9 @@ const wasMember = Buffer.from([0]);
 const memberKey = (cluster: string, url: string) => Buffer.from(`${cluster}\0${url}`);
 
 /**
- * What LMDB itself allows, in documents a second: documents are crawled again, and move between clusters by one get and puts
- * alone, an entry for each member. No transactions, versions or notifications; each document is answered after its flush.
+ * What LMDB itself allows, in documents a second: documents are crawled again, and move between
+ * clusters by one get and puts alone, an entry for each member. No transactions, versions or
+ * notifications; each document is answered after its flush.
  */
 export async function measureBare(repository: Repository, folder: string): Promise<number> {
   const raw = new RawDatabase(join(folder, "bare"));
@@ -56,7 +57,10 @@ export async function measureBare(repository: Repository, folder: string): Promi
   return perSecond;
 }
 
-/** Documents and clusters that are not as they must be. A cluster has the members that were not taken out of it. */
+/**
+ * Documents and clusters that are not as they must be. A cluster has the members that were not
+ * taken out of it.
+ */
 export function countWrongMembers(
   raw: RawDatabase,
   documents: readonly (readonly [url: string, keys: string])[],

@@ -1,4 +1,7 @@
-/** The batch twin, in a process of its own: reads every document and writes every cluster, as fast as possible. */
+/**
+ * The batch twin, in a process of its own: reads every document and writes every cluster, as fast
+ * as possible.
+ */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
@@ -38,7 +41,10 @@ async function measureSame(folder: string, runs: number): Promise<number[]> {
   return times;
 }
 
-/** Overwrites the clusters of the batch before, in transactions, so that readers of the database see them. */
+/**
+ * Overwrites the clusters of the batch before, in transactions, so that readers of the database see
+ * them.
+ */
 async function runSame(db: Database): Promise<number> {
   const began = performance.now();
   const all: (readonly [string, string])[] = [];

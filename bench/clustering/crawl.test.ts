@@ -60,7 +60,7 @@ describe("a crawl", () => {
   });
 
   test("counts those that are clustered late, with all of their delay", async () => {
-    // Nobody works before all are loaded, and a long time has passed.
+    // No worker runs before all are loaded, and a long time has passed.
     const idle = async () => {
       clock.ms = 5_000;
       await db.drain();
@@ -73,7 +73,7 @@ describe("a crawl", () => {
     ]);
   });
 
-  test("fails where a document was never clustered, and names it", async () => {
+  test("fails if a document was never clustered, and names it", async () => {
     await using _ = db.work();
     untold = repository.url(3);
     const crawling = crawl.run(perSecond, 0.01);
@@ -81,7 +81,7 @@ describe("a crawl", () => {
     await expect(crawling).rejects.toThrow(`1 of 10 documents were never clustered, ${untold} among them`);
   });
 
-  test("fails where a document could not be loaded", async () => {
+  test("fails if a document could not be loaded", async () => {
     let loads = 0;
     const failing: Pick<Database, "transact" | "idle"> = {
       transact: (run, options) =>
@@ -105,7 +105,7 @@ describe("what is wrong in the end", () => {
 
   const wrong = () => countWrong(db, crawl.documents());
 
-  test("is nothing where all is well", async () => {
+  test("is nothing if all is well", async () => {
     expect(await wrong()).toBe(0);
   });
 

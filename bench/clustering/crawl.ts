@@ -6,17 +6,26 @@ import { documents } from "./tables.js";
 /** What became of the documents that one crawl brought. */
 export interface Crawled {
   readonly loaded: number;
-  /** Milliseconds from when a document was due to be loaded to the commit of its clustering, ascending. */
+  /**
+   * Milliseconds from when a document was due to be loaded to the commit of its clustering,
+   * ascending.
+   */
   readonly delays: readonly number[];
   /** How many were not clustered when the last had been loaded. */
   readonly late: number;
 }
 
 const tickMs = 2;
-/** Transactions of the loader at a time; beyond it the crawl is behind, and its documents wait, which counts. */
+/**
+ * Transactions of the loader at a time; beyond it the crawl is behind, and its documents wait,
+ * which counts.
+ */
 const maxAtOnce = 2_000;
 
-/** Loads documents at a rate, whether the database keeps up or not, and measures how long each takes to be clustered. */
+/**
+ * Loads documents at a rate, whether the database keeps up or not, and measures how long each takes
+ * to be clustered.
+ */
 export class Crawl {
   readonly #db: Pick<Database, "transact" | "idle">;
   readonly #repository: Repository;
@@ -66,13 +75,16 @@ export class Crawl {
   }
 
   /**
-   * Crawls for so long, each document by a transaction of its own, and waits until all are clustered. What is due and cannot be loaded
-   * yet waits, and that counts. No document comes twice: each has a delay of its own. Throws a `WrongResultError` where one has none.
+   * Crawls for so long, each document by a transaction of its own, and waits until all are
+   * clustered. What is due and cannot be loaded yet waits, and that counts. No document comes
+   * twice: each has a delay of its own. Throws a `WrongResultError` if one has none.
    */
   async run(perSecond: number, seconds: number): Promise<Crawled> {
     const total = Math.max(1, Math.round(perSecond * seconds));
     if (total > this.#repository.size)
-      throw new RangeError(`${total} documents are to be crawled, and there are ${this.#repository.size}.`);
+      throw new RangeError(
+        `${total} documents should be crawled, but there are only ${this.#repository.size}.`,
+      );
     this.#delays = [];
     this.#waiting.clear();
     await this.#loadAll(total, perSecond);

@@ -25,11 +25,11 @@ describe("crossoverOf", () => {
     expect(crossoverOf({ rates: [rate(10, 50), rate(50, 450)], batchMs })).toBe(20);
   });
 
-  test("is the first rate where that is slower already", () => {
+  test("is the first rate if that is slower already", () => {
     expect(crossoverOf({ rates: [rate(1, 151), rate(10, 200)], batchMs })).toBe(1);
   });
 
-  test("is nowhere where no rate is slower than batches", () => {
+  test("is nowhere if no rate is slower than batches", () => {
     expect(crossoverOf({ rates: [rate(1, 149), rate(100, 150)], batchMs })).toBeUndefined();
     expect(crossoverOf({ rates: [], batchMs })).toBeUndefined();
   });

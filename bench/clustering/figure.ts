@@ -28,23 +28,38 @@ export interface BatchFigure {
   readonly batchRunsMs: readonly number[];
   readonly hourSeconds: number;
   readonly rates: readonly RateFigure[];
-  /** Percent an hour at which a document waits as long as it would for the batch; undefined if it never did. */
+  /**
+   * Percent an hour at which a document waits as long as it would for the batch; undefined if it
+   * never did.
+   */
   readonly crossover?: number | undefined;
 }
 
 /** One repository. */
 export interface Clustered {
   readonly documents: number;
-  /** Documents a second when all came at once: loaded 200 a transaction, clustered each by a run of its own. */
+  /**
+   * Documents a second when all came at once: loaded 200 a transaction, clustered each by a run of
+   * its own.
+   */
   readonly fillPerSecond: number;
-  /** What LMDB itself allows: documents a second that are clustered again by its gets and flushed puts alone. */
+  /**
+   * What LMDB itself allows: documents a second that are clustered again by its gets and flushed
+   * puts alone.
+   */
   readonly barePerSecond: number;
   readonly batches: readonly BatchFigure[];
-  /** Documents that are not as they were loaded last, and clusters that are not what the batch makes of them. */
+  /**
+   * Documents that are not as they were loaded last, and clusters that are not what the batch makes
+   * of them.
+   */
   readonly wrong: number;
 }
 
-/** The crossover that is wanted, in percent an hour; and how many times sooner, in the largest repository at one percent an hour. */
+/**
+ * The crossover that is wanted, in percent an hour; and how many times sooner, in the largest
+ * repository at one percent an hour.
+ */
 const floors = { crossover: 40, sooner: 1_000, documents: 1_000_000, percent: 1 } as const;
 
 /** The floors count where readers see the batch's clusters as they see those of the observer. */
@@ -96,7 +111,10 @@ export function clusteringTables(all: readonly Clustered[]): readonly string[] {
   return [summaryTable(all), rateTable(all)];
 }
 
-/** A document comes at any time while a batch runs, and waits for its end and for the whole of the next. */
+/**
+ * A document comes at any time while a batch runs, and waits for its end and for the whole of the
+ * next.
+ */
 export const batchDelay = (batchMs: number, part: number): number => batchMs * (1 + part);
 
 /** Where the medians cross, on a straight line between the two rates around it. */
@@ -155,7 +173,10 @@ function linesOf({ documents, batchMs, rates: all }: Sized, series: number): rea
   ];
 }
 
-/** The share of an hour's documents that may be clustered after the hour while the queue does not grow. */
+/**
+ * The share of an hour's documents that may be clustered after the hour while the queue does not
+ * grow.
+ */
 const fewLate = 0.02;
 
 /** The highest rate up to which the queue does not grow, hour after hour. */

@@ -1,4 +1,7 @@
-/** Documents clustered as they come, and in batches, as in figure 7 of the paper: `npm run clustering -- --help`. */
+/**
+ * Documents clustered as they come, and in batches, as in figure 7 of the paper: `npm run
+ * clustering -- --help`.
+ */
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
 import { askOnce } from "../harness/child.js";
@@ -38,7 +41,10 @@ interface Options extends CommonOptions {
 
 const batchRuns = 3;
 const batchesPerHour = 3;
-/** Percent an hour from which a rate lasts a whole hour: if it exceeds what can be done, the delay grows with time. */
+/**
+ * Percent an hour from which a rate lasts a whole hour: if it exceeds what can be done, the delay
+ * grows with time.
+ */
 const wholeHourFrom = 5;
 const places: Readonly<Record<Options["batch"], readonly BatchPlace[]>> = {
   same: ["same database"],

@@ -28,8 +28,9 @@ test("addresses ascend with their index", () => {
 });
 
 /**
- * Three keys a document out of 0.75 keys a document are four documents a key on average, and four over the 98 % of keys that any
- * document has. The paper draws the same way, and says 3.3 of its clusters, which these numbers do not give.
+ * Three keys a document out of 0.75 keys a document are four documents a key on average, and four
+ * over the 98 % of keys that any document has. The paper draws the same way, and says 3.3 of its
+ * clusters, which these numbers do not give.
  */
 test("clusters that are not empty have 4.08 documents on average", () => {
   const clusters = clustersOf(documentsOf(new Repository(size)));

@@ -5,7 +5,10 @@ export const keysPerDocument = 3;
 /** Distinct clustering keys for each document of the repository, as in the paper. */
 const distinctKeys = 0.75;
 
-/** What was crawled: which keys a document has, by how often it was crawled. Decided by the seed alone. */
+/**
+ * What was crawled: which keys a document has, by how often it was crawled. Decided by the seed
+ * alone.
+ */
 export class Repository {
   readonly size: number;
   readonly #keys: number;

@@ -4,14 +4,20 @@ import { split } from "./repository.js";
 /** A document has three clustering keys; a cluster has the documents that have its key. */
 export const documents = table("documents", { keys: text() });
 /**
- * A cluster as it is kept up to date: a cell for each member, so that a document comes and goes without anything being read, and
- * documents that change at the same time do not conflict.
+ * A cluster as it is kept up to date: a cell for each member, so that a document comes and goes
+ * without anything being read, and documents that change at the same time do not conflict.
  */
 export const clusters = table("clusters", { members: family(boolean()) });
-/** The same, of the batch: a cell for all members, which is the least for who writes them all at once. */
+/**
+ * The same, of the batch: a cell for all members, which is the least for a writer of them all at
+ * once.
+ */
 export const batchClusters = table("batchClusters", { members: text() });
 
-/** Takes a document that was crawled again out of the clusters that it left, and puts it into those it came to. */
+/**
+ * Takes a document that was crawled again out of the clusters that it left, and puts it into those
+ * it came to.
+ */
 export const cluster = observer("cluster", documents.keys, (tx, { row, value, previous }) => {
   const [before, now] = [split(previous), split(value)];
   const member = clusters.members.at(row);

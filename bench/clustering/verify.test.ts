@@ -38,7 +38,7 @@ test("rows that are missing, different and too many are counted, each once", () 
 
 describe("the batch in the same database", () => {
   test.each([
-    ["nothing where all is well", undefined, 0],
+    ["nothing if all is well", undefined, 0],
     ["a cluster with a member that it must not have", "a b", 1],
     ["a cluster that is missing", null, 1],
   ])("%s", async (_, members, wrong) => {

@@ -21,7 +21,10 @@ export function expectedClusters(documents: Pairs): Map<string, string> {
   return new Map([...clustersOf(documents)].map(([cluster, members]) => [cluster, joined(members)]));
 }
 
-/** Documents that are not as they were loaded last, and clusters that are not what a batch would make of these. */
+/**
+ * Documents that are not as they were loaded last, and clusters that are not what a batch would
+ * make of these.
+ */
 export async function countWrong(db: Database, loaded: Pairs): Promise<number> {
   const expected = new Map(loaded);
   await using snapshot = await db.snapshot();
@@ -44,7 +47,9 @@ export async function countWrongOfBatch(db: Database): Promise<number> {
   return countDifferent(found, expectedClusters(all));
 }
 
-/** Clusters in an LMDB, all members in one value, that are not those of the documents in another. */
+/**
+ * Clusters in an LMDB, all members in one value, that are not those of the documents in another.
+ */
 export function countWrongOfBare(source: RawDatabase, result: RawDatabase): number {
   return countDifferent(pairsOf(result, "clusters"), expectedClusters(pairsOf(source, "documents")));
 }

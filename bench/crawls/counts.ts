@@ -14,7 +14,10 @@ import { ratio, right, short, table } from "../harness/words.js";
 
 /** Requests of processes since they began. Scans count as reads, as the store sends both alike. */
 export interface Counted {
-  /** Without fetching ahead, joining and gathering: one for each thing that the protocol asks of the store. */
+  /**
+   * Without fetching ahead, joining and gathering: one for each thing that the protocol asks of the
+   * store.
+   */
   readonly before: Requests;
   /** As they were sent, repetitions included. */
   readonly sent: Requests;

@@ -11,7 +11,10 @@ import type { CrawlsResult } from "./main.js";
 const pages = 24;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
-/** The first crawl, with one page of more than a megabyte; and a second in which some have changed and one is gone. */
+/**
+ * The first crawl, with one page of more than a megabyte; and a second in which some have changed
+ * and one is gone.
+ */
 function crawl(number: 1 | 2): Buffer {
   const records = Array.from({ length: pages }, (_, index) => {
     if (number === 2 && index === 5) return warcRecord({ url: urlOf(5), block: http("gone", {}, 404) });
@@ -47,7 +50,8 @@ test("npm run crawls loads archives through two workers, and each equals the twi
       expect(runs.length).toBe(2);
       expect(requests.sent.read).toBeGreaterThan(0);
     }
-    // Of the first crawl alone: a small crawl has few reads at a time, and a read may take several requests.
+    // Of the first crawl alone: a small crawl has few reads at a time, and a read may take several
+    // requests.
     const { requests } = crawls[0]!;
     expect(requests.sent.read).toBeLessThan(requests.before.read);
   } finally {

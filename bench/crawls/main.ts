@@ -1,6 +1,6 @@
 /**
- * Crawls of the web index through a coordinator and workers on Bigtable's emulator, with requests per document counted:
- * `npm run crawls -- --help`.
+ * Crawls of the web index through a coordinator and workers on Bigtable's emulator, with requests
+ * per document counted: `npm run crawls -- --help`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * How smoothly the dashboard's pages are drawn while a pipeline commits, beside an idle page in the same browser:
- * `npm run frames -- --help`.
+ * How smoothly the dashboard's pages are drawn while a pipeline commits, beside an idle page in the
+ * same browser: `npm run frames -- --help`.
  */
 import type { Browser, Page } from "playwright-core";
 import { openPage, startBrowser } from "../../test/browser/support/browser.js";

@@ -3,7 +3,7 @@ import { type BarChart, barChart, type LineChart, lineChart } from "./chart.js";
 
 const lines: LineChart = {
   title: "Delay & rate",
-  description: "What is drawn, for those who cannot see it.",
+  description: "What is drawn, for readers who cannot see it.",
   across: { name: "rate <of all>", kind: "log" },
   up: { name: "ms" },
   lines: [
@@ -46,7 +46,7 @@ describe.each([
   { kind: "lines", svg: lineChart(lines) },
   { kind: "bars", svg: barChart(bars) },
 ])("a chart of $kind", ({ svg }) => {
-  test("is a picture with a title and a description for those who cannot see it", () => {
+  test("is a picture with a title and a description for readers who cannot see it", () => {
     expect(svg).toMatch(
       /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" viewBox="0 0 760 \d+" [^>]*role="img" aria-labelledby="title desc">/,
     );
@@ -110,7 +110,7 @@ describe("a chart of bars", () => {
     );
   });
 
-  test("has marks instead where its axis is logarithmic", () => {
+  test("has marks instead if its axis is logarithmic", () => {
     const svg = barChart({ ...bars, kind: "log" });
     expect(elements(svg, "circle").filter(({ class: of }) => of === "fill0").length).toBeGreaterThan(0);
     expect(elements(svg, "rect").filter(({ height }) => height === "12")).toEqual([]);

@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const variable = "PERCOLATORDB_FIGURES_RUN";
 
-/** What the processes of a command have in common: a variable of their environment, which each one's children inherit. */
+/**
+ * What the processes of a command have in common: a variable of their environment, which each one's
+ * children inherit.
+ */
 export interface Mark {
   readonly value: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -15,8 +18,8 @@ export function newMark(): Mark {
 }
 
 /**
- * The processes that have the mark, also those that have left their parent's group, as servers do. None where the system does
- * not tell: there the group is all that is known.
+ * The processes that have the mark, also those that have left their parent's group, as servers do.
+ * None if the system does not tell: there the group is all that is known.
  */
 export function familyOf({ value }: Mark): readonly number[] {
   if (process.platform !== "linux") return [];

@@ -45,7 +45,10 @@ export class FigureResults {
     this.#results = results;
   }
 
-  /** The result of a measurement; undefined if it was not made. The caller knows its type, and drawing fails for another. */
+  /**
+   * The result of a measurement; undefined if it was not made. The caller knows its type, and
+   * drawing fails for another.
+   */
   get<T>(measurement: string): T | undefined {
     return this.#results[measurement] as T | undefined;
   }

@@ -37,7 +37,9 @@ function archivesOf(measurement: Measurement, archives: readonly string[]): read
   return measurement.archives === "one" ? archives.slice(0, 1) : archives;
 }
 
-/** Makes a measurement, and reads what it wrote. Throws if it fails; undefined if it was cancelled. */
+/**
+ * Makes a measurement, and reads what it wrote. Throws if it fails; undefined if it was cancelled.
+ */
 export function measure(measurement: Measurement, options: MeasureOptions): Promise<Measured | undefined> {
   const { size, archives, machine, revision, signal, onLine } = options;
   return withFolder("figures", async (folder) => {
@@ -74,8 +76,9 @@ export function measure(measurement: Measurement, options: MeasureOptions): Prom
 }
 
 /**
- * The folder takes all temporary files of a measurement, so nothing of a cancelled one is left. Other accounts may pass
- * through it, as a database server's does. The TypeScript loader keeps its cache, since processes that compile are slower.
+ * The folder takes all temporary files of a measurement, so nothing of a cancelled one is left.
+ * Other accounts may pass through it, as a database server's does. The TypeScript loader keeps its
+ * cache, since processes that compile are slower.
  */
 function shareWithOthers(folder: string): void {
   chmodSync(folder, 0o711);

@@ -5,7 +5,10 @@ import { percent, short, table } from "../harness/words.js";
 import type { Figure } from "./figure.js";
 import { drawFigure, type Measured, type Results, writeResults } from "./results.js";
 
-/** docs/performance.md: text between the two markers of a block is generated, all other text is written by hand. */
+/**
+ * docs/performance.md: text between the two markers of a block is generated, all other text is
+ * written by hand.
+ */
 
 const block = /<!-- figure: ([\w-]+) -->\n([\s\S]*?)<!-- end -->/g;
 
@@ -20,7 +23,9 @@ export interface Place {
   readonly page: string | undefined;
 }
 
-/** Writes results, plots and tables. Throws if a result cannot be drawn, before anything is written. */
+/**
+ * Writes results, plots and tables. Throws if a result cannot be drawn, before anything is written.
+ */
 export function publish(figures: readonly Figure[], results: Results, { folder, page }: Place): void {
   const plots = figures.flatMap((figure) => drawFigure(figure, results).plots);
   const prefix = page === undefined ? "." : relative(dirname(page), folder).replaceAll("\\", "/");
@@ -44,7 +49,9 @@ export function blocksOf(page: string): ReadonlyMap<string, string> {
   return new Map([...page.matchAll(block)].map(([, name, text]) => [name!, text!]));
 }
 
-/** The page with new blocks. Throws if it has no place for one of them, or a place for none of them. */
+/**
+ * The page with new blocks. Throws if it has no place for one of them, or a place for none of them.
+ */
 export function withBlocks(page: string, blocks: ReadonlyMap<string, string>): string {
   const names = [...blocksOf(page).keys()];
   const missing = [...blocks.keys()].filter((name) => !names.includes(name));

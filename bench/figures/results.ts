@@ -11,9 +11,14 @@ export interface Measured {
   readonly size: Size;
   readonly date: string;
   readonly seconds: number;
-  /** What other programs took of the processors just before; undefined if the system does not tell. */
+  /**
+   * What other programs took of the processors just before; undefined if the system does not tell.
+   */
   readonly busyBefore?: number | undefined;
-  /** The commit that was measured, with "-dirty" if files had changed since; undefined outside of a clone. */
+  /**
+   * The commit that was measured, with "-dirty" if files had changed since; undefined outside of a
+   * clone.
+   */
   readonly revision?: string | undefined;
   /** With the milliseconds to flush a page of 4 KiB that was appended to a temporary file. */
   readonly machine: Machine & { readonly flushMs: Summary };
@@ -63,7 +68,10 @@ export function drawFigure(figure: Figure, results: Results): Drawing {
   );
 }
 
-/** Results without those that cannot be drawn, with the names of these: older ones, of another shape. */
+/**
+ * Results without those that cannot be drawn, with the names of these: older ones, of another
+ * shape.
+ */
 export function readableOf(
   figures: readonly Figure[],
   results: Results,

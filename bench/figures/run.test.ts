@@ -37,7 +37,7 @@ test.each([
   expect(outcome).toBe("failed");
 });
 
-test("a command is not begun where it was cancelled before", async () => {
+test("a command is not begun if it was cancelled before", async () => {
   const { outcome } = await runCommand("/nowhere/at/all", [], {
     limitMs: manyMinutes,
     signal: AbortSignal.abort(),

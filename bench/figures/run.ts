@@ -21,7 +21,9 @@ export interface RunOptions {
 const graceMs = 10_000;
 const keptCharacters = 4_000;
 
-/** Runs a command until it ends, its time is over or it is cancelled; none of its processes is left. */
+/**
+ * Runs a command until it ends, its time is over or it is cancelled; none of its processes is left.
+ */
 export async function runCommand(
   command: string,
   args: readonly string[],
@@ -29,7 +31,8 @@ export async function runCommand(
 ): Promise<Ended> {
   if (signal.aborted) return { outcome: "cancelled", output: "" };
   const mark = newMark();
-  // A group of its own: a signal of the terminal is for this process, which passes it on in its own way.
+  // A group of its own: a signal of the terminal is for this process, which passes it on in its own
+  // way.
   const child = spawn(command, args, {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -89,7 +92,7 @@ function listen(child: ChildProcess, onLine: ((line: string) => void) | undefine
   return () => kept;
 }
 
-/** Resolves with what ends first: the command, its time, or the patience of who has begun it. */
+/** Resolves with what ends first: the command, its time limit, or the caller's patience. */
 async function endsOrIsOver(exited: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
   let end = () => {};
   const isOver = new Promise<void>((resolve) => {

@@ -53,7 +53,7 @@ describe("a logarithmic scale", () => {
     expect([1, 10, 1_000, 10_000, 0, -1].map((value) => scale.part(value))).toEqual([0, 0.25, 0.75, 1, 0, 0]);
   });
 
-  test("leaves ticks out where there are many powers", () => {
+  test("leaves ticks out if there are many powers", () => {
     const { ticks } = logScale([1e-6, 1e9]);
     expect(ticks.length).toBeLessThan(10);
     expect(ticks[0]).toBe(1e-6);

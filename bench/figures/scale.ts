@@ -7,7 +7,9 @@ export interface Scale {
   part(value: number): number;
 }
 
-/** An axis for all values. A tight linear axis ends at its last value, every other axis at a tick. */
+/**
+ * An axis for all values. A tight linear axis ends at its last value, every other axis at a tick.
+ */
 export function scaleOf(kind: ScaleKind, values: readonly number[], isTight = false): Scale {
   const finite = values.filter(Number.isFinite);
   return kind === "log" ? logScale(finite.filter((value) => value > 0)) : linearScale(finite, isTight);

@@ -1,7 +1,8 @@
 /**
- * Pieces of SVG as text, with the colours and letters of all charts. Each chart brings its own ground, light or dark as the
- * reader's system prefers, so that it can be read on any page. The colours are those of Okabe and Ito, which colour-blind
- * readers can tell apart, darker or lighter where the ground requires it.
+ * Pieces of SVG as text, with the colours and letters of all charts. Each chart brings its own
+ * ground, light or dark as the reader's system prefers, so that it can be read on any page. The
+ * colours are those of Okabe and Ito, which colour-blind readers can tell apart, darker or lighter
+ * as the ground requires.
  */
 
 export const fontSize = 14;

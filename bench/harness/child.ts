@@ -68,7 +68,10 @@ export class Child {
     await this.#ended;
   }
 
-  /** Lets the process close what it has open, and waits for its end. Throws if it has ended by itself. */
+  /**
+   * Lets the process close what it has open, and waits for its end. Throws if it has ended by
+   * itself.
+   */
   async stop(): Promise<void> {
     if (this.#wasKilled) return;
     await this.ask("close");
@@ -77,7 +80,10 @@ export class Child {
   }
 }
 
-/** Runs `use` with a function that starts processes; afterwards stops them, the newest first, or kills them if it fails. */
+/**
+ * Runs `use` with a function that starts processes; afterwards stops them, the newest first, or
+ * kills them if it fails.
+ */
 export async function withChildren<T>(
   use: (start: (script: URL, what: string, options?: ChildOptions) => Child) => Promise<T>,
 ): Promise<T> {
@@ -101,8 +107,9 @@ export function askOnce<T>(script: URL, what: string, method: string, argument?:
 }
 
 /**
- * The child's side: answers the parent's questions by these methods, of which `close` ends it, until the parent disconnects
- * or ends. Returns a function that tells the parent something without being asked.
+ * The child's side: answers the parent's questions by these methods, of which `close` ends it,
+ * until the parent disconnects or ends. Returns a function that tells the parent something without
+ * being asked.
  */
 export function serve(
   methods: Readonly<Record<string, (argument: never) => unknown>>,

@@ -58,7 +58,7 @@ describe("compare", () => {
     expect(calls).toHaveLength(9);
   });
 
-  test("a check of what nobody writes is made after the first round, and its failure is the comparison's", async () => {
+  test("a check of unchanging data is made after the first round, and its failure is the comparison's", async () => {
     let checks = 0;
     const ours = { run: () => 0, verify: onceVerified(async () => void checks++) };
     await compare({ ...spec, raw: { run: () => 0 }, ours }, 3);
@@ -84,7 +84,7 @@ test("a row that holds what it must passes, one that holds something else or not
 });
 
 describe("inFlight", () => {
-  test("does every task once, and never more than so many at a time", async () => {
+  test("does every task once, and never more than the width at a time", async () => {
     const done: number[] = [];
     let running = 0;
     let most = 0;

@@ -3,13 +3,16 @@ import { ratios, type Summary, summarize } from "./statistics.js";
 /** One way of doing the work of a measurement. */
 export interface Side {
   /**
-   * Does the round's work, and gives a check of what it read or wrote: lengths, counts, sums. Both sides of a comparison
-   * must come to the same.
+   * Does the round's work, and gives a check of what it read or wrote: lengths, counts, sums. Both
+   * sides of a comparison must come to the same.
    */
   run(round: number): number | Promise<number>;
   /** What must be made ready for the round, outside the time that is measured. */
   prepare?(round: number): void | Promise<void>;
-  /** Looks at what the round has done, outside the time that is measured; throws a `WrongResultError` where it is wrong. */
+  /**
+   * Looks at what the round has done, outside the time that is measured; throws a
+   * `WrongResultError` if it is wrong.
+   */
   verify?(round: number): void | Promise<void>;
 }
 
@@ -19,7 +22,7 @@ export interface ComparisonSpec {
   readonly unit: string;
   /** How many of them one round does. */
   readonly operations: number;
-  /** The least ratio that is wanted; undefined where none was set. */
+  /** The lowest ratio that is wanted; undefined if none was set. */
   readonly floor?: number | undefined;
   readonly note?: string | undefined;
   readonly raw: Side;
@@ -46,20 +49,22 @@ export class WrongResultError extends Error {
   override readonly name = "WrongResultError";
 }
 
-/** Throws a `WrongResultError` where a row holds something else than it must; undefined: nothing at all. */
+/**
+ * Throws a `WrongResultError` if a row does not hold what it must; undefined means nothing at all.
+ */
 export function expectValue(row: string, found: string | undefined, expected: string | undefined): void {
   if (found === expected) return;
   const show = (value: string | undefined) => (value === undefined ? "nothing" : JSON.stringify(value));
-  throw new WrongResultError(`Row ${row} holds ${show(found)}, and is to hold ${show(expected)}.`);
+  throw new WrongResultError(`Row ${row} holds ${show(found)}, but must hold ${show(expected)}.`);
 }
 
 /** Rounds before those that count, at least and at most. */
 const warmUpRounds = { least: 2, most: 50 } as const;
 
 /**
- * Measures both sides in turns, the first one alternating, so that a machine that slows down slows both. Throws a
- * `WrongResultError` where they disagree. Rounds count once both sides together have run for `warmUpMs`: until then code
- * is compiled and caches are filled.
+ * Measures both sides in turns, the first one alternating, so that a machine that slows down slows
+ * both. Throws a `WrongResultError` if they disagree. Rounds count once both sides together have
+ * run for `warmUpMs`: until then code is compiled and caches are filled.
  */
 export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0): Promise<Comparison> {
   const raw: Sample[] = [];
@@ -69,7 +74,7 @@ export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0
     const rawFirst = round % 2 === 0;
     const first = await sample(rawFirst ? spec.raw : spec.ours, round);
     const second = await sample(rawFirst ? spec.ours : spec.raw, round);
-    // Not a number: something that was to be read is missing.
+    // Not a number: something to be read is missing.
     if (first.check !== second.check || Number.isNaN(first.check)) {
       throw new WrongResultError(
         `${spec.name}: ${rawFirst ? "the raw store" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
@@ -136,7 +141,7 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** A check that is made after the first round alone, and holds for all: of what nobody writes while it is measured. */
+/** Checks data that does not change during the measurement: once, after the first round. */
 export function onceVerified(verify: () => Promise<void>): (round: number) => Promise<void> {
   return async (round) => {
     if (round === 0) await verify();

@@ -5,7 +5,8 @@ const host = "org.example.www";
 /** The row of cell `index`, as a crawl would have it; 40 to 60 bytes, ascending with the index. */
 export function rowOf(index: number): string {
   const number = String(index).padStart(8, "0");
-  // Letters that depend on the number, so that lengths differ; the number before them keeps the order.
+  // Letters that depend on the number, so that lengths differ; the number before them keeps the
+  // order.
   const tail = "abcdefghijklmnopqrst".slice(0, 1 + (index % 20));
   return `${host}/manual/${number}/${tail}/page.html`;
 }

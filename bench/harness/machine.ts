@@ -28,7 +28,10 @@ export function describeMachine(): Machine {
   };
 }
 
-/** The commit of this clone, with "-dirty" if files have changed since; undefined outside of a clone. */
+/**
+ * The commit of this clone, with "-dirty" if files have changed since; undefined outside of a
+ * clone.
+ */
 export function revisionOf(): string | undefined {
   const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
     encoding: "utf8",
@@ -72,7 +75,10 @@ export const maxOthersShare = 0.1;
 export class Others {
   readonly #start = machineTime();
 
-  /** The part that others took if the measurement took `ownSeconds`; undefined if the system does not tell. */
+  /**
+   * The part that others took if the measurement took `ownSeconds`; undefined if the system does
+   * not tell.
+   */
   share(ownSeconds: number): number | undefined {
     const end = machineTime();
     if (this.#start === undefined || end === undefined) return undefined;
@@ -81,7 +87,10 @@ export class Others {
   }
 }
 
-/** What other programs take of the processors during one second; undefined if the system does not tell. */
+/**
+ * What other programs take of the processors during one second; undefined if the system does not
+ * tell.
+ */
 export async function othersNow(): Promise<number | undefined> {
   const others = new Others();
   await pause(1_000);

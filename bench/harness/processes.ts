@@ -4,7 +4,10 @@ import { sayProgress, secondsSince } from "./program.js";
 import { ratios, type Summary, summarize } from "./statistics.js";
 import { cpuSeconds, type Use } from "./usage.js";
 
-/** The same work over one process and several: what the brokerage and the pipelines of `npm run scaling` have in common. */
+/**
+ * The same work over one process and several: what the brokerage and the pipelines of `npm run
+ * scaling` have in common.
+ */
 
 /** One round with one number of processes. */
 export interface Round {
@@ -13,7 +16,10 @@ export interface Round {
   /** Pieces of work done, such as transactions or pages. */
   readonly done: number;
   readonly uses: readonly Use[];
-  /** The part of all processors that other programs took meanwhile; undefined if the system does not tell. */
+  /**
+   * The part of all processors that other programs took meanwhile; undefined if the system does not
+   * tell.
+   */
   readonly othersShare?: number | undefined;
   /** The first few things that are not as they must be. */
   readonly wrong: readonly string[];
@@ -29,10 +35,13 @@ export interface Scaled<R extends Round = Round> {
   readonly rounds: readonly R[];
 }
 
-/** Of what is wrong, so much is kept. */
+/** How many lines are kept of what is wrong. */
 export const maxWrong = 10;
 
-/** Measures with 1 to `processes` processes in turns, round by round, so that a slow machine slows all. */
+/**
+ * Measures with 1 to `processes` processes in turns, round by round, so that a slow machine slows
+ * all.
+ */
 export async function overProcesses<R extends Round>(
   { processes, rounds }: { readonly processes: number; readonly rounds: number },
   measure: (processes: number, round: number) => Promise<R>,

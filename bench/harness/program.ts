@@ -25,7 +25,10 @@ export interface Program<Options extends CommonOptions, Result> {
   readonly wrongIf: string;
   /** Adds the program's options and arguments to those that all have. */
   define(command: Command): Command;
-  /** Fills in what depends on other options. Throws an `InvalidArgumentError` for options that do not go together. */
+  /**
+   * Fills in what depends on other options. Throws an `InvalidArgumentError` for options that do
+   * not go together.
+   */
   complete?(options: Options): Options;
   measure(options: Options): Promise<Result>;
   /** The result as text and Markdown tables: the same that docs/performance.md has. */
@@ -68,7 +71,10 @@ export function parseOptions<Options extends CommonOptions, Result>(
   }
 }
 
-/** Runs a program on this process's arguments: measures, prints the result and its configuration, sets the exit code. */
+/**
+ * Runs a program on this process's arguments: measures, prints the result and its configuration,
+ * sets the exit code.
+ */
 export async function runProgram<Options extends CommonOptions, Result>(
   program: Program<Options, Result>,
 ): Promise<void> {
@@ -90,7 +96,10 @@ export async function runProgram<Options extends CommonOptions, Result>(
   });
 }
 
-/** Sets this process's exit code: 2 for wrong usage, 1 for what was thrown, else what `main` answers. */
+/**
+ * Sets this process's exit code: 2 for wrong usage, 1 for what was thrown, else what `main`
+ * answers.
+ */
 export async function exitWith(main: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await main();
@@ -117,7 +126,10 @@ export async function withFolder<T>(
   }
 }
 
-/** Runs `use` while a Bigtable emulator runs: the one that `BIGTABLE_EMULATOR_HOST` names, or a new one. */
+/**
+ * Runs `use` while a Bigtable emulator runs: the one that `BIGTABLE_EMULATOR_HOST` names, or a new
+ * one.
+ */
 export async function withEmulator<T>(use: () => Promise<T>): Promise<T> {
   if (process.env.BIGTABLE_EMULATOR_HOST !== undefined) return await use();
   await using emulator = await startEmulator();

@@ -89,8 +89,9 @@ interface Waiting {
 }
 
 /**
- * Groups what waits as the embedded store does: all of it goes into the transaction that begins, shares its flush, and the
- * next one begins while that runs. One put a group more, as the store keeps its counter.
+ * Groups what waits as the embedded store does: all of it goes into the transaction that begins,
+ * shares its flush, and the next one begins while that runs. One put a group more, as the store
+ * keeps its counter.
  */
 export class RawGroups {
   readonly #raw: RawDatabase;

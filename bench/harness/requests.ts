@@ -1,6 +1,8 @@
 import type { Database } from "percolatordb";
 
-/** The kinds of requests to a distant store and its oracle, in the order in which they are shown. */
+/**
+ * The kinds of requests to a distant store and its oracle, in the order in which they are shown.
+ */
 export const requestKinds = {
   read: "reads",
   scan: "scans",

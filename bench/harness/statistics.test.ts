@@ -6,7 +6,7 @@ describe("summarize", () => {
     expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 2, high: 4, count: 5 });
   });
 
-  test("lies between two measurements where there is no middle one", () => {
+  test("lies between two measurements if there is no middle one", () => {
     expect(summarize([10, 20, 30, 40])).toEqual({ median: 25, low: 17.5, high: 32.5, count: 4 });
   });
 

@@ -1,4 +1,4 @@
-/** What a list of measurements comes to. All zero where there are none. */
+/** What a list of measurements comes to. All zero if there are none. */
 export interface Summary {
   readonly median: number;
   /** A quarter of the measurements lie below. */
@@ -29,7 +29,10 @@ export function quantile(sorted: readonly number[], part: number): number {
   return low + (high - low) * (place - below);
 }
 
-/** The quotients of two lists, one by one: each round stands for itself, so that drift of the machine cancels. */
+/**
+ * The quotients of two lists, one by one: each round stands for itself, so that drift of the
+ * machine cancels.
+ */
 export function ratios(above: readonly number[], below: readonly number[]): number[] {
   return above.map((value, index) => value / below[index]!);
 }

@@ -9,7 +9,10 @@ export interface Use {
   readonly cpuSeconds: number;
   /** The share of the time in which the event loop was not waiting for events. */
   readonly loopShare: number;
-  /** The share of the time in which it waited for LMDB's write lock, and in which it flushed; undefined on other stores. */
+  /**
+   * The share of the time in which it waited for LMDB's write lock, and in which it flushed;
+   * undefined on other stores.
+   */
   readonly lockWaitShare?: number | undefined;
   readonly flushShare?: number | undefined;
 }
@@ -43,7 +46,9 @@ export async function measureUse(db: Pick<Database, "status">): Promise<() => Pr
 const ticksPerSecond = 100;
 const sampleMs = 500;
 
-/** The memory peak and the processor time of other processes, by Linux; undefined on other systems. */
+/**
+ * The memory peak and the processor time of other processes, by Linux; undefined on other systems.
+ */
 export class ProcessWatch {
   readonly #roots: readonly number[];
   readonly #timer: NodeJS.Timeout;
@@ -103,7 +108,8 @@ function sharedSize(pid: number): number | undefined {
 /** Of the process, and of its children that have ended. */
 function ticksOf(pid: number): number | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // After the name, which may have anything in it: utime, stime, cutime and cstime are the 12th to the 15th.
+  // After the name, which may have anything in it: utime, stime, cutime and cstime are the 12th to
+  // the 15th.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields?.slice(11, 15).reduce((total, each) => total + Number(each), 0);
 }

@@ -1,6 +1,9 @@
 import { type Database, int, type Observer, observer, table, text } from "percolatordb";
 
-/** Documents with an observer that counts its runs: what `npm run memory` and `npm run recovery` put under load. */
+/**
+ * Documents with an observer that counts its runs: what `npm run memory` and `npm run recovery` put
+ * under load.
+ */
 export const documents = table("documents", { contents: text(), length: int(), runs: int() });
 
 /** Derives from each change. Each run waits `workMs`, as if it asked another service. */
@@ -33,8 +36,9 @@ export interface Shape {
 }
 
 /**
- * After this many updates, the rows without their last update, those that the observer has not brought up to date or has run
- * for more often than they were updated, missing rows, and rows that nothing wrote.
+ * After this many updates, the rows without their last update, those that the observer has not
+ * brought up to date or has run for more often than they were updated, missing rows, and rows that
+ * nothing wrote.
  */
 export function wrongDocuments(
   found: Iterable<readonly [row: string, document: Document]>,

@@ -3,7 +3,10 @@ import { pause } from "../harness/program.js";
 import { contentsOf, documents, rowOf, type Shape, wrongIn } from "./documents.js";
 
 const tickMs = 10;
-/** A database that does not keep up gets fewer updates instead of a queue: the load must be constant. */
+/**
+ * A database that does not keep up gets fewer updates instead of a queue: the load must be
+ * constant.
+ */
 const maxUnderWay = 500;
 
 export interface LoadOptions extends Shape {

@@ -36,7 +36,9 @@ export interface Trend {
   readonly median: number;
   readonly end: number;
   readonly max: number;
-  /** The median of the slopes between all pairs of samples, a minute: single peaks do not move it. */
+  /**
+   * The median of the slopes between all pairs of samples, a minute: single peaks do not move it.
+   */
   readonly perMinute: number;
 }
 

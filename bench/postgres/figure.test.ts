@@ -80,7 +80,7 @@ describe("concludeSide", () => {
   });
 });
 
-test("the ratio of processor time stands beside the other side's, and is left out where it is not known", () => {
+test("the ratio of processor time stands beside the other side's, and is left out if it is not known", () => {
   const ours = [full(1, { cpuSeconds: 2 }), full(1, { cpuSeconds: 4 })];
   const theirs = [full(1, { cpuSeconds: 6 }), full(1, { cpuSeconds: 4 })];
   expect(processorRatioOf(ours, theirs)).toMatchObject({ median: 2, low: 1.5, high: 2.5 });

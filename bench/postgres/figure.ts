@@ -17,7 +17,7 @@ import {
 export interface FullRun {
   readonly pages: number;
   readonly seconds: number;
-  /** Of all its processes, the server included; undefined where the system does not tell. */
+  /** Of all its processes, the server included; undefined if the system does not tell. */
   readonly cpuSeconds: number | undefined;
   /** Of them, what the database server took. */
   readonly serverCpuSeconds: number | undefined;
@@ -43,14 +43,14 @@ export interface PacedRun {
 export interface KillRun {
   /** Of PostgreSQL's side all but the server: loader and workers. */
   readonly killed: "one worker" | "all processes";
-  /** From the kill until nothing was left to do, or nobody did what was left. */
+  /** From the kill until nothing was left to do, or no worker did what was left. */
   readonly seconds: number;
-  /** Jobs that nobody works on so many seconds after the kill. */
+  /** Jobs without a living worker, `afterSeconds` after the kill. */
   readonly stuckJobs: number;
   readonly afterSeconds: number;
   /** Cells that differed from the twin's then. */
   readonly wrong: number;
-  /** When the jobs of the dead had been unlocked by hand; undefined where there was no such job. */
+  /** When the jobs of the dead had been unlocked by hand; undefined if there was no such job. */
   readonly unlocked: { readonly seconds: number; readonly wrong: number } | undefined;
   readonly problems: readonly string[];
 }
@@ -76,7 +76,9 @@ export interface SideResult extends DelayReport {
   readonly cpuSeconds: number | undefined;
   readonly serverCpuSeconds: number | undefined;
   readonly memoryMiB: number | undefined;
-  /** Delays at a tenth of its full speed: pages that come one by one cost more than as many at once. */
+  /**
+   * Delays at a tenth of its full speed: pages that come one by one cost more than as many at once.
+   */
   readonly light: DelayReport;
   readonly afterKill: readonly KillRun[];
   /** Cells that differed from the twin's where nothing was left to do. */

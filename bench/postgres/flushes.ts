@@ -6,7 +6,10 @@ import { summarize } from "../harness/statistics.js";
 const everyMs = 100;
 const bytes = 4_096;
 
-/** Times raw flushes while something else runs: what each commit in a row costs at the least on this disk, as busy as it is. */
+/**
+ * Times raw flushes while something else runs: what each commit in a row costs at the least on this
+ * disk, as busy as it is.
+ */
 export class FlushTimer {
   readonly #times: number[] = [];
   readonly #ended: Promise<void>;

@@ -11,7 +11,10 @@ interface Statement {
   readonly values: readonly [urls: readonly string[], contents?: readonly (Buffer | null)[]];
 }
 
-/** What stands in for the server: contents by URL, read and written by the statements that a load has. */
+/**
+ * What stands in for the server: contents by URL, read and written by the statements that a load
+ * has.
+ */
 class Contents {
   readonly #stored = new Map<string, Buffer | null>();
   /** Transactions that were begun. */

@@ -12,7 +12,10 @@ export interface Loaded {
   deleted: number;
 }
 
-/** Brings the pages of a source in, in batches as the web index has them; writes only what is new, different or gone. */
+/**
+ * Brings the pages of a source in, in batches as the web index has them; writes only what is new,
+ * different or gone.
+ */
 export async function loadPages(pool: Pool, source: Source): Promise<Loaded> {
   const loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
   const batches = new Batches((items) => write(pool, items, loaded));
@@ -88,7 +91,7 @@ async function readStored(
   return new Map(rows.map(({ url, contents }) => [url, contents]));
 }
 
-/** Null for a page that is gone; `undefined` where it is as another one that was never loaded. */
+/** Null for a page that is gone; `undefined` if it is as another one that was never loaded. */
 function contentsOf(item: Loadable, stored: ReadonlyMap<string, Buffer | null>): Buffer | null | undefined {
   if (item.kind === "gone") return null;
   return item.kind === "page" ? Buffer.from(packContents(item)) : (stored.get(item.refersTo) ?? undefined);

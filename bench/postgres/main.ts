@@ -1,4 +1,6 @@
-/** The web index on percolatordb beside PostgreSQL with graphile-worker: `npm run peer -- --help`. */
+/**
+ * The web index on percolatordb beside PostgreSQL with graphile-worker: `npm run peer -- --help`.
+ */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { withChildren } from "../harness/child.js";
@@ -144,7 +146,10 @@ async function finish(
   return concludeSide({ full, paced, light, kills });
 }
 
-/** The index built from scratch in memory, by plain functions without a database: the least that there is to do. */
+/**
+ * The index built from scratch in memory, by plain functions without a database: the least that
+ * there is to do.
+ */
 function rebuild(sources: readonly string[]): Promise<PeerResult["rebuild"]> {
   return withChildren(async (start) => {
     const child = start(new URL("./percolator-process.ts", import.meta.url), "The rebuild");

@@ -1,7 +1,9 @@
 import { pageId } from "../../examples/webindex/identity.js";
 import type { Page } from "../../examples/webindex/sources/index.js";
 
-/** When something happened to a page, by its id: milliseconds on a clock that all processes share. */
+/**
+ * When something happened to a page, by its id: milliseconds on a clock that all processes share.
+ */
 export type Moment = readonly [id: string, at: number];
 
 export interface PacedLoad {
@@ -16,8 +18,9 @@ export function clock(): number {
 }
 
 /**
- * Puts one page after the other when it is due, whether or not the ones before have been committed: a crawl does not wait. Answers
- * when each was due; of all but the first tenth, during which the processes still compile their code.
+ * Puts one page after the other when it is due, whether or not the ones before have been committed:
+ * a crawl does not wait. Answers when each was due; of all but the first tenth, during which the
+ * processes still compile their code.
  */
 export async function putAtPace(
   pages: readonly Page[],

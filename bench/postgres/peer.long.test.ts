@@ -13,7 +13,7 @@ const pages = 60;
 const pagesAgain = 20;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
-/** The first so many pages, as a crawl found them. */
+/** The first `count` pages, as a crawl found them. */
 function archive(crawl: string, count: number): Buffer {
   return gzipEach(
     Array.from({ length: count }, (_, index) => {

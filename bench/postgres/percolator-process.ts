@@ -1,4 +1,7 @@
-/** A process of the pipeline on percolatordb: it loads, or runs observers, or both; or it rebuilds the index in memory. */
+/**
+ * A process of the pipeline on percolatordb: it loads, or runs observers, or both; or it rebuilds
+ * the index in memory.
+ */
 import { type Database, type Observer, observer, open, type Signal, type Transaction } from "percolatordb";
 import { packContents } from "../../examples/webindex/contents.js";
 import { pageId } from "../../examples/webindex/identity.js";
@@ -25,7 +28,10 @@ export interface Rebuilt {
 
 export interface PercolatorOpening {
   readonly data: string;
-  /** `both` runs observers and may load, as `npm run webindex` does; `watched` tells besides when a page could be found. */
+  /**
+   * `both` runs observers and may load, as `npm run webindex` does; `watched` tells besides when a
+   * page could be found.
+   */
   readonly role: "both" | "watched" | "loader";
 }
 

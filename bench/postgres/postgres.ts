@@ -18,13 +18,16 @@ export interface PostgresOptions {
   readonly workers: number;
   /** Jobs of each at a time. */
   readonly concurrency: number;
-  /** How long after a kill it is looked whose jobs nobody works on. */
+  /** How long after a kill the jobs without a living worker are counted. */
   readonly stuckAfterMs: number;
 }
 
 const lookMs = 10;
 
-/** The same web index on PostgreSQL and graphile-worker: a server, a process that loads, and workers. */
+/**
+ * The same web index on PostgreSQL and graphile-worker: a server, a process that loads, and
+ * workers.
+ */
 export class PostgresSide implements Side {
   readonly name = "PostgreSQL";
   readonly #paths: readonly string[];

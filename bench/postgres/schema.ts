@@ -1,7 +1,8 @@
 /**
- * The web index in PostgreSQL: the same tables with the same contents as `examples/webindex/tables.ts`, as rows and columns, and
- * a list of what is due for which task. No row of the list is unique, so that transactions which find the same due do not wait
- * for each other, as they do where a job's key says that there is one already.
+ * The web index in PostgreSQL: the same tables with the same contents as
+ * `examples/webindex/tables.ts`, as rows and columns, and a list of what is due for which task. No
+ * row of the list is unique, so that transactions which find the same due do not wait for each
+ * other, as they do if a job's key exists already.
  */
 export const schema = `
   create table documents (
@@ -33,8 +34,9 @@ export const schema = `
 `;
 
 /**
- * Settings of a server with a machine of this size to itself, as its documentation and pgtune advise; durable. Tables are analysed each
- * second: where the planner does not know that the queue has filled, it sorts all of its jobs for each that is taken.
+ * Settings of a server with a machine of this size to itself, as its documentation and pgtune
+ * advise; durable. Tables are analysed each second: if the planner does not know that the queue has
+ * filled, it sorts all of its jobs for each that is taken.
  */
 export const settings = [
   "shared_buffers=2GB",

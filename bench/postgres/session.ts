@@ -30,8 +30,9 @@ export class Session {
   }
 
   /**
-   * Takes the first of what is due for a task off the list, each with its repetitions, in the order of the keys. What another
-   * transaction has taken is passed over: it comes back where that one fails, whose job is then still there.
+   * Takes the first of what is due for a task off the list, each with its repetitions, in the order
+   * of the keys. What another transaction has taken is passed over: it comes back if that one
+   * fails, whose job is then still there.
    */
   async take(task: TaskName, most: number = batchOf(task)): Promise<string[]> {
     const rows = await this.all<{ key: string }>(
@@ -44,7 +45,9 @@ export class Session {
     return [...new Set(rows.map(({ key }) => key))].sort();
   }
 
-  /** Lists what this transaction makes due, with as many jobs as it takes at the most to work on it. */
+  /**
+   * Lists what this transaction makes due, with as many jobs as it takes at the most to work on it.
+   */
   async send(): Promise<void> {
     if (this.#due.size === 0) return;
     const due = [...this.#due].flatMap(([task, keys]) => [...keys].map((key) => [task, key] as const));
@@ -68,9 +71,10 @@ export class Session {
 }
 
 /**
- * Runs a transaction, and again where it met another in a deadlock. Read committed with the rows locked that it decides by: under
- * repeatable read, jobs that several transactions ask for at a time fail each other over and over. Its commit is flushed, whatever
- * the connection's are; answers what committed.
+ * Runs a transaction, and repeats it after a deadlock with another. Read committed with the rows
+ * locked that it decides by: under repeatable read, jobs that several transactions ask for at a
+ * time fail each other over and over. Its commit is flushed, whatever the connection's are; answers
+ * what committed.
  */
 export async function transact(
   client: PoolClient,

@@ -10,7 +10,10 @@ export interface Side {
   kill(killed: KillRun["killed"], afterMs: number): Promise<KillRun>;
 }
 
-/** Loads one source after the other and indexes each to the end, so that each side does the same work. Resolves to the pages. */
+/**
+ * Loads one source after the other and indexes each to the end, so that each side does the same
+ * work. Resolves to the pages.
+ */
 export async function loadEach(
   paths: readonly string[],
   load: (paths: readonly string[]) => Promise<number>,

@@ -7,7 +7,10 @@ type Row = { readonly row: string; readonly value: Readonly<Record<string, unkno
 const left = (value: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null && each !== undefined));
 
-/** What stands in PostgreSQL in the shape of a snapshot, for the comparison with the batch twin: every table, in the order of its keys. */
+/**
+ * What stands in PostgreSQL in the shape of a snapshot, for the comparison with the batch twin:
+ * every table, in the order of its keys.
+ */
 export function asSnapshot(pool: Pool): Snapshot {
   const scan = (target: unknown): AsyncIterable<unknown> => {
     switch (target) {

@@ -41,7 +41,8 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
   beforeAll(async () => {
     server = await startPostgres();
     pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 16 });
-    // The server's end is told to connections, too, that are closing, for which nobody waits any more. Queries reject by themselves.
+    // Closing connections hear of the server's end, too, though no query waits for them. Queries
+    // reject by themselves.
     pool.on("connect", (client) => client.on("error", () => undefined));
     await runMigrations({ pgPool: pool });
     await pool.query(schema);

@@ -67,7 +67,8 @@ serve({
       database: "postgres",
       // Each job has a connection of its own, and the queue some.
       max: concurrency + 6,
-      // For the queue's statements: what a crash takes back of them is done again. The jobs' own commits are flushed.
+      // For the queue's statements: what a crash takes back of them is done again. The jobs' own
+      // commits are flushed.
       options: "-c synchronous_commit=off",
     });
     pool.on("error", () => undefined);

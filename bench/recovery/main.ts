@@ -1,6 +1,6 @@
 /**
- * Kills a third of the workers under load and replaces them, as in figure 10 of the paper; no change may be lost. Runs on
- * Bigtable's emulator: `npm run recovery -- --help`.
+ * Kills a third of the workers under load and replaces them, as in figure 10 of the paper; no
+ * change may be lost. Runs on Bigtable's emulator: `npm run recovery -- --help`.
  */
 import { type Database, open } from "percolatordb";
 import { type Child, withChildren } from "../harness/child.js";

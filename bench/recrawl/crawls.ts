@@ -3,7 +3,10 @@ import { basename } from "node:path";
 import type { Page, Source, SourceItem } from "../../examples/webindex/sources/index.js";
 import { readItems, sourceOf } from "../webindex/sources.js";
 
-/** Crawls that follow one another: archives, or if none is named, ones made of the documentation in `node_modules`. */
+/**
+ * Crawls that follow one another: archives, or if none is named, ones made of the documentation in
+ * `node_modules`.
+ */
 export interface CrawlPlan {
   readonly archives: readonly string[];
   /** Percent of the pages that change from one made crawl to the next. */
@@ -53,7 +56,9 @@ async function itemsOf(
   return [`${percent} % changed`, pages];
 }
 
-/** Applies an item to what stands. A page can be unchanged because its body is that of another page. */
+/**
+ * Applies an item to what stands. A page can be unchanged because its body is that of another page.
+ */
 function apply(state: Map<string, Page>, item: SourceItem): void {
   if (item.kind === "gone") state.delete(item.url);
   if (item.kind === "page") state.set(item.url, item);

@@ -1,4 +1,7 @@
-/** What it costs to index a crawl again, beside a load from nothing and a rebuild: `npm run recrawl -- --help`. */
+/**
+ * What it costs to index a crawl again, beside a load from nothing and a rebuild: `npm run recrawl
+ * -- --help`.
+ */
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { askOnce } from "../harness/child.js";

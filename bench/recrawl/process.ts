@@ -1,4 +1,7 @@
-/** A process in which one crawl is brought into an index, or an index built from it: each time with a heap of its own. */
+/**
+ * A process in which one crawl is brought into an index, or an index built from it: each time with
+ * a heap of its own.
+ */
 import { packContents } from "../../examples/webindex/contents.js";
 import { BatchIndex } from "../../examples/webindex/twin/batch.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";

@@ -1,4 +1,7 @@
-/** Pipelines whose work is in observers, over one worker process and several: `npm run scaling -- --help`. */
+/**
+ * Pipelines whose work is in observers, over one worker process and several: `npm run scaling --
+ * --help`.
+ */
 import { cpSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { open } from "percolatordb";

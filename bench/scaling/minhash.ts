@@ -5,7 +5,10 @@ import { randomNumbers } from "../harness/data.js";
 /** Words of a shingle. */
 const shingleWords = 5;
 
-/** A page, and what makes its near duplicates findable: the smallest value of each of many hash functions over its shingles. */
+/**
+ * A page, and what makes its near duplicates findable: the smallest value of each of many hash
+ * functions over its shingles.
+ */
 export const pages = table("pages", { contents: bytes(), signature: bytes() });
 
 /** So many hash functions, each of its own multiplier and addend. */

@@ -29,7 +29,10 @@ export interface Pipeline {
 
 const loadedAtOnce = 32;
 
-/** `compute` has the same pages as `minhash` and no observer: its processes compute without the database. */
+/**
+ * `compute` has the same pages as `minhash` and no observer: its processes compute without the
+ * database.
+ */
 export function pipelineOf({ pipeline, functions }: Work): Pipeline {
   if (functions === undefined)
     return {

@@ -1,4 +1,7 @@
-/** A process of `npm run scaling`: a worker, or one that computes its share of the pages without the database. */
+/**
+ * A process of `npm run scaling`: a worker, or one that computes its share of the pages without the
+ * database.
+ */
 import { type Database, open, type Worker } from "percolatordb";
 import { serve } from "../harness/child.js";
 import { withFolder } from "../harness/program.js";
@@ -16,7 +19,10 @@ export interface Opening extends Work {
   readonly sources: readonly string[];
 }
 
-/** Pages that each process works on before the measurement, in a database of its own, so that its code is compiled. */
+/**
+ * Pages that each process works on before the measurement, in a database of its own, so that its
+ * code is compiled.
+ */
 const warmUpPages = 600;
 
 type PageOf = readonly [url: string, contents: Uint8Array];

@@ -8,7 +8,10 @@ import {
 } from "../../examples/webindex/sources/index.js";
 import { urlFitsKey } from "../../examples/webindex/text/index.js";
 
-/** The web archives or folders at these paths, or else the documentation of the packages in `node_modules`. */
+/**
+ * The web archives or folders at these paths, or else the documentation of the packages in
+ * `node_modules`.
+ */
 export async function openSources(paths: readonly string[]): Promise<Source[]> {
   if (paths.length === 0) return [await openDefaultSource(process.cwd())];
   return Promise.all(paths.map((path) => openSource(path)));
@@ -21,7 +24,9 @@ export async function readItems(paths: readonly string[]): Promise<SourceItem[]>
   return items;
 }
 
-/** The first pages of sources, each URL once, in memory: so that reading them takes no time later. */
+/**
+ * The first pages of sources, each URL once, in memory: so that reading them takes no time later.
+ */
 export async function readPages(paths: readonly string[], max: number): Promise<Page[]> {
   const pages = new Map<string, Page>();
   for (const source of await openSources(paths)) {
@@ -60,7 +65,10 @@ export function sourceOf(path: string, items: Iterable<SourceItem>): Source {
   };
 }
 
-/** By URL what stands after all sources, and how many pages came, counted as every loader counts them. */
+/**
+ * By URL what stands after all sources, and how many pages came, counted as every loader counts
+ * them.
+ */
 export async function readContents(
   sources: readonly Source[],
 ): Promise<{ readonly contents: ReadonlyMap<string, Uint8Array>; readonly pages: number }> {

@@ -35,7 +35,10 @@ export async function leftBehind(db: Database): Promise<string[]> {
   return left;
 }
 
-/** Waits until nothing is due, also while a live worker is taken for dead because the machine is too busy. */
+/**
+ * Waits until nothing is due, also while a live worker is taken for dead because the machine is too
+ * busy.
+ */
 export async function settle(db: Database): Promise<void> {
   do await db.idle();
   while (await isDue(db));

@@ -1,4 +1,7 @@
-/** What `percolator worker LOCATION examples/bank/app.ts` takes, for processes that share the auditing of one bank. */
+/**
+ * What `percolator worker LOCATION examples/bank/app.ts` takes, for processes that share the
+ * auditing of one bank.
+ */
 import { audit } from "./audit.js";
 import { tables } from "./tables.js";
 

@@ -2,8 +2,9 @@ import { observer, type Snapshot } from "percolatordb";
 import { accounts, cash, type Transfer, trail, transfers } from "./tables.js";
 
 /**
- * Writes each transfer into the trail of both its accounts, exactly once. It watches the ledger and not the balances: of several changes
- * of one cell an observer may see the newest only, and in the ledger every transfer is a cell of its own.
+ * Writes each transfer into the trail of both its accounts, exactly once. It watches the ledger and
+ * not the balances: of several changes of one cell an observer may see the newest only, and in the
+ * ledger every transfer is a cell of its own.
  */
 export const audit = observer("audit", transfers.transfer, (tx, { row: id, value }) => {
   if (value === undefined) throw new Error(`Transfer ${id} was taken out of the ledger.`);

@@ -68,7 +68,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("it adds up at every moment while many transfers are made, and nobody is overdrawn", async () => {
+  test("it adds up at every moment while many transfers are made, and no account is overdrawn", async () => {
     await withDatabase(variant, options, async (db) => {
       await using worker = db.work();
       await openAccounts(db, 12);
@@ -149,7 +149,7 @@ test("an audit finds a trail with half a transfer, and one with a transfer that 
   expect((await auditNow(db)).problems).toHaveLength(2);
 });
 
-test("a transfer that is taken out of the ledger is given up by the audit, where everybody sees it", async () => {
+test("a transfer that is taken out of the ledger is parked by the audit, for everybody to see", async () => {
   const clock = new TestClock();
   await using db = await open("memory:", { ...options, environment: clock.process() });
   await db.transact((tx) => transfer(tx, "1", { from: cash, to: "Bob", amount: 10 }));
@@ -190,7 +190,7 @@ test("the steps of a transfer are those of the paper's figure 4", async () => {
     Joe                                                     2: data at 1
                   1: $2
 
-    Prewrite of Joe: his lock names the primary. Whoever meets it looks there.
+    Prewrite of Joe: his lock names the primary. A transaction that meets it looks there.
 
     row           data        lock                          write             status
     Bob           3: $3       3: I am primary

@@ -13,8 +13,9 @@ export interface HouseholdReport {
 }
 
 /**
- * Ann and Ben have $100 each, and each may draw $150, since together they hold enough. Both do so at the same time: each reads both
- * accounts and writes one of them, so that under snapshot isolation the two do not conflict. That is write skew.
+ * Ann and Ben have $100 each, and each may draw $150, since together they hold enough. Both do so
+ * at the same time: each reads both accounts and writes one of them, so that under snapshot
+ * isolation the two do not conflict. That is write skew.
  */
 export async function drawTogether(isolation: Isolation, location = "memory:"): Promise<HouseholdReport> {
   await using db = await open(location, { tables });

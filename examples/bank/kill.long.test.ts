@@ -12,7 +12,10 @@ const tellers = ["north", "south"];
 /** Transfers that each teller says were committed before it is killed. */
 const before = [1, 40, 150, 300];
 
-/** Two processes make transfers in one folder and audit each other's; both are killed, and others come in their place. */
+/**
+ * Two processes make transfers in one folder and audit each other's; both are killed, and others
+ * come in their place.
+ */
 test("after kill -9 of every process the bank adds up, and has every transfer that was said to be made", async () => {
   const folder = await temporaryFolder();
   const running = new Set<ProgramProcess>();

@@ -1,4 +1,7 @@
-/** Three scenes: a transfer step by step, many at once under audit, and write skew with its cure. See README.md. */
+/**
+ * Three scenes: a transfer step by step, many at once under audit, and write skew with its cure.
+ * See README.md.
+ */
 import { setTimeout } from "node:timers/promises";
 import { type Database, open } from "percolatordb";
 import { type AuditReport, audit, auditBank } from "./audit.js";

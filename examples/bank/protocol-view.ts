@@ -5,7 +5,10 @@ export type ViewedRows = ReadonlyMap<string, InspectedColumn | undefined>;
 
 const balance = int();
 
-/** Timestamps are microseconds since 1970: for the page they are numbered in the order in which they are shown first. */
+/**
+ * Timestamps are microseconds since 1970: for the page they are numbered in the order in which they
+ * are shown first.
+ */
 export class ProtocolView {
   readonly #numbers = new Map<number, number>();
 

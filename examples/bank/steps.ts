@@ -15,7 +15,11 @@ const story: readonly (readonly [name: StepName, row: string | undefined, text: 
     "Bob",
     "Prewrite of Bob: the new balance stands in `data`, with a lock. This lock is the primary.",
   ],
-  ["prewrite", "Joe", "Prewrite of Joe: his lock names the primary. Whoever meets it looks there."],
+  [
+    "prewrite",
+    "Joe",
+    "Prewrite of Joe: his lock names the primary. A transaction that meets it looks there.",
+  ],
   [
     "commit-primary",
     undefined,
@@ -29,12 +33,14 @@ const story: readonly (readonly [name: StepName, row: string | undefined, text: 
 ];
 
 /**
- * Bob pays Joe, by the full protocol in memory, and `print` is told what the store holds after every step, as in the paper's figure 4.
- * Steps that the protocol takes at the same time are taken one after the other here, so that each can be looked at.
+ * Bob pays Joe, by the full protocol in memory, and `print` is told what the store holds after
+ * every step, as in the paper's figure 4. Steps that the protocol takes at the same time are taken
+ * one after the other here, so that each can be looked at.
  */
 export async function showSteps(print: (line: string) => void): Promise<void> {
   const hooks = new StepHooks();
-  // Values go into data cells, as in the paper: by default small ones stand in the lock and the write record.
+  // Values go into data cells, as in the paper: by default small ones stand in the lock and the
+  // write record.
   const store = memoryStore({ inlineBytes: 0 });
   await using db = await openWithHooks(store, { tables, hooks, commit: "two-phase", collectEveryMs: 0 });
   await db.transact(async (tx) => {
@@ -55,7 +61,10 @@ export async function showSteps(print: (line: string) => void): Promise<void> {
   await Promise.all(told);
 }
 
-/** Lets the next step of a name, of a row, wait for `turn`; resolves when it was done and `show` has ended. */
+/**
+ * Lets the next step of a name, of a row, wait for `turn`; resolves when it was done and `show` has
+ * ended.
+ */
 function afterStep(
   hooks: StepHooks,
   name: StepName,

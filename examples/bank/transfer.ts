@@ -7,10 +7,11 @@ export class InsufficientFundsError extends Error {
 }
 
 /**
- * Moves money and says so in the ledger, or does neither. False where a transfer of this id was made before: whoever does not know
- * whether its transfer was committed asks again, with the same id.
+ * Moves money and says so in the ledger, or does neither. False if a transfer of this id was made
+ * before: a caller that does not know whether its transfer was committed asks again, with the same
+ * id.
  *
- * @throws InsufficientFundsError where the household would be overdrawn.
+ * @throws InsufficientFundsError if the household would be overdrawn.
  */
 export async function transfer(tx: Transaction, id: string, given: Transfer): Promise<boolean> {
   const { from, to, amount } = given;

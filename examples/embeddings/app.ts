@@ -1,4 +1,7 @@
-/** What `percolator worker LOCATION examples/embeddings/app.ts` takes, for processes that share the embedding of one index. */
+/**
+ * What `percolator worker LOCATION examples/embeddings/app.ts` takes, for processes that share the
+ * embedding of one index.
+ */
 import { observersOf } from "./observers.js";
 import { tables } from "./tables.js";
 

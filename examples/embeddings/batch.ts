@@ -21,7 +21,9 @@ async function build(view: Snapshot): Promise<Cells> {
   return cells;
 }
 
-/** Compares what the observers have made with the twin; the cells that differ. None where all is done. */
+/**
+ * Compares what the observers have made with the twin; the cells that differ. None if all is done.
+ */
 export async function differences(view: Snapshot): Promise<readonly string[]> {
   const expected = await build(view);
   const found: string[] = [];

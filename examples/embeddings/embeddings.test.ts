@@ -227,7 +227,7 @@ test("the nearest chunks are found, with where they stand, and those that are go
   expect((await nearest(view, "walrus", 10)).map(({ text }) => text)).not.toContain(texts.a);
 });
 
-test("a folder is loaded, and loaded again only where it changed", async () => {
+test("a folder is loaded, and loaded again only if it changed", async () => {
   await using db = await open("memory:", { ...quick, observers: observersOf() });
   const folder = await temporaryFolder();
   try {

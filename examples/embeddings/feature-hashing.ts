@@ -4,9 +4,11 @@ import { hash32 } from "./hash.js";
 export const dimensions = 512;
 
 /**
- * An embedding without a model, by feature hashing: each word, and each pair of words that follow one another, is counted at a place that
- * its hash chooses, with a sign that its hash chooses. Texts with words in common come out near each other; of meaning it knows
- * nothing. A real application calls a model here, and nothing else changes. Of length 1, or 0 for a text without words.
+ * An embedding without a model, by feature hashing: each word, and each pair of words that follow
+ * one another, is counted at a place that its hash chooses, with a sign that its hash chooses.
+ * Texts with words in common come out near each other; of meaning it knows nothing. A real
+ * application calls a model here, and nothing else changes. Of length 1, or 0 for a text without
+ * words.
  */
 export function embedByFeatureHashing(text: string): Float32Array {
   const vector = new Float32Array(dimensions);
@@ -32,7 +34,10 @@ function featuresOf(text: string): ReadonlyMap<string, number> {
   return features;
 }
 
-/** The cosine of the angle between two embeddings: 1 for texts alike, about 0 for such that share nothing. */
+/**
+ * The cosine of the angle between two embeddings: 1 for texts alike, about 0 for such that share
+ * nothing.
+ */
 export function similarity(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let index = 0; index < a.length; index++) sum += a[index]! * b[index]!;

@@ -9,7 +9,10 @@ export interface LoadReport {
   readonly deleted: number;
 }
 
-/** Makes the documents those of a folder's Markdown files. What is unchanged is not written, and so nothing comes of it. */
+/**
+ * Makes the documents those of a folder's Markdown files. What is unchanged is not written, and so
+ * nothing comes of it.
+ */
 export async function loadFolder(db: Database, folder: string): Promise<LoadReport> {
   const paths = await markdownFiles(folder);
   let changed = 0;

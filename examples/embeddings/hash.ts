@@ -1,4 +1,7 @@
-/** A 32-bit hash of a text (FNV-1a with a last mixing), the same everywhere and always. Not for secrets. */
+/**
+ * A 32-bit hash of a text (FNV-1a with a last mixing), the same everywhere and always. Not for
+ * secrets.
+ */
 export function hash32(text: string, seed = 0): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (let index = 0; index < text.length; index++) {

@@ -1,4 +1,7 @@
-/** Keeps an index of embeddings over a folder of Markdown, and shows what each change costs. See README.md. */
+/**
+ * Keeps an index of embeddings over a folder of Markdown, and shows what each change costs. See
+ * README.md.
+ */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { open } from "percolatordb";

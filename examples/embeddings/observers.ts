@@ -4,9 +4,10 @@ import { split } from "./split.js";
 import { chunks, documents, vectors } from "./tables.js";
 
 /*
- * A chunk stays as long as a document contains it. `cut` reads whether a chunk is there and adds its document, `forget` reads whether a
- * document is left and removes the chunk: each reads what the other writes, so both are serializable. Under snapshot isolation
- * a chunk could go at the moment at which a second document comes to contain it.
+ * A chunk stays as long as a document contains it. `cut` reads whether a chunk is there and adds
+ * its document, `forget` reads whether a document is left and removes the chunk: each reads what
+ * the other writes, so both are serializable. Under snapshot isolation a chunk could go at the
+ * moment at which a second document comes to contain it.
  */
 const serializable = { isolation: "serializable" } as const;
 
@@ -46,7 +47,9 @@ export const forget = observer(
   serializable,
 );
 
-/** Embeds a chunk that is new. `onEmbedded` is told of each: what costs, where a model does it. */
+/**
+ * Embeds a chunk that is new. Calls `onEmbedded` for each: the expensive part, if a model does it.
+ */
 export function embedding(onEmbedded: () => void = () => {}): Observer {
   return observer("embed", chunks.text, (tx, { row: id, value: text }) => {
     if (text === undefined) return tx.delete(vectors.vector, id);

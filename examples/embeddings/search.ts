@@ -10,9 +10,9 @@ export interface Neighbour {
 }
 
 /**
- * The chunks nearest to a question, the nearest first. Exact: it reads every vector, which is quick up to some hundred thousand of them.
- * All is read from one snapshot. The vector of a chunk that no document has any more may stand a moment longer than its text, and is
- * passed over.
+ * The chunks nearest to a question, the nearest first. Exact: it reads every vector, which is quick
+ * up to some hundred thousand of them. All is read from one snapshot. The vector of a chunk that no
+ * document has any more may stand a moment longer than its text, and is passed over.
  */
 export async function nearest(view: Snapshot, question: string, limit = 3): Promise<readonly Neighbour[]> {
   const wanted = embedByFeatureHashing(question);

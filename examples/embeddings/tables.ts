@@ -8,7 +8,10 @@ export const documents = table("documents", {
   chunks: json<readonly string[]>(),
 });
 
-/** Chunks by id, which is the hash of their text: one that stands in several documents is there once. */
+/**
+ * Chunks by id, which is the hash of their text: one that stands in several documents is there
+ * once.
+ */
 export const chunks = table("chunks", {
   text: text(),
   /** The documents that contain it, by path. */

@@ -1,4 +1,7 @@
-/** What `percolator worker LOCATION examples/pages/app.ts` takes, for processes that share the rendering of one site. */
+/**
+ * What `percolator worker LOCATION examples/pages/app.ts` takes, for processes that share the
+ * rendering of one site.
+ */
 import { observers } from "./observers.js";
 import { tables } from "./tables.js";
 

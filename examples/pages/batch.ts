@@ -19,7 +19,10 @@ export async function renderAll(view: Snapshot): Promise<ReadonlyMap<string, Ren
   return rendered;
 }
 
-/** Compares what the observers have made with the twin; the differences, a sentence each. None where all is rendered. */
+/**
+ * Compares what the observers have made with the twin; the differences, a sentence each. None if
+ * all is rendered.
+ */
 export async function differences(view: Snapshot): Promise<readonly string[]> {
   const expected = await renderAll(view);
   const found: string[] = [];

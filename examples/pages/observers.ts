@@ -39,9 +39,10 @@ export async function renderPage(tx: Transaction, url: string): Promise<void> {
 }
 
 /**
- * Serializable, since it reads what others write while those read what it writes: between this run's reading of a template and its
- * commit the template may change, and whoever looks for that template's dependents then does not find this page yet. Under snapshot
- * isolation the page would stay as it is; serializable, the run conflicts and is done again.
+ * Serializable, since it reads what others write while those read what it writes: between this
+ * run's reading of a template and its commit the template may change, and a run that then looks for
+ * that template's dependents does not find this page yet. Under snapshot isolation the page would
+ * stay as it is; serializable, the run conflicts and is done again.
  */
 export const rendering = observer("render", pages.stale, (tx, { row: url }) => renderPage(tx, url), {
   isolation: "serializable",

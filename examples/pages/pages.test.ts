@@ -139,7 +139,10 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-/** A page is rendered with a new template while that changes: the commit waits until its dependents were looked for. */
+/**
+ * A page is rendered with a new template while that changes: the commit waits until its dependents
+ * were looked for.
+ */
 async function differencesAfterRace(
   variant: Variant,
   isolation: "snapshot" | "serializable",

@@ -8,16 +8,23 @@ export interface Resources {
 
 export interface Rendered {
   readonly html: string;
-  /** Every resource that was asked for, also those that were not there: the page changes when they come. Sorted. */
+  /**
+   * Every resource that was asked for, also those that were not there: the page changes when they
+   * come. Sorted.
+   */
   readonly uses: readonly string[];
 }
 
-/** Of one page: templates that include others twice, which include others twice, would never come to an end. */
+/**
+ * Of one page: templates that include others twice, which include others twice, would never come to
+ * an end.
+ */
 const maxIncluded = 1_000;
 
 /**
- * Renders a page. `{{name}}` is a value of the page, `{{data name}}` one that pages share, and `{{> name}}` another template with the
- * same values. What is not there is said in its place, and so is a template that includes itself.
+ * Renders a page. `{{name}}` is a value of the page, `{{data name}}` one that pages share, and `{{>
+ * name}}` another template with the same values. What is not there is said in its place, and so is
+ * a template that includes itself.
  */
 export async function render({ template, values }: Source, resources: Resources): Promise<Rendered> {
   const uses = new Set<string>();

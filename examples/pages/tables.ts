@@ -1,4 +1,7 @@
-/** What is stored. Templates, data and the pages' sources are edited; the observers derive everything else. */
+/**
+ * What is stored. Templates, data and the pages' sources are edited; the observers derive
+ * everything else.
+ */
 import { family, json, signal, table, text } from "percolatordb";
 
 /** What a page is made of: its template, and the values that are its own. */

@@ -13,7 +13,7 @@ let pool: Pool;
 beforeAll(async () => {
   server = await startPostgres();
   pool = new Pool({ host: server.host, user: server.user, database: "postgres" });
-  // A connection that breaks while nobody uses it is replaced.
+  // A connection that breaks while it is unused is replaced.
   pool.on("error", () => {});
 });
 
@@ -38,7 +38,10 @@ async function changeAll(db: Database, queue: ReturnType<typeof orderChanges>, n
   await Promise.all(numbers.map(changeOne));
 }
 
-/** What PostgreSQL has is what the database has: every change once, and the newest state of each order. */
+/**
+ * What PostgreSQL has is what the database has: every change once, and the newest state of each
+ * order.
+ */
 async function expectSame(db: Database, numbers: readonly string[]): Promise<void> {
   const changes = await pool.query<{ number: string; sequence: string; change: Order }>(
     "select * from order_changes order by number, sequence",

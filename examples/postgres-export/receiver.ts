@@ -29,19 +29,20 @@ const updateOrders = `
   on conflict (number) do update set sequence = excluded.sequence, state = excluded.state
   where excluded.sequence > orders.sequence`;
 
-/** Makes the receiver's tables where they are not there. */
+/** Makes the receiver's tables if they are not there. */
 export async function createTables(pool: Pool): Promise<void> {
   await pool.query(tables);
 }
 
 /**
- * Delivers to PostgreSQL, all entries in one transaction of two statements. When it has committed, they are safe there; when it has and the
- * answer was lost, they come again and change nothing.
+ * Delivers to PostgreSQL, all entries in one transaction of two statements. When it has committed,
+ * they are safe there; when it has and the answer was lost, they come again and change nothing.
  */
 export function deliverToPostgres(pool: Pool): Deliver<unknown> {
   return async (entries, { signal }) => {
     const client = await pool.connect();
-    // A transaction may be open in a connection that failed, or was given up: it is closed, and with it the transaction.
+    // A transaction may be open in a connection that failed, or was given up: it is closed, and
+    // with it the transaction.
     const release = once((error?: Error) => client.release(error));
     const giveUp = () => release(new Error("The delivery was given up."));
     signal.addEventListener("abort", giveUp, { once: true });
@@ -81,7 +82,10 @@ function columns(entries: Iterable<ExportEntry<unknown>>): [string[], number[], 
   ];
 }
 
-/** The entry of each key with the highest sequence, wherever it stands: one statement cannot change a row twice. */
+/**
+ * The entry of each key with the highest sequence, wherever it stands: one statement cannot change
+ * a row twice.
+ */
 export function newest(entries: readonly ExportEntry<unknown>[]): Iterable<ExportEntry<unknown>> {
   const found = new Map<string, ExportEntry<unknown>>();
   for (const entry of entries) {

@@ -1,4 +1,7 @@
-/** What `percolator worker LOCATION examples/webindex/app.ts` takes, for processes that share the work of one index. */
+/**
+ * What `percolator worker LOCATION examples/webindex/app.ts` takes, for processes that share the
+ * work of one index.
+ */
 import { observers } from "./observers/index.js";
 import { tables } from "./tables.js";
 

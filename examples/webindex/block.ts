@@ -1,6 +1,7 @@
 /**
- * A block: for pages of one shard, three counts each. What the pages that have a term, and the lengths of a shard, are
- * stored as: ordered by id, the eight bytes of the id and the counts as variable-length integers.
+ * A block: for pages of one shard, three counts each. What the pages that have a term, and the
+ * lengths of a shard, are stored as: ordered by id, the eight bytes of the id and the counts as
+ * variable-length integers.
  */
 import type { Counts } from "./terms.js";
 
@@ -22,7 +23,7 @@ export function encodeBlock(block: Block): Uint8Array | undefined {
   return bytes.subarray(0, at);
 }
 
-/** What {@link encodeBlock} made bytes of; an empty block where there are none. */
+/** What {@link encodeBlock} made bytes of; an empty block if there are none. */
 export function decodeBlock(stored: Uint8Array | undefined): Block {
   const block: Block = new Map();
   if (stored !== undefined) readBlock(stored, (id, ...counts) => block.set(id, counts));

@@ -1,4 +1,7 @@
-/** What is derived from a page alone, and from the links to it: plain functions, for the observers and the batch twin. */
+/**
+ * What is derived from a page alone, and from the links to it: plain functions, for the observers
+ * and the batch twin.
+ */
 import { type Contents, unpackContents } from "./contents.js";
 import { contentHash } from "./identity.js";
 import type { Anchors, Links } from "./tables.js";
@@ -48,7 +51,9 @@ export function mergeLinks(all: Iterable<{ readonly url: string; readonly text: 
   return [...merged].map(([url, texts]) => [url, cut([...texts].join(" "), limits.anchor)]);
 }
 
-/** Gathers the anchors of a canonical page: links one by one, in order, as many as are looked at. */
+/**
+ * Gathers the anchors of a canonical page: links one by one, in order, as many as are looked at.
+ */
 export class AnchorSample {
   readonly #times = new Map<string, number>();
   #left: number = anchorLimits.links;

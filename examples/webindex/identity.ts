@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** How many groups the pages are divided into, and the terms. Right for some thousand to some hundred thousand pages. */
+/**
+ * How many groups the pages are divided into, and the terms. Right for some thousand to some
+ * hundred thousand pages.
+ */
 const shardCount = 128;
 const bucketCount = 512;
 

@@ -1,6 +1,9 @@
 import type { Logger } from "percolatordb";
 
-/** On stderr, what an operator has to know: what failed, and what was given up on. Nothing of what is ordinary. */
+/**
+ * On stderr, what an operator has to know: what failed, and what was given up on. Nothing of what
+ * is ordinary.
+ */
 export const stderrLogger: Logger = { info: () => undefined, warn: tell, error: tell };
 
 function tell(message: string, { error, ...details }: Readonly<Record<string, unknown>> = {}): void {

@@ -151,7 +151,7 @@ describe("the command", () => {
     expect(ended.out).toContain("Exit codes");
   });
 
-  it("indexes the packages of the project where nothing is named, serves search, and ends when it is told to", async () => {
+  it("indexes the packages of the project if nothing is named, serves search, and ends when it is told to", async () => {
     await using scratch = await Scratch.make();
     await scratch.write(
       "node_modules/walrus/README.md",

@@ -18,7 +18,10 @@ import { openDefaultSource, openSource, type Source, SourceError } from "./sourc
 import { isEqual, verifyIndex } from "./twin/verify.js";
 import { WebIndex } from "./webindex.js";
 
-/** Where search is served meanwhile, so many pages are loaded before they are indexed: fewer would cost more. */
+/**
+ * If search is served meanwhile, so many pages are loaded before they are indexed: fewer would cost
+ * more.
+ */
 const visibleEvery = 2_000;
 
 const exitCodes = { done: 0, data: 1, usage: 2 } as const;
@@ -96,7 +99,10 @@ class Session {
     this.#signal = signal;
   }
 
-  /** Loads, indexes and reports on one source after the other; without any, finishes what is due. Answers the exit code; 0 where it was interrupted. */
+  /**
+   * Loads, indexes and reports on one source after the other; without any, finishes what is due.
+   * Answers the exit code; 0 if it was interrupted.
+   */
   async loadAll(sources: readonly Source[]): Promise<ExitCode> {
     let code: ExitCode = exitCodes.done;
     try {

@@ -136,7 +136,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(revisit).toMatchObject({ pages: 2, added: 0, changed: 0, unchanged: 2, problemCount: 0 });
   });
 
-  it("works on nothing but the cluster and its page where only the markup of a page changed", async () => {
+  it("works on nothing but the cluster and its page if only the markup of a page changed", async () => {
     await crawl(index, { [home]: page("Home", "one", { [a]: "walrus" }), [a]: page("A", "two") });
     const ran = new Set<string>();
     const stop = index.db.on(

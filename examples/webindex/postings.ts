@@ -1,6 +1,6 @@
 /**
- * A cell of the postings: of one bucket of terms, the pages of one shard. Term after term, ordered: the length of the term,
- * the term, the length of its block, its block.
+ * A cell of the postings: of one bucket of terms, the pages of one shard. Term after term, ordered:
+ * the length of the term, the term, the length of its block, its block.
  */
 import { type Cursor, readCount, writeCount } from "./block.js";
 
@@ -28,7 +28,9 @@ export function encodePostings(cell: PostingCell): Uint8Array | undefined {
   return bytes.subarray(0, at);
 }
 
-/** What {@link encodePostings} made bytes of; an empty cell where there are none. The blocks are views. */
+/**
+ * What {@link encodePostings} made bytes of; an empty cell if there are none. The blocks are views.
+ */
 export function decodePostings(stored: Uint8Array | undefined): PostingCell {
   const cell: PostingCell = new Map();
   if (stored === undefined) return cell;

@@ -9,13 +9,19 @@ export interface Pressure {
   readonly longer: number;
 }
 
-/** Where what waits grows, which is counted up to a limit, a round may last so many times as long. */
+/**
+ * While the backlog grows, which is counted up to a limit, a round may last this many times as
+ * long.
+ */
 const maxLonger = 8;
 export const maxCounted = 20_000;
 
 export const noPressure: Pressure = { waiting: 0, longer: 1 };
 
-/** How many times as long an observer is worked on: longer as long as ever more waits, so that there is an end to it. */
+/**
+ * How many times as long an observer is worked on: longer as long as ever more waits, so that there
+ * is an end to it.
+ */
 export function pressureOf(waiting: number, before: Pressure): Pressure {
   const grows = (waiting > before.waiting && before.waiting > 0) || waiting === maxCounted;
   const longer = grows ? Math.min(maxLonger, before.longer * 2) : Math.max(1, before.longer / 2);
@@ -23,8 +29,8 @@ export function pressureOf(waiting: number, before: Pressure): Pressure {
 }
 
 /**
- * How much waits for an observer. Of merging these are pages: what is due are shards, which are soon all there are, while ever more
- * pages wait in them.
+ * How much waits for an observer. Of merging these are pages: what is due are shards, which are
+ * soon all there are, while ever more pages wait in them.
  */
 export async function countWaiting(db: Database, observer: string, signal?: AbortSignal): Promise<number> {
   let due = 0;

@@ -7,7 +7,10 @@ import { WebIndex } from "./webindex.js";
 
 const words = "ant bee cat dog eel fox gnu hen ibis jay koi lynx mole newt owl pig".split(" ");
 
-/** Some pages of a small site, changed at random: texts that coincide, links everywhere, pages that go and come back. */
+/**
+ * Some pages of a small site, changed at random: texts that coincide, links everywhere, pages that
+ * go and come back.
+ */
 function randomCrawl(
   random: (below: number) => number,
   pages: number,

@@ -2,7 +2,9 @@
 import { bytes, family, int, json, signal, table, text } from "percolatordb";
 import type { Counts } from "./terms.js";
 
-/** A page's links: the URL that each leads to, once, and its anchor text. Ordered as on the page. */
+/**
+ * A page's links: the URL that each leads to, once, and its anchor text. Ordered as on the page.
+ */
 export type Links = readonly (readonly [url: string, anchor: string])[];
 
 /** Anchor texts that lead to a page, with the number of links that have them. */
@@ -10,11 +12,19 @@ export type Anchors = readonly (readonly [text: string, times: number])[];
 
 /** Pages by URL. */
 export const documents = table("documents", {
-  /** The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests` and `captures`. */
+  /**
+   * The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests` and
+   * `captures`.
+   */
   contents: bytes(),
-  /** Digests that archives record for these contents and that the body does not have, as it was transferred encoded; apart by spaces. */
+  /**
+   * Digests that archives record for these contents and that the body does not have, as it was
+   * transferred encoded; apart by spaces.
+   */
   digests: text(),
-  /** When archives recorded these contents, or found them unchanged (`revisit.ts`); apart by spaces. */
+  /**
+   * When archives recorded these contents, or found them unchanged (`revisit.ts`); apart by spaces.
+   */
   captures: text(),
   /** Hash of the body: the cluster that the page belongs to. */
   hash: text(),
@@ -22,19 +32,27 @@ export const documents = table("documents", {
   /** The terms of text and title (`terms.ts`). */
   words: text(),
   links: json<Links>(),
-  /** Of a page that has more than is indexed: what is left out, as in `truncations`, apart by spaces. */
+  /**
+   * Of a page that has more than is indexed: what is left out, as in `truncations`, apart by
+   * spaces.
+   */
   truncated: text(),
   /** How many pages link to it, up to a limit. */
   rank: int(),
   /** The cluster in which it stands as a member, under its rank. */
   cluster: text(),
-  /** On a canonical page: the anchors that lead to it or to one of its duplicates, up to a limit. */
+  /**
+   * On a canonical page: the anchors that lead to it or to one of its duplicates, up to a limit.
+   */
   anchors: json<Anchors>(),
-  /** What of it is in the postings, or is about to be: text, title and anchors. None for a duplicate. */
+  /**
+   * What of it is in the postings, or is about to be: text, title and anchors. None for a
+   * duplicate.
+   */
   terms: text(),
   /** It is another page than before: it may belong to another cluster. */
   rescore: signal(),
-  /** Who links to it may have changed. */
+  /** The links to it may have changed. */
   relinked: signal(),
   /** Its terms are others, but not its cluster. */
   reindex: signal(),
@@ -46,7 +64,7 @@ export const clusters = table("clusters", {
   members: family(int()),
   /** The first of the members: the one that can be found. */
   canonical: text(),
-  /** Of a large cluster: members have moved, or who links to them. */
+  /** Of a large cluster: members have moved, or the links to them. */
   elect: signal(),
 });
 
@@ -58,11 +76,17 @@ export const links = table("links", {
 
 /** The inverted index, by bucket of terms (`bucketOf`). */
 export const postings = table("postings", {
-  /** By shard: for each term of the bucket the pages of the shard that have it, and how often (`postings.ts`). */
+  /**
+   * By shard: for each term of the bucket the pages of the shard that have it, and how often
+   * (`postings.ts`).
+   */
   documents: family(bytes()),
 });
 
-/** The pages that can be found, in groups by their id; a group is merged into the postings at a time. */
+/**
+ * The pages that can be found, in groups by their id; a group is merged into the postings at a
+ * time.
+ */
 export const shards = table("shards", {
   /** By id, pages that wait to be merged. A search lays them over the postings. */
   pending: family(json<Waiting | FormerWaiting>()),
@@ -77,12 +101,16 @@ export const shards = table("shards", {
 });
 
 /**
- * A page that waits to be merged: the terms that the postings have of it; its lengths as they are now, by `documents.terms`, null
- * where it can no longer be found; its lengths in the postings, null where they do not have it.
+ * A page that waits to be merged: the terms that the postings have of it; its lengths as they are
+ * now, by `documents.terms`, null where it can no longer be found; its lengths in the postings,
+ * null if they do not have it.
  */
 export type Waiting = readonly [url: string, terms: string, now: Counts | null, merged: Counts | null];
 
-/** As it was written before searches looked at it: it is found as the postings have it until it is merged. */
+/**
+ * As it was written before searches looked at it: it is found as the postings have it until it is
+ * merged.
+ */
 export type FormerWaiting = readonly [url: string, terms: string];
 
 /** Of a number of pages: how many, and the sums of their fields' lengths. */

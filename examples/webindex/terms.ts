@@ -1,6 +1,7 @@
 /**
- * The terms of a page with their counts in each field, as the text that is stored: `term counts term counts ...`. The
- * counts are of text, title and anchors, joined by commas, without zeros at the end: `12`, `0,1`, `3,0,2`.
+ * The terms of a page with their counts in each field, as the text that is stored: `term counts
+ * term counts ...`. The counts are of text, title and anchors, joined by commas, without zeros at
+ * the end: `12`, `0,1`, `3,0,2`.
  */
 import { termCounts } from "./text/index.js";
 

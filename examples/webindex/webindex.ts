@@ -23,7 +23,10 @@ export interface WebIndexOptions {
 }
 
 export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
-  /** Waits after so many pages until all of them can be found. Default: only the first observer's backlog is bounded. */
+  /**
+   * Waits after so many pages until all of them can be found. Default: only the first observer's
+   * backlog is bounded.
+   */
   readonly settleEvery?: number | undefined;
 }
 
@@ -31,7 +34,10 @@ export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
 const maxUnread = 4_000;
 const maxTruncatedExamples = 3;
 const pauseMs = 20;
-/** After so long without a run in this process it is looked whether another one has worked meanwhile. */
+/**
+ * After so long without a run in this process it is looked whether another one has worked
+ * meanwhile.
+ */
 const stalledMs = 1_000;
 
 /** The index: a database with its observers at work. To be closed, or held with `await using`. */
@@ -46,9 +52,12 @@ export class WebIndex {
     this.#reads = new ReadCount(db);
   }
 
-  /** Opens the index at a location, makes it where there is none, and begins to work on what is due. */
+  /**
+   * Opens the index at a location, makes it if there is none, and begins to work on what is due.
+   */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
-    // Beyond one machine timestamps come from a coordinator: where none leads, this process starts one.
+    // Beyond one machine timestamps come from a coordinator: if none leads, this process starts
+    // one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
     const { concurrency = 64, commit, create, logger = stderrLogger } = options;
     const db = await open(location, { tables, observers, commit, coordinator, create, logger });
@@ -58,8 +67,8 @@ export class WebIndex {
   }
 
   /**
-   * Brings the pages of a source in. They are indexed meanwhile, in stages: what few pages cause together is done once,
-   * and so it is for many. See {@link settle}.
+   * Brings the pages of a source in. They are indexed meanwhile, in stages: what few pages cause
+   * together is done once, and so it is for many. See {@link settle}.
    */
   async load(source: Source, options: LoadOptions = {}): Promise<LoadReport> {
     const { settleEvery = Number.POSITIVE_INFINITY, signal } = options;
@@ -84,14 +93,14 @@ export class WebIndex {
     await this.#work.idle(options);
   }
 
-  /** How many changes observers are to work on, counted up to `most`. */
+  /** How many changes observers must handle, counted up to `most`. */
   async waiting(most: number, of: Parameters<Database["pending"]>[0] = {}): Promise<number> {
     let count = 0;
     for await (const _ of this.db.pending(of)) if (++count === most) break;
     return count;
   }
 
-  /** Waits while more is unread than is to be; answers how much is. */
+  /** Waits while more is unread than should be; resolves to how much is. */
   async #catchUp(unread: () => number, signal: AbortSignal | undefined): Promise<number> {
     let last = unread();
     let stalled = 0;
@@ -117,7 +126,10 @@ export class WebIndex {
     return { live, findable: (await readStatistics(view)).pages };
   }
 
-  /** Pages of which more is left out than is indexed, by what it is. Derived when a page is read: settle first. */
+  /**
+   * Pages of which more is left out than is indexed, by what it is. Derived when a page is read:
+   * settle first.
+   */
   async truncated(): Promise<Kind<Truncation>[]> {
     await using view = await this.db.snapshot();
     const kinds: Kind<Truncation>[] = [];

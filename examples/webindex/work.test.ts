@@ -39,7 +39,7 @@ async function isMerged(): Promise<boolean> {
   return false;
 }
 
-/** The database, but that whoever looks at what is due first waits for `before`. */
+/** The database, with a wait for `before` ahead of each look at what is due. */
 function pendingAfter(before: () => Promise<void>): Database {
   const pending = async function* (options: Parameters<Database["pending"]>[0]) {
     await before();

@@ -2,7 +2,10 @@ import type { Database, Worker } from "percolatordb";
 import { observers } from "./observers/index.js";
 import { countWaiting, noPressure, type Pressure, pressureOf } from "./pressure.js";
 
-/** What no changed page waits for to be found: in which rounds it is worked on, and for how long at the most. */
+/**
+ * What no changed page waits for to be found: in which rounds it is worked on, and for how long at
+ * the most.
+ */
 export const later = [
   { name: "relink", everyRounds: 1, ms: 100 },
   // The longer it waits the more pages it takes together; a search looks at all that wait.
@@ -11,7 +14,7 @@ export const later = [
 /** Between two rounds. */
 export const restMs = 900;
 const looksOfRest = 9;
-/** Its runs at the same time in a round; where it is waited for, as many as there may be. */
+/** Its runs at the same time in a round; the maximum if something waits for it. */
 const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
 /** While more pages come than are worked on there is no round, but for one after so many rests. */
@@ -30,9 +33,10 @@ export interface IdleOptions {
 }
 
 /**
- * Runs the observers of an index: those on the way of a changed page at once; what its links cause elsewhere, and merging, in
- * rounds with rests between them. So pages do not wait for it, and what many of them cause together is done once. Whoever waits for
- * everything, by {@link IndexWork.idle}, has it done without rests.
+ * Runs the observers of an index: those on the way of a changed page at once; what its links cause
+ * elsewhere, and merging, in rounds with rests between them. So pages do not wait for it, and the
+ * common effects of many pages are done once. A caller that waits for everything, by {@link
+ * IndexWork.idle}, has it done without rests.
  */
 export class IndexWork {
   readonly #db: Database;
@@ -87,7 +91,10 @@ export class IndexWork {
     }
   }
 
-  /** Answers whether many pages were on their way at any look: a load that is as fast as can be has its pauses, too. */
+  /**
+   * Answers whether many pages were on their way at any look: a load that is as fast as can be has
+   * its pauses, too.
+   */
   async #rest(signal: AbortSignal): Promise<boolean> {
     let wasBehind = false;
     for (let look = 0; look < looksOfRest; look++) {
@@ -102,7 +109,10 @@ export class IndexWork {
     return this.#first.running >= this.#concurrency / 2;
   }
 
-  /** First the links, as they have more merged. Neither is to keep the other from being done: each has its time, and may fail. */
+  /**
+   * First the links, as they have more merged. Neither may keep the other from being done: each has
+   * its time, and may fail.
+   */
   async #goRound(round: number, signal: AbortSignal): Promise<void> {
     for (const { name, everyRounds, ms } of later) {
       if (signal.aborted || round % everyRounds !== 0) continue;
@@ -122,7 +132,10 @@ export class IndexWork {
     await this.#idleWithin(worker, ms * pressure.longer, signal);
   }
 
-  /** Not by `AbortSignal.any` of a timeout: Node 20 collects it before its time is over, and the round would not end. */
+  /**
+   * Not by `AbortSignal.any` of a timeout: Node 20 collects it before its time is over, and the
+   * round would not end.
+   */
   async #idleWithin(worker: Worker, ms: number, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const end = () => over.abort();

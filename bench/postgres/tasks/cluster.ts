@@ -7,7 +7,7 @@ interface Ranked {
   readonly hash: string | null;
   readonly cluster: string | null;
   readonly rank: number | null;
-  /** How many link to it now; nobody asks where it is gone. */
+  /** How many link to it now; not used if it is gone. */
   readonly links: number;
 }
 
@@ -22,8 +22,8 @@ export function relink(session: Session, urls: readonly string[]): Promise<void>
 }
 
 /**
- * Ranks pages by the links to them, keeps their places among the pages of equal contents, and indexes the pages of their clusters
- * that can be found, and those that could be before.
+ * Ranks pages by the links to them, keeps their places among the pages of equal contents, and
+ * indexes the pages of their clusters that can be found, and those that could be before.
  */
 async function placePages(session: Session, urls: readonly string[], changed: What): Promise<void> {
   await lockPages(session, urls);
@@ -42,7 +42,8 @@ async function placePages(session: Session, urls: readonly string[], changed: Wh
   for (const row of rows) (row.hash !== row.cluster || rankOf(row) !== row.rank ? moved : same).push(row);
   if (moved.length > 0) await move(session, moved, index);
   await anchorsChanged(session, same, index);
-  // Who made another page canonical, in this cluster or the former, may have left this one as it was found.
+  // A transaction that made another page canonical, in this cluster or the former, may have left
+  // this page as it was found.
   for (const { url, hash, cluster } of rows) {
     if (hash !== cluster || changed === "all") index.set(url, "all");
   }
@@ -51,7 +52,10 @@ async function placePages(session: Session, urls: readonly string[], changed: Wh
 
 const rankOf = ({ hash, links }: Ranked) => (hash === null ? null : links);
 
-/** In the order of the URLs, as every transaction locks them; with the canonical pages of their clusters, which are indexed too. */
+/**
+ * In the order of the URLs, as every transaction locks them; with the canonical pages of their
+ * clusters, which are indexed too.
+ */
 async function lockPages(session: Session, urls: readonly string[]): Promise<void> {
   await session.all(
     "lock pages and canonical",
@@ -64,7 +68,10 @@ async function lockPages(session: Session, urls: readonly string[]): Promise<voi
   );
 }
 
-/** Who changes the members of a cluster decides about its canonical page, one after the other. */
+/**
+ * Transactions that change the members of a cluster decide about its canonical page, one after the
+ * other.
+ */
 async function lockClusters(session: Session, rows: readonly Ranked[]): Promise<void> {
   const hashes = named(rows.flatMap(({ cluster, hash }) => [cluster, hash]));
   await session.all(
@@ -112,7 +119,10 @@ async function move(session: Session, rows: readonly Ranked[], index: Map<string
   await elect(session, named(rows.flatMap(({ cluster, hash }) => [cluster, hash])), index);
 }
 
-/** Makes the first member of each cluster its canonical page. It is to be indexed, and the one before too. */
+/**
+ * Makes the first member of each cluster its canonical page. It must be indexed, and the one before
+ * too.
+ */
 async function elect(session: Session, hashes: readonly string[], index: Map<string, What>): Promise<void> {
   const rows = await session.all<{ hash: string; canonical: string | null; first: string | null }>(
     "elect",

@@ -18,8 +18,9 @@ interface Indexed {
 export type What = "all" | "links";
 
 /**
- * Works out by which terms pages can be found, and lists those whose terms changed with what the postings still have. A search
- * would lay the list over the postings: by this commit they can be found.
+ * Works out by which terms pages can be found, and lists those whose terms changed with what the
+ * postings still have. A search would lay the list over the postings: by this commit they can be
+ * found.
  */
 export async function indexPages(
   session: Session,
@@ -78,7 +79,10 @@ interface Listed {
   readonly now: string | null;
 }
 
-/** What stands on the list keeps what the postings still have; it is written all the same, so that it meets a merge that takes it off. */
+/**
+ * What stands on the list keeps what the postings still have; it is written all the same, so that
+ * it meets a merge that takes it off.
+ */
 async function list(session: Session, pages: readonly Listed[]): Promise<void> {
   if (pages.length === 0) return;
   for (const { shard } of pages) session.notify("merge", shard);

@@ -1,4 +1,7 @@
-/** Each observer of `examples/webindex/observers` as a task: the same steps, for many rows at a time, in SQL that works on sets. */
+/**
+ * Each observer of `examples/webindex/observers` as a task: the same steps, for many rows at a
+ * time, in SQL that works on sets.
+ */
 import type { Session } from "../session.js";
 import { cluster, relink } from "./cluster.js";
 import { extract } from "./extract.js";

@@ -2,7 +2,10 @@ import { pageId } from "../../../examples/webindex/identity.js";
 import type { Links } from "../../../examples/webindex/tables.js";
 import type { Session } from "../session.js";
 
-/** Takes pages' links to the pages that they lead to; what changed since the last time, and nothing else. */
+/**
+ * Takes pages' links to the pages that they lead to; what changed since the last time, and nothing
+ * else.
+ */
 export async function invert(session: Session, urls: readonly string[]): Promise<void> {
   const rows = await session.all<{ url: string; links: Links | null; inverted: Links | null }>(
     "invert",

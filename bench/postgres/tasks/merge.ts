@@ -32,7 +32,8 @@ async function mergeShard(session: Session, shard: string): Promise<void> {
     [shard],
   );
   if (taken.length === 0) return;
-  // A statement of its own: who put a page on the list while this one waited for it has committed its terms by now.
+  // A statement of its own: a transaction that listed a page while this one waited for it has
+  // committed its terms by now.
   const terms = await session.all<{ url: string; terms: string | null }>(
     "terms",
     "select url, terms from documents where url = any($1::text[])",

@@ -1,7 +1,7 @@
 /**
- * The tasks, in the order in which they are preferred: first what a page's own change causes, and what many pages cause together is
- * done once. A job takes so much off the list at a time as was fastest. There is no `elect`: a cluster that is locked has its first
- * member looked up at once.
+ * The tasks, in the order in which they are preferred: first what a page's own change causes, and
+ * what many pages cause together is done once. The batch sizes are the fastest ones. There is no
+ * `elect`: a cluster that is locked has its first member looked up at once.
  */
 export const tasks = {
   extract: { priority: 0, batch: 16 },
@@ -17,7 +17,10 @@ export type TaskName = keyof typeof tasks;
 /** The processes of a run inherit it. */
 const limitVariable = "PERCOLATORDB_PEER_BATCH";
 
-/** No job takes more from now on, here and in processes that are started: with 1, each change is a job of its own. */
+/**
+ * No job takes more from now on, here and in processes that are started: with 1, each change is a
+ * job of its own.
+ */
 export function limitBatches(most: number): void {
   process.env[limitVariable] = String(most);
 }

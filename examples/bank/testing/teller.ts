@@ -1,4 +1,7 @@
-/** A process of the test: makes transfers in a folder and audits, says each that was committed, and is killed at any moment. */
+/**
+ * A process of the test: makes transfers in a folder and audits, says each that was committed, and
+ * is killed at any moment.
+ */
 import { open } from "percolatordb";
 import { audit } from "../audit.js";
 import { makeTransfers } from "../load.js";

@@ -16,7 +16,10 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server of its own in a temporary folder, reached by a socket in it. Throws where none is installed. */
+/**
+ * A PostgreSQL server of its own in a temporary folder, reached by a socket in it. Throws if none
+ * is installed.
+ */
 export async function startPostgres(
   /** Besides, as `name=value`. */
   { settings: more = [] }: { readonly settings?: readonly string[] | undefined } = {},

@@ -8,12 +8,17 @@ const batchesInFlight = 4;
 
 export type Loadable = Page | Unchanged | Gone;
 
-/** Gathers what a source brings into batches, some of which are written at a time, each by a transaction. */
+/**
+ * Gathers what a source brings into batches, some of which are written at a time, each by a
+ * transaction.
+ */
 export class Batches {
   readonly #write: (items: readonly Loadable[]) => Promise<void>;
   readonly #onSent: (() => Promise<void> | undefined) | undefined;
   readonly #inFlight = new Set<Promise<void>>();
-  /** URLs of the batches under way: a page that comes twice is not loaded twice at the same time. */
+  /**
+   * URLs of the batches under way: a page that comes twice is not loaded twice at the same time.
+   */
   readonly #busy = new Set<string>();
   #batch: Loadable[] = [];
   #bytes = 0;
@@ -28,7 +33,7 @@ export class Batches {
     this.#onSent = onSent;
   }
 
-  /** Waits while too much is under way, or where a page is that it needs. */
+  /** Waits while too much is under way, or while a page is under way that it needs. */
   async add(item: Loadable): Promise<void> {
     if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
       await this.send();

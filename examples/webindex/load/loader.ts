@@ -12,11 +12,17 @@ export interface LoaderOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called for each item that was read. */
   readonly onItem?: ((item: SourceItem, counts: LoadReport) => void) | undefined;
-  /** Waited for after each transaction, with the counts so far: so that what is loaded is also worked on. */
+  /**
+   * Waited for after each transaction, with the counts so far: so that what is loaded is also
+   * worked on.
+   */
   readonly pace?: ((counts: LoadReport) => Promise<void>) | undefined;
 }
 
-/** Brings the pages of a source into the database. Writes only pages that are new, different or gone. */
+/**
+ * Brings the pages of a source into the database. Writes only pages that are new, different or
+ * gone.
+ */
 export async function loadSource(
   db: Database,
   source: Source,
@@ -113,7 +119,10 @@ class Load {
     }
   }
 
-  /** A source that lists every page there is, and was read whole, says by silence that a page is gone. */
+  /**
+   * A source that lists every page there is, and was read whole, says by silence that a page is
+   * gone.
+   */
   async #deleteUnlisted(scope: string, listed: Listed): Promise<void> {
     await using view = await this.#db.snapshot();
     let gone: string[] = [];
@@ -162,7 +171,10 @@ function otherRecordMessage(item: Loadable): string {
   return `It is unchanged since a record of ${date}, which was not loaded, and has no digest to compare; load the crawl that holds it`;
 }
 
-/** Compares with what is stored, and writes only what is different. Of files nobody says when they were recorded. */
+/**
+ * Compares with what is stored, and writes only what is different. Files do not say when they were
+ * recorded.
+ */
 async function loadItem(tx: Transaction, item: Loadable, isArchive: boolean): Promise<Outcome> {
   const stored = await read(tx, item.url);
   if (item.kind === "gone") {
@@ -178,7 +190,10 @@ async function loadItem(tx: Transaction, item: Loadable, isArchive: boolean): Pr
   return save(tx, item.url, stored, { contents, digests, captures });
 }
 
-/** The page is as it is stored, or as another one is: whichever has the digest, or is the record that is named. */
+/**
+ * The page is as it is stored, or as another one is: whichever has the digest, or is the record
+ * that is named.
+ */
 async function loadUnchanged(tx: Transaction, item: Unchanged, stored: Stored | undefined): Promise<Outcome> {
   const own = stored && compareRevisit(item, stored);
   const keep = (): Outcome => {

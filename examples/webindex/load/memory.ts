@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The most anonymous memory (heap, buffers, stacks; not mapped files) that this process was seen to have, in bytes. The
- * kernel keeps no such mark, so that it is looked at ten times a second. `undefined` where the system does not tell.
+ * The most anonymous memory (heap, buffers, stacks; not mapped files) that this process was seen to
+ * have, in bytes. The kernel keeps no such mark, so that it is looked at ten times a second.
+ * `undefined` if the system does not tell.
  */
 export class MemoryWatch {
   #highest: number | undefined;

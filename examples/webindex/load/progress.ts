@@ -7,7 +7,7 @@ export interface Stage {
   readonly doing: string;
   /** Pages so far. */
   readonly pages: number;
-  /** From 0 to 1; `undefined` where that cannot be known. */
+  /** From 0 to 1; `undefined` if that cannot be known. */
   readonly part: number | undefined;
   /** Changes that observers are still to work on, if that was counted. */
   readonly waiting: number | undefined;
@@ -17,7 +17,10 @@ const redrawMs = 200;
 /** What the rate is taken over. */
 const windowMs = 10_000;
 
-/** A line on the terminal that says how far the work is, how fast, and how long it will take. Nothing where there is no terminal. */
+/**
+ * A line on the terminal that says how far the work is, how fast, and how long it will take.
+ * Nothing if there is no terminal.
+ */
 export class ProgressLine {
   readonly #out: NodeJS.WriteStream;
   readonly #timer: NodeJS.Timeout | undefined;

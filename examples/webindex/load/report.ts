@@ -17,9 +17,15 @@ export interface LoadReport {
   readonly changed: number;
   /** Pages whose contents are those that are stored, revisits included. */
   readonly unchanged: number;
-  /** Those of them that are unchanged by the server's word alone: revisits without a digest that could be compared. */
+  /**
+   * Those of them that are unchanged by the server's word alone: revisits without a digest that
+   * could be compared.
+   */
   readonly unchecked: number;
-  /** Pages that have changed since they were loaded, by the digest of a revisit, and whose contents are not in the source. Problems, too. */
+  /**
+   * Pages that have changed since they were loaded, by the digest of a revisit, and whose contents
+   * are not in the source. Problems, too.
+   */
   readonly stale: number;
   readonly deleted: number;
   /** Read, and of no use: images, redirects. */

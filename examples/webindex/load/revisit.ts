@@ -17,8 +17,8 @@ const maxDigests = 8;
 const maxCaptures = 8;
 
 /**
- * Whether a page that is stored is the one with the digest that a revisit names. `unknown`: the revisit names none, or one
- * that nothing is known of by its algorithm.
+ * Whether a page that is stored is the one with the digest that a revisit names. `unknown`: the
+ * revisit names none, or one that nothing is known of by its algorithm.
  */
 export function compareDigest(label: string | undefined, stored: Stored): "same" | "other" | "unknown" {
   const wanted = normalDigest(label);
@@ -33,8 +33,9 @@ export function compareDigest(label: string | undefined, stored: Stored): "same"
 }
 
 /**
- * Whether the page that is stored may be the one that a revisit means: by its digest, or else by the record that it names.
- * `other record`: no digest could be compared, and the record was not loaded. `unknown`: neither could be compared.
+ * Whether the page that is stored may be the one that a revisit means: by its digest, or else by
+ * the record that it names. `other record`: no digest could be compared, and the record was not
+ * loaded. `unknown`: neither could be compared.
  */
 export function compareRevisit(
   { digest, refersToAt }: Pick<Unchanged, "digest" | "refersToAt">,
@@ -45,14 +46,17 @@ export function compareRevisit(
   return stored.captures.split(" ").includes(captureOf(refersToAt)) ? "unknown" : "other record";
 }
 
-/** A moment as in `documents.captures`: archives give some dates with fractions of a second, and some without. */
+/**
+ * A moment as in `documents.captures`: archives give some dates with fractions of a second, and
+ * some without.
+ */
 export function captureOf(at: number): string {
   return String(Math.floor(at / 1_000));
 }
 
 /**
- * The captures of a page with one more of the same contents. The first is kept, which most revisits name, and the latest.
- * Of a page with none, as one of a folder, nothing can be said: it stays so.
+ * The captures of a page with one more of the same contents. The first is kept, which most revisits
+ * name, and the latest. Of a page with none, as one of a folder, nothing can be said: it stays so.
  */
 export function addCapture(before: string | undefined, at: number): string | undefined {
   if (before === undefined || at === 0) return before;

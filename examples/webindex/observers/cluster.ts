@@ -11,7 +11,10 @@ export const cluster = observer(
   { priority: 2 },
 );
 
-/** What links from elsewhere cause. No page waits for it to be found: it is done in rounds (`work.ts`), many links to one page in one run. */
+/**
+ * What links from elsewhere cause. No page waits for it to be found: it is done in rounds
+ * (`work.ts`), many links to one page in one run.
+ */
 export const relink = observer(
   "relink",
   documents.relinked,
@@ -20,12 +23,13 @@ export const relink = observer(
 );
 
 /**
- * Ranks a page by the links to it, keeps its place among the pages of equal contents, and sees to what can be found of
- * them.
+ * Ranks a page by the links to it, keeps its place among the pages of equal contents, and sees to
+ * what can be found of them.
  *
- * Runs of one page that overlap must not both commit, or the one that saw less could come last: so each of them writes
- * the rank, changed or not; but for what links cause where there is no such page. Runs that move members of one cluster must not
- * overlap either: each writes the canonical page, or has it elected afterwards.
+ * Runs of one page that overlap must not both commit, or the one that saw less could come last: so
+ * each of them writes the rank, changed or not; except for the effects of links if there is no such
+ * page. Runs that move members of one cluster must not overlap either: each writes the canonical
+ * page, or has it elected afterwards.
  */
 async function placePage(tx: Transaction, url: string, changed: "itself" | "its links"): Promise<void> {
   const [hash, oldCluster, oldRank] = await Promise.all([
@@ -34,7 +38,8 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     tx.get(documents.rank, url),
   ]);
   if (hash === undefined && oldCluster === undefined) {
-    // A run that still saw the page must not come last. Who runs for its links need not see to that: this run comes later.
+    // A run that still saw the page must not come last. Runs for its links need not care about
+    // that: this run comes later.
     if (changed === "itself") tx.delete(documents.rank, url);
     return;
   }
@@ -61,12 +66,16 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     if (before !== undefined && before !== now) index.set(before, "all");
     if (now !== undefined) index.set(now, before === now ? "links" : "all");
   }
-  // Who made another page canonical, in this cluster or the former, may have left this one as it was found.
+  // A transaction that made another page canonical, in this cluster or the former, may have left
+  // this page as it was found.
   if (hash !== oldCluster || changed === "itself") index.set(url, "all");
   for (const [page, what] of index) await indexPage(tx, page, seen, what);
 }
 
-/** The page of a cluster that can be found, and the one before; none where they are not to be indexed now. */
+/**
+ * The page of a cluster that can be found, and the one before; none if they must not be indexed
+ * now.
+ */
 export interface Canonical {
   readonly before: string | undefined;
   readonly now: string | undefined;
@@ -85,7 +94,7 @@ async function seeTo(tx: Transaction, hash: string, moved: boolean, seen: Seen):
   return { before, now };
 }
 
-/** Whoever moves members calls it, whether or not the canonical page is another. */
+/** Every run that moves members calls it, whether or not the canonical page changes. */
 export function setCanonical(tx: Transaction, hash: string, url: string | undefined): void {
   if (url === undefined) tx.delete(clusters.canonical, hash);
   else tx.set(clusters.canonical, hash, url);

@@ -2,7 +2,10 @@ import { type Column, observer, type Transaction } from "percolatordb";
 import { describePage } from "../derive.js";
 import { documents } from "../tables.js";
 
-/** Reads a page: hash, title, words, links. Writes only what is different, so that only that is worked on further. */
+/**
+ * Reads a page: hash, title, words, links. Writes only what is different, so that only that is
+ * worked on further.
+ */
 export const extract = observer(
   "extract",
   documents.contents,

@@ -14,14 +14,15 @@ export const index = observer(
 );
 
 /**
- * Works out by which terms a page can be found: its own and its anchors' if it is canonical, none otherwise. Where
- * they changed, the page is put on the list of its shard, with what the postings still have of it. By the commit
- * it can be found by them.
+ * Works out by which terms a page can be found: its own and its anchors' if it is canonical, none
+ * otherwise. If they changed, the page is put on the list of its shard, with what the postings
+ * still have of it. By the commit it can be found by them.
  *
- * Every run writes the anchors, changed or not, so that runs of one page that overlap do not both commit; and every
- * change of the terms writes the page's place on the list, so that it meets a merge that takes it off.
+ * Every run writes the anchors, changed or not, so that runs of one page that overlap do not both
+ * commit; and every change of the terms writes the page's place on the list, so that it meets a
+ * merge that takes it off.
  *
- * @param changed Where it is only the links to a page that was canonical before, its terms are left when the anchors are the same.
+ * @param changed If it is only the links to a page that was canonical before, its terms are left when the anchors are the same.
  */
 export async function indexPage(
   tx: Transaction,
@@ -34,7 +35,8 @@ export async function indexPage(
     tx.get(documents.cluster, url),
     tx.get(documents.anchors, url),
   ]);
-  // It has become another page: what finds its cluster also indexes it. Until then it is found as it was.
+  // It has become another page: what finds its cluster also indexes it. Until then it is found as
+  // it was.
   if (hash !== cluster) return writeAnchors(tx, url, known ?? []);
   const isFound = hash !== undefined && (await tx.get(clusters.canonical, hash)) === url;
   const sample = new AnchorSample();

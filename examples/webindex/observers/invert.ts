@@ -2,7 +2,10 @@ import { observer } from "percolatordb";
 import { pageId } from "../identity.js";
 import { documents, links } from "../tables.js";
 
-/** Takes a page's links to the pages that they lead to; what changed since the last time, and nothing else. */
+/**
+ * Takes a page's links to the pages that they lead to; what changed since the last time, and
+ * nothing else.
+ */
 export const invert = observer(
   "invert",
   documents.links,

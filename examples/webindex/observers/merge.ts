@@ -5,11 +5,16 @@ import { decodePostings, encodePostings, type PostingCell } from "../postings.js
 import { documents, postings, type Statistics, shards } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 
-/** How much one run takes off the list: so many pages, or as many as have so many changed postings. At least one. */
+/**
+ * How much one run takes off the list: so many pages, or as many as have so many changed postings.
+ * At least one.
+ */
 const maxPages = 256;
 const maxPostings = 20_000;
 
-/** Of a page: `undefined` where it has no terms any more, and of a term where it no longer has that. */
+/**
+ * Of a page: `undefined` if it has no terms any more, and of a term where it no longer has that.
+ */
 interface Change {
   readonly id: string;
   readonly url: string;
@@ -20,7 +25,10 @@ interface Change {
 /** New counts by id of page, `undefined` for a page that goes. */
 type BlockChanges = Map<string, Counts | undefined>;
 
-/** Brings the postings of one shard up to date: of many pages together where many wait, as they have most terms in common. */
+/**
+ * Brings the postings of one shard up to date: of many pages together if many wait, as they have
+ * most terms in common.
+ */
 export const merge = observer(
   "merge",
   shards.merge,

@@ -22,8 +22,8 @@ const otherHash = contentHash(Buffer.from("y"));
 const { text: id, shard } = pageId(url);
 
 /**
- * Two processes may run one weak observer for one row at the same time. The run that saw less must not commit after the
- * one that saw more, even where that one found nothing to do.
+ * Two processes may run one weak observer for one row at the same time. The run that saw less must
+ * not commit after the one that saw more, even if that one found nothing to do.
  */
 describe("runs of one row that overlap", () => {
   let db: Database;
@@ -48,7 +48,10 @@ describe("runs of one row that overlap", () => {
     await db.transact((tx) => call(observer, tx, row) as Promise<void>);
   }
 
-  /** A run that sees a change which is taken back before it commits, and a run after that: of the same observer, or of another. */
+  /**
+   * A run that sees a change which is taken back before it commits, and a run after that: of the
+   * same observer, or of another.
+   */
   async function overlap(
     [stale, later]: readonly [row: readonly [Observer, string], row: readonly [Observer, string]],
     change: (tx: Transaction) => void,
@@ -106,7 +109,7 @@ describe("runs of one row that overlap", () => {
     );
   });
 
-  it("no conflict, and nothing written, where there is no page: what brings one runs after it", async () => {
+  it("no conflict, and nothing written, if there is no page: what brings one runs after it", async () => {
     const tx = await db.begin();
     await call(relink, tx, other);
     await db.transact((tx) => tx.set(documents.hash, other, hash));

@@ -2,7 +2,10 @@ import type { Transaction } from "percolatordb";
 import { type AnchorSample, anchorLimits } from "../derive.js";
 import { clusters, highestRank, links, memberUrl } from "../tables.js";
 
-/** Larger clusters are left to `elect`: so many of their members may move at once that they would all conflict. */
+/**
+ * Larger clusters are left to `elect`: so many of their members may move at once that they would
+ * all conflict.
+ */
 const smallCluster = 8;
 
 /** What one run reads of clusters and of links, so that it reads it once. */
@@ -26,7 +29,7 @@ export class Seen {
     return texts.length;
   }
 
-  /** The members of a cluster, which this run changes no more; `undefined` where they are too many. */
+  /** The members of a cluster, which this run changes no more; `undefined` if they are too many. */
   async smallCluster(hash: string): Promise<readonly string[] | undefined> {
     const members = await this.#first(hash, smallCluster + 1);
     if (members.length > smallCluster) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Okapi BM25 (Robertson and Zaragoza, 2009) over several fields: a term's score is the weighted sum of its scores in the
- * fields. The length of a field is the number of different terms that it has.
+ * Okapi BM25 (Robertson and Zaragoza, 2009) over several fields: a term's score is the weighted sum
+ * of its scores in the fields. The length of a field is the number of different terms that it has.
  */
 import type { Statistics } from "../tables.js";
 import type { Counts } from "../terms.js";
@@ -8,7 +8,9 @@ import type { Counts } from "../terms.js";
 /** How soon repetition stops to count, and how much a long field is discounted. */
 export const bm25 = { k1: 1.2, b: 0.75 } as const;
 
-/** What a term is worth by where it is: in the text, the title, the anchors of links to the page. */
+/**
+ * What a term is worth by where it is: in the text, the title, the anchors of links to the page.
+ */
 export const fieldWeights: Counts = [1, 3, 2];
 
 /** The score of one term in one page, given in how many pages each field has the term. */

@@ -81,7 +81,10 @@ describe("a search while pages wait to be merged", () => {
     return count;
   }
 
-  /** Changes, steps of single observers and merges of single shards in any order; how often an answer was another than merged. */
+  /**
+   * Changes, steps of single observers and merges of single shards in any order; how often an
+   * answer was another than merged.
+   */
   async function countWrong(seed: number): Promise<{ wrong: number; waited: number }> {
     const random = seeded(seed);
     const names = observers.map(({ name }) => name).filter((name) => name !== merge.name);

@@ -11,8 +11,8 @@ export interface WaitingPage {
 }
 
 /**
- * What waits to be merged, laid over the postings: a page that waits counts as its terms are now, and not as the postings have
- * it. So a search at any moment answers as if all were merged.
+ * What waits to be merged, laid over the postings: a page that waits counts as its terms are now,
+ * and not as the postings have it. So a search at any moment answers as if all were merged.
  */
 export class Overlay {
   readonly #view: Snapshot;

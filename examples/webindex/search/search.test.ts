@@ -117,7 +117,7 @@ describe("search, compared with minisearch over the same pages", () => {
   });
 });
 
-it("describes no more results when nobody waits for them any more", async () => {
+it("describes no more results when the search was abandoned", async () => {
   await using index = await WebIndex.open("memory:");
   const named = (at: number) => [`https://example.org/${at}`, page(`Page ${at}`, "walrus")] as const;
   await crawl(index, Object.fromEntries(Array.from({ length: 30 }, (_, at) => named(at))));

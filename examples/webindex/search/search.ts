@@ -68,8 +68,8 @@ interface Posting {
 }
 
 /**
- * Pages by any of the words of a query, by BM25; a page that has several of them counts as many times over. Throws the signal's
- * reason once nobody waits for them any more.
+ * Pages by any of the words of a query, by BM25; a page that has several of them counts as many
+ * times over. Throws the signal's reason once the search was abandoned.
  */
 export async function search(
   view: Snapshot,
@@ -170,7 +170,9 @@ async function readLengths(
   for (const [index, shard] of missing.entries()) known.set(shard, decodeBlock(found[index]));
 }
 
-/** The best, in order. Those as good as the last of them are looked at too, so that the URL decides. */
+/**
+ * The best, in order. Those as good as the last of them are looked at too, so that the URL decides.
+ */
 async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): Promise<Scored[]> {
   const maxTies = 1_000;
   candidates.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
@@ -186,7 +188,10 @@ async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): 
   return named.sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1)).slice(0, limit);
 }
 
-/** Some are read at a time; then each is parsed, and between two there is a turn for other requests, and for the end of this one. */
+/**
+ * Some are read at a time; then each is parsed, and between two there is a turn for other requests,
+ * and for the end of this one.
+ */
 async function describeResults(
   view: Snapshot,
   best: readonly Scored[],

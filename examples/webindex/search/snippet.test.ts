@@ -18,7 +18,7 @@ describe("a snippet", () => {
     expect(shown.length).toBeLessThan(300);
   });
 
-  it("is the beginning where no word is found", () => {
+  it("is the beginning if no word is found", () => {
     expect(show(`start ${filler}`, "cat")).toMatch(/^start lorem.* …$/);
     expect(show("", "cat")).toBe("");
   });

@@ -47,7 +47,10 @@ function findMatches(text: string, terms: ReadonlySet<string>): Match[] {
   return matches;
 }
 
-/** The match after which most different terms follow within a snippet, then most matches, then the first. */
+/**
+ * The match after which most different terms follow within a snippet, then most matches, then the
+ * first.
+ */
 function bestWindow(matches: readonly Match[]): Match | undefined {
   let best: Match | undefined;
   let bestScore = 0;

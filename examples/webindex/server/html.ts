@@ -1,4 +1,6 @@
-/** Text that is safe in HTML: made by {@link html}, which escapes everything else that it is given. */
+/**
+ * Text that is safe in HTML: made by {@link html}, which escapes everything else that it is given.
+ */
 export class Html {
   readonly source: string;
 

@@ -102,7 +102,7 @@ describe("the search server", () => {
     expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 0 });
   });
 
-  it("counts what waits only where that is shown, and reads for a page once", async () => {
+  it("counts what waits only if that is shown, and reads for a page once", async () => {
     const counted = vi.fn(async () => 3);
     waiting = counted;
     const snapshot = vi.spyOn(index.db, "snapshot");
@@ -133,7 +133,7 @@ describe("the search server", () => {
     expect((await get("/search?q=walrus")).status).toBe(200);
   });
 
-  it("works no longer on what nobody waits for any more", async () => {
+  it("stops working on requests that were abandoned", async () => {
     const client = new AbortController();
     let isAsked = () => {};
     const asked = new Promise<void>((resolve) => {

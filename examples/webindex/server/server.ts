@@ -21,9 +21,12 @@ export interface ServerOptions {
   readonly port: number;
   /** Of the dashboard, which is served at {@link dashboardBase}. */
   readonly dashboard?: Pick<DashboardHandlerOptions, "location" | "token" | "writable"> | undefined;
-  /** What is being loaded, in words; `undefined` where nothing is. */
+  /** What is being loaded, in words; `undefined` if nothing is. */
   readonly loading: () => Status["loading"];
-  /** Changes that observers are still to work on, as far as they are counted; the signal says that nobody asks any more. */
+  /**
+   * Changes that observers must still handle, as far as they are counted; the signal aborts when
+   * the request is abandoned.
+   */
   readonly waiting: (signal: AbortSignal) => Promise<number>;
   /** Requests that are answered at a time; more are told to come again. Default: 16. */
   readonly atOnce?: number | undefined;
@@ -77,7 +80,7 @@ export class SearchServer {
     this.#server.requestTimeout = 30_000;
   }
 
-  /** Rejects where the port cannot be had. */
+  /** Rejects if the port cannot be had. */
   static async start(db: Database, options: ServerOptions): Promise<SearchServer> {
     const server = new SearchServer(db, options);
     try {
@@ -135,7 +138,7 @@ export class SearchServer {
     }
   }
 
-  /** None where nobody waits for it any more. */
+  /** None if the request was abandoned. */
   async #answerOrFailure(request: IncomingMessage, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return await this.#answer(request, signal);

@@ -41,8 +41,9 @@ export async function* readFiles(set: FileSet, signal?: AbortSignal): AsyncGener
 }
 
 /**
- * The URL of a file: its path from the folder, resolved against the folder's URL, so that it is what a relative link
- * to the file leads to. Characters that mean something in a URL are percent-encoded.
+ * The URL of a file: its path from the folder, resolved against the folder's URL, so that it is
+ * what a relative link to the file leads to. Characters that mean something in a URL are
+ * percent-encoded.
  */
 export function fileUrl(path: string, scope: string): string {
   const escaped = path.replace(/[%?#\\\t\n\r]/g, encodeURIComponent);
@@ -77,7 +78,10 @@ async function fileItem(listed: Listed, set: FileSet, progress: Progress): Promi
   }
 }
 
-/** The file's bytes, `undefined` if there are too many. Bounded even where the file grew since it was listed. */
+/**
+ * The file's bytes, `undefined` if there are too many. Bounded even if the file grew since it was
+ * listed.
+ */
 async function readWhole(path: string): Promise<Uint8Array | undefined> {
   const handle = await open(path, "r");
   try {

@@ -1,4 +1,6 @@
-/** Where pages come from: web archives, folders of HTML and Markdown, and the packages of a project. */
+/**
+ * Where pages come from: web archives, folders of HTML and Markdown, and the packages of a project.
+ */
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { folderSource } from "./folder.js";
@@ -22,14 +24,15 @@ export {
 } from "./page.js";
 
 export interface SourceOptions {
-  /** For a folder: the URL that it is published at. A `/` is added where it does not end in one. */
+  /** For a folder: the URL that it is published at. A `/` is added if it does not end in one. */
   readonly base?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens what is at `path`: a web archive (a file that is named `.warc` or `.warc.gz`, or that begins like one), a
- * `node_modules` folder, or another folder. Throws a {@link SourceError} for anything else.
+ * Opens what is at `path`: a web archive (a file that is named `.warc` or `.warc.gz`, or that
+ * begins like one), a `node_modules` folder, or another folder. Throws a {@link SourceError} for
+ * anything else.
  */
 export async function openSource(path: string, options: SourceOptions = {}): Promise<Source> {
   options.signal?.throwIfAborted();
@@ -63,7 +66,7 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
   return { kind: "archive", path, scope: undefined, items: (signal) => readArchive(path, signal) };
 }
 
-/** What is loaded where nothing is named: the packages of the project that `from` is in. */
+/** What is loaded if nothing is named: the packages of the project that `from` is in. */
 export async function openDefaultSource(from: string, options: SourceOptions = {}): Promise<Source> {
   const modules = await findModules(from);
   if (modules !== undefined) return openSource(modules, options);

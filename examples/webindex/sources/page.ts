@@ -17,18 +17,24 @@ export interface Page extends Progress {
   readonly kind: "page";
   /** Normalised: no fragment, no default port. */
   readonly url: string;
-  /** As the server sent it, parameters included, or by the file's name. HTML, Markdown or plain text, nothing else. */
+  /**
+   * As the server sent it, parameters included, or by the file's name. HTML, Markdown or plain
+   * text, nothing else.
+   */
   readonly contentType: string;
   /** Without transfer and content encoding; at most {@link maxBodyBytes}. Owns its memory. */
   readonly body: Uint8Array;
-  /** The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has one. */
+  /**
+   * The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has
+   * one.
+   */
   readonly digest: string | undefined;
   /**
-   * Digests of the payload that `body` does not have, as it was transferred with an encoding: a later revisit may name
-   * one of them. In the spelling of `normalDigest`. Default: none.
+   * Digests of the payload that `body` does not have, as it was transferred with an encoding: a
+   * later revisit may name one of them. In the spelling of `normalDigest`. Default: none.
    */
   readonly payloadDigests?: readonly string[] | undefined;
-  /** When it was fetched or written, milliseconds since the epoch; 0 where that is not known. */
+  /** When it was fetched or written, milliseconds since the epoch; 0 if that is not known. */
   readonly at: number;
 }
 
@@ -38,9 +44,14 @@ export interface Unchanged extends Progress {
   readonly url: string;
   /** The payload digest that the archive recorded, if it did: what is stored must have it. */
   readonly digest: string | undefined;
-  /** The URL whose body it equals: `url` itself, unless the crawler recognised another page's body. */
+  /**
+   * The URL whose body it equals: `url` itself, unless the crawler recognised another page's body.
+   */
   readonly refersTo: string;
-  /** When the record was made whose body it equals, milliseconds since the epoch, if the archive says so. Default: it does not. */
+  /**
+   * When the record was made whose body it equals, milliseconds since the epoch, if the archive
+   * says so. Default: it does not.
+   */
   readonly refersToAt?: number | undefined;
   readonly at: number;
 }
@@ -53,7 +64,10 @@ export interface Gone extends Progress {
   readonly at: number;
 }
 
-/** Read well, and of no use here: not a text, a passing redirect, a server's failure. Says nothing about an earlier version. */
+/**
+ * Read well, and of no use here: not a text, a passing redirect, a server's failure. Says nothing
+ * about an earlier version.
+ */
 export interface Skipped extends Progress {
   readonly kind: "skipped";
   readonly url: string;
@@ -81,13 +95,16 @@ export type ProblemKind =
   /** A revisit without a digest that could be compared, of a record that was not loaded. */
   | "other record";
 
-/** Something that could not be read. Everything readable before and after it is yielded all the same. */
+/**
+ * Something that could not be read. Everything readable before and after it is yielded all the
+ * same.
+ */
 export interface Problem extends Progress {
   readonly kind: "problem";
   readonly what: ProblemKind;
   /**
-   * The page concerned, where that is known, so that a load does not take it for gone. One that ends in `/` stands
-   * for everything under it: a folder that could not be listed.
+   * The page concerned, if that is known, so that a load does not take it for gone. One that ends
+   * in `/` stands for everything under it: a folder that could not be listed.
    */
   readonly url: string | undefined;
   /** What is wrong, in one sentence, without file and offset. */
@@ -102,15 +119,21 @@ export interface Source {
   /** The path that it reads. */
   readonly path: string;
   /**
-   * Where one reading lists every page there is, the prefix of their URLs: a page of the index under it that a
-   * complete reading did not list is gone. `undefined` for an archive, which holds what one crawl fetched.
+   * If one reading lists every page there is, the prefix of their URLs: a page of the index under
+   * it that a complete reading did not list is gone. `undefined` for an archive, which holds what
+   * one crawl fetched.
    */
   readonly scope: string | undefined;
-  /** Reads it from the beginning. Throws the signal's reason once it is aborted, and nothing else. */
+  /**
+   * Reads it from the beginning. Throws the signal's reason once it is aborted, and nothing else.
+   */
   items(signal?: AbortSignal): AsyncIterable<SourceItem>;
 }
 
-/** The longest body a page may have, in bytes, decoded. A longer page is a problem, and is not loaded. */
+/**
+ * The longest body a page may have, in bytes, decoded. A longer page is a problem, and is not
+ * loaded.
+ */
 export const maxBodyBytes = 9_500_000;
 
 /** What was given as a source is none. The message says what to do. */

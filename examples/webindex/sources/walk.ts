@@ -10,7 +10,10 @@ export interface Listed {
   readonly modifiedAt: number;
 }
 
-/** A folder or file below that could not be looked at. A folder's path ends in `/`; the whole folder's is `""`. */
+/**
+ * A folder or file below that could not be looked at. A folder's path ends in `/`; the whole
+ * folder's is `""`.
+ */
 export interface Unlisted {
   readonly path: string;
   readonly message: string;
@@ -27,7 +30,10 @@ export interface WalkOptions {
   file(name: string): boolean;
   /** Whether to go into a folder, by its name. */
   folder(name: string): boolean;
-  /** The most files that are listed; beyond them the whole folder counts as not looked at. Default: 1,000,000. */
+  /**
+   * The most files that are listed; beyond them the whole folder counts as not looked at. Default:
+   * 1,000,000.
+   */
   readonly most?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,8 +41,9 @@ export interface WalkOptions {
 const maxFiles = 1_000_000;
 
 /**
- * Lists the files below `root`. Links to files are files. A link to a folder is followed after all real folders, and
- * only where it leads to one that was not visited yet: so no loop is, and a page keeps the path of its real folder.
+ * Lists the files below `root`. Links to files are files. A link to a folder is followed after all
+ * real folders, and only if it leads to one that was not visited yet: so no loop is, and a page
+ * keeps the path of its real folder.
  */
 export async function walk(root: string, options: WalkOptions): Promise<Listing> {
   const walker = new Walker(root, options);

@@ -3,7 +3,10 @@ import type { Source, SourceItem } from "../sources/index.js";
 import { compareWithTwin, type TableVerdict } from "../twin/compare.js";
 import type { WebIndex } from "../webindex.js";
 
-/** What a site says of a URL: a page of HTML, `undefined` for one that is gone, `"same"` for a revisit. */
+/**
+ * What a site says of a URL: a page of HTML, `undefined` for one that is gone, `"same"` for a
+ * revisit.
+ */
 export type Crawl = Readonly<Record<string, string | undefined | { readonly unchanged: true }>>;
 
 export const unchanged = { unchanged: true } as const;

@@ -15,8 +15,8 @@ export interface Decoded {
 const unsaid = "replacement";
 
 /**
- * The text of a page, by HTML's order: byte order mark, Content-Type, `<meta>`, else UTF-8 where that fits and
- * windows-1252 where not. Never throws: bytes that the encoding does not have become U+FFFD.
+ * The text of a page, by HTML's order: byte order mark, Content-Type, `<meta>`, else UTF-8 if that
+ * fits and windows-1252 if not. Never throws: bytes that the encoding does not have become U+FFFD.
  */
 export function decodeText(body: Uint8Array, contentType: string): Decoded {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -59,7 +59,7 @@ export function wellFormed(text: string): string {
   return (text as string & { toWellFormed(): string }).toWellFormed();
 }
 
-/** The first `length` UTF-16 units of `text`, one less where that would cut a pair. */
+/** The first `length` UTF-16 units of `text`, one less if that would cut a pair. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

@@ -8,7 +8,9 @@ export interface Link {
 }
 
 export interface Document {
-  /** The page's title, else its first heading, else `""`; at most {@link limits.title} characters. */
+  /**
+   * The page's title, else its first heading, else `""`; at most {@link limits.title} characters.
+   */
   readonly title: string;
   /** What a reader sees, white space collapsed; at most {@link limits.text} characters. */
   readonly text: string;
@@ -22,7 +24,10 @@ export interface Document {
   readonly truncatedLinks: boolean;
 }
 
-/** The bounds of one page, in UTF-16 units. What is beyond them is left out, and the document says so. */
+/**
+ * The bounds of one page, in UTF-16 units. What is beyond them is left out, and the document says
+ * so.
+ */
 export const limits = {
   title: 500,
   text: 1_000_000,

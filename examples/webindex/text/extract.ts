@@ -5,8 +5,8 @@ import { readMarkdown } from "./markdown.js";
 import { mediaOf } from "./media.js";
 
 /**
- * Title, text and links of a page. A function of its arguments alone; never throws, whatever the bytes; bounded by
- * {@link limits}. What is neither HTML nor Markdown is taken as plain text.
+ * Title, text and links of a page. A function of its arguments alone; never throws, whatever the
+ * bytes; bounded by {@link limits}. What is neither HTML nor Markdown is taken as plain text.
  *
  * @param contentType as the server sent it; `charset` counts as HTML says.
  * @param url the page's own, normalised: relative links are resolved against it, links to it are left out.

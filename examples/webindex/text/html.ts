@@ -3,7 +3,7 @@ import { cut, wellFormed } from "./charset.js";
 import { type Content, collapse, limits } from "./document.js";
 import { LinkResolver } from "./links.js";
 
-/** Elements whose contents nobody sees. */
+/** Elements whose contents are not shown. */
 const unseen = new Set(["script", "style", "noscript", "template", "svg", "iframe", "noembed", "noframes"]);
 
 /** Elements that do not part words; every other tag does. */
@@ -14,7 +14,7 @@ const inline = new Set(
   ).split(" "),
 );
 
-/** HTML elements that end a drawing which nobody closed, as browsers have it. */
+/** HTML elements that end an unclosed drawing, as browsers do. */
 const breakout = new Set("body div dl h1 h2 h3 h4 h5 h6 head img li ol p pre table ul".split(" "));
 
 const attributesOf = new Map([
@@ -25,8 +25,8 @@ const attributesOf = new Map([
 ]);
 
 /**
- * Title, text and links of an HTML page. One pass over the tokens without a tree, so that neither depth nor number
- * of elements costs more than their bytes.
+ * Title, text and links of an HTML page. One pass over the tokens without a tree, so that neither
+ * depth nor number of elements costs more than their bytes.
  */
 export function readHtml(html: string, url: string): Content {
   const reader = new HtmlReader(html);

@@ -14,7 +14,10 @@ export class LinkResolver {
     this.base = named !== undefined && isFollowed(named, page) ? named : page;
   }
 
-  /** The URL that `href` leads to, `undefined` where it does not lead to another page that can be indexed. */
+  /**
+   * The URL that `href` leads to, `undefined` if it does not lead to another page that can be
+   * indexed.
+   */
   resolve(href: string): string | undefined {
     const known = this.#seen.get(href);
     if (known !== undefined || this.#seen.has(href)) return known;

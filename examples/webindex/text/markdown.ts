@@ -3,11 +3,17 @@ import { cut } from "./charset.js";
 import { type Content, limits } from "./document.js";
 import { readHtml } from "./html.js";
 
-/** Blocks nested deeper, and runs of inline text longer than this, are taken as plain text: parsing them can take long. */
+/**
+ * Blocks nested deeper, and runs of inline text longer than this, are taken as plain text: parsing
+ * them can take long.
+ */
 const deepest = 24;
 const longestRun = 8_000;
 
-/** Title, text and links of a Markdown page (GitHub's dialect). The title of its front matter counts before a heading. */
+/**
+ * Title, text and links of a Markdown page (GitHub's dialect). The title of its front matter counts
+ * before a heading.
+ */
 export function readMarkdown(markdown: string, url: string): Content {
   const { title, rest } = splitFrontMatter(markdown);
   const source = rest.slice(0, limits.text);

@@ -40,7 +40,10 @@ const otherExtensions = new Set(
   ).split(" "),
 );
 
-/** Whether the path of a URL ends as those of images, styles, scripts and the like do. Only a guess: a page may be named so, too. */
+/**
+ * Whether the path of a URL ends as those of images, styles, scripts and the like do. Only a guess:
+ * a page may be named so, too.
+ */
 export function isNamedAsNoPage(url: string): boolean {
   const path = /^[^?]*/.exec(url)![0];
   const dot = path.lastIndexOf(".");
@@ -54,7 +57,10 @@ export function charsetOf(contentType: string): string | undefined {
 
 const lookAt = 1024;
 
-/** Whether these bytes are no text, whatever their Content-Type says: NUL bytes, or many control characters. */
+/**
+ * Whether these bytes are no text, whatever their Content-Type says: NUL bytes, or many control
+ * characters.
+ */
 export function looksBinary(body: Uint8Array, contentType: string): boolean {
   const wide = (body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff);
   if (wide || /^utf-?(16|32)/.test(charsetOf(contentType) ?? "")) return false;

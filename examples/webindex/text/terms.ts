@@ -3,12 +3,16 @@ export const longestTerm = 64;
 /** The most different terms of one text. Further ones are left out. */
 export const maxTerms = 50_000;
 
-/** A letter or digit of any script, and what follows it of letters, digits and the marks that belong to them. */
+/**
+ * A letter or digit of any script, and what follows it of letters, digits and the marks that belong
+ * to them.
+ */
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
 /**
- * The terms of a text, or of a query, with the number of times each occurs, in the order of first occurrence. Words
- * in Unicode's sense, compatibility forms made equal (NFKC), in lower case. No language is favoured or known.
+ * The terms of a text, or of a query, with the number of times each occurs, in the order of first
+ * occurrence. Words in Unicode's sense, compatibility forms made equal (NFKC), in lower case. No
+ * language is favoured or known.
  */
 export function termCounts(text: string): Map<string, number> {
   const counts = new Map<string, number>();

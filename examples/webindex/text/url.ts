@@ -1,4 +1,7 @@
-/** The longest URL that is indexed, in bytes of UTF-8: row keys must hold it, two of them in the table of links. */
+/**
+ * The longest URL that is indexed, in bytes of UTF-8: row keys must hold it, two of them in the
+ * table of links.
+ */
 export const maxUrlBytes = 1_200;
 
 /** Whether `url` is short enough to be indexed. */
@@ -7,11 +10,12 @@ export function urlFitsKey(url: string): boolean {
 }
 
 /**
- * The one spelling of a URL that the index uses: resolved against `base`, without fragment, default port, user name
- * and password, otherwise as WHATWG's URL has it. `undefined` for what is no URL.
+ * The one spelling of a URL that the index uses: resolved against `base`, without fragment, default
+ * port, user name and password, otherwise as WHATWG's URL has it. `undefined` for what is no URL.
  */
 export function normalizeUrl(href: string, base?: string): string | undefined {
-  // A parser that fails by an answer: pages are full of what is no URL, and an exception each would cost.
+  // A parser that fails by an answer: pages are full of what is no URL, and an exception each would
+  // cost.
   if (!URL.canParse(href, base)) return undefined;
   const url = new URL(href, base);
   if (url.hash !== "" || url.href.endsWith("#")) url.hash = "";
@@ -20,12 +24,17 @@ export function normalizeUrl(href: string, base?: string): string | undefined {
   return url.href;
 }
 
-/** Whether there can be a page at a URL that an archive names: `metadata:`, `urn:`, `dns:` and the like name records. */
+/**
+ * Whether there can be a page at a URL that an archive names: `metadata:`, `urn:`, `dns:` and the
+ * like name records.
+ */
 export function isOfTheWeb(url: string): boolean {
   return /^(?:https?|ftp):/.test(url);
 }
 
-/** Whether a page at `from` may link to `to`: the web, or the same kind of place as the page itself. */
+/**
+ * Whether a page at `from` may link to `to`: the web, or the same kind of place as the page itself.
+ */
 export function isFollowed(to: string, from: string): boolean {
   return /^https?:/.test(to) || scheme(to) === scheme(from);
 }

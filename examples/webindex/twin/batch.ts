@@ -1,7 +1,8 @@
 /**
- * The batch twin in memory: the whole index built from scratch from the pages as they were loaded, by plain functions,
- * without observers and without a database. It is the least work there is, which benchmarks compare with, and the rule for
- * `sorted.ts`, which makes the same tables of any number of pages.
+ * The batch twin in memory: the whole index built from scratch from the pages as they were loaded,
+ * by plain functions, without observers and without a database. It is the least work there is,
+ * which benchmarks compare with, and the rule for `sorted.ts`, which makes the same tables of any
+ * number of pages.
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";

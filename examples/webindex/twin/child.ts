@@ -1,4 +1,7 @@
-/** The batch twin in a process of its own: `child.ts LOCATION [SOURCE [BASE]]`. Tells its parent what it found. */
+/**
+ * The batch twin in a process of its own: `child.ts LOCATION [SOURCE [BASE]]`. Tells its parent
+ * what it found.
+ */
 import { open } from "percolatordb";
 import { MemoryWatch } from "../load/memory.js";
 import { openSource } from "../sources/index.js";
@@ -14,7 +17,7 @@ async function verify(location: string, path?: string, base?: string): Promise<V
   return { verdicts, memory: memory.highest };
 }
 
-// Nobody else would end it if its parent has ended.
+// Nothing else would end it if its parent has ended.
 if (process.connected) process.once("disconnect", () => process.exit());
 else if (process.send !== undefined) process.exit();
 

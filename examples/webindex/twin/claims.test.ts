@@ -76,7 +76,7 @@ describe("what is stored, compared with what the source says", () => {
     ]);
   });
 
-  it("finds a page that is old, missing, or was to be withdrawn", async () => {
+  it("finds a page that is old, missing, or should have been withdrawn", async () => {
     const source = crawlSource({ [a]: "one", [b]: "two", [c]: undefined, [d]: "last" });
     await put(a, "old");
     await put(c, "old");

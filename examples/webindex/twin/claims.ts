@@ -1,6 +1,7 @@
 /**
- * What a source says of each page, read again and on its own, and whether what is stored agrees. The loader's decisions are
- * not looked at: a page that it took for unchanged, and that is not what the source says, is found.
+ * What a source says of each page, read again and on its own, and whether what is stored agrees.
+ * The loader's decisions are not looked at: a page that it took for unchanged, and that is not what
+ * the source says, is found.
  */
 import { createHash } from "node:crypto";
 import type { Snapshot } from "percolatordb";
@@ -60,7 +61,10 @@ export class SourceClaims implements Disposable {
     this.#sort.add(key, JSON.stringify({ at: placeOf(item), claim }));
   }
 
-  /** What is wrong with the page at `url`, which comes behind all before; `undefined` if nothing is. Calls `missing` for those between that are not stored. */
+  /**
+   * What is wrong with the page at `url`, which comes behind all before; `undefined` if nothing is.
+   * Calls `missing` for those between that are not stored.
+   */
   async judge(
     snapshot: Pick<Snapshot, "get">,
     url: string,
@@ -166,7 +170,9 @@ function disagreement(
   }
 }
 
-/** Of a page without a digest to compare: whether it is that of the record which the source names. */
+/**
+ * Of a page without a digest to compare: whether it is that of the record which the source names.
+ */
 function otherRecord(since: number | undefined, captures: string | undefined): string | undefined {
   if (since === undefined || captures === undefined) return undefined;
   if (captures.split(" ").some((each) => Number(each) === Math.floor(since / 1_000))) return undefined;

@@ -31,8 +31,9 @@ export interface CompareOptions {
 }
 
 /**
- * Builds the batch twin of the pages that a snapshot holds, and compares every cell of every table with it. Memory does not
- * grow with the number of pages, but for the widest row: what does not fit into the sorts is in temporary files.
+ * Builds the batch twin of the pages that a snapshot holds, and compares every cell of every table
+ * with it. Memory does not grow with the number of pages, but for the widest row: what does not fit
+ * into the sorts is in temporary files.
  */
 export async function compareWithTwin(
   snapshot: Snapshot,

@@ -20,8 +20,9 @@ const entryBytes = 8;
 const separator = 0;
 
 /**
- * Sorts records by the bytes of their keys, whether or not they fit into memory: what does not is spilled to temporary
- * files in sorted runs (of the folder that `TMPDIR` names), which are merged when they are read. The files have no name: they are gone with the process.
+ * Sorts records by the bytes of their keys, whether or not they fit into memory: what does not is
+ * spilled to temporary files in sorted runs (of the folder that `TMPDIR` names), which are merged
+ * when they are read. The files have no name: they are gone with the process.
  *
  * A key has no NUL character. Records are added first, and read then, as often as wanted.
  */

@@ -4,7 +4,9 @@ import { page, seeded } from "../testing/site.js";
 import { BatchIndex } from "./batch.js";
 import { SortedIndex } from "./sorted.js";
 
-/** A site with duplicates, pages that many link to, links to nowhere, and texts of several scripts. */
+/**
+ * A site with duplicates, pages that many link to, links to nowhere, and texts of several scripts.
+ */
 function site(seed: number, pages: number): Map<string, Uint8Array> {
   const random = seeded(seed);
   const words = "ant bee cat Füchse дом 日本語 naïve 😀 eel".split(" ");

@@ -1,8 +1,10 @@
 /**
- * The batch twin of an index of any size: the same tables as `batch.ts` makes in memory, made by sorting. What is derived goes
- * through sorts that spill to files, so that memory holds a few buffers of one size and the widest row, however many pages there are.
+ * The batch twin of an index of any size: the same tables as `batch.ts` makes in memory, made by
+ * sorting. What is derived goes through sorts that spill to files, so that memory holds a few
+ * buffers of one size and the widest row, however many pages there are.
  *
- * pages by URL, links by target -> pages by cluster -> pages by URL, with rank and anchors -> postings, shards
+ * pages by URL, links by target -> pages by cluster -> pages by URL, with rank and anchors ->
+ * postings, shards
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
@@ -88,7 +90,10 @@ export class SortedIndex implements Disposable {
     }
   }
 
-  /** Of each target: how many pages link to it, and the texts of the first links, both up to their limits. */
+  /**
+   * Of each target: how many pages link to it, and the texts of the first links, both up to their
+   * limits.
+   */
   *#inlinks(): Generator<{ readonly url: string; readonly rank: number; readonly texts: string[] }, void> {
     let found: { url: string; rank: number; texts: string[] } | undefined;
     for (const { key, value } of this.#links.records()) {
@@ -221,7 +226,9 @@ function* places(records: Iterable<SortedRecord>) {
   }
 }
 
-/** Every record of one side, with what the other has for its key; both in the order of their keys. */
+/**
+ * Every record of one side, with what the other has for its key; both in the order of their keys.
+ */
 function* join<T extends { readonly url: string }>(
   records: Iterable<SortedRecord>,
   others: Iterator<T>,

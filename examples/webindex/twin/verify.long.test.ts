@@ -31,7 +31,10 @@ it("compares an index whose tables, built from scratch, are larger than the heap
   expect(found.links!.cells).toBeGreaterThan(10 * pages);
 });
 
-/** Pages with many terms and links. They are loaded and not indexed: the twin's work is the same, and this takes less time. */
+/**
+ * Pages with many terms and links. They are loaded and not indexed: the twin's work is the same,
+ * and this takes less time.
+ */
 async function load(location: string): Promise<void> {
   const random = seeded(1);
   const url = (number: number) => `https://example.org/${number}`;

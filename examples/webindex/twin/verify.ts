@@ -7,7 +7,10 @@ import { compareWithTwin, type TableVerdict } from "./compare.js";
 /** What a comparison with the twin found. */
 export interface Verification {
   readonly verdicts: readonly TableVerdict[];
-  /** The most anonymous memory that it took, in bytes, if it had a process of its own and that is known. */
+  /**
+   * The most anonymous memory that it took, in bytes, if it had a process of its own and that is
+   * known.
+   */
   readonly memory: number | undefined;
 }
 
@@ -23,8 +26,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Compares a settled index with its twin, and with what was loaded last: in a process of its own, with a heap of its own; in this one
- * if the index is itself in this one's memory.
+ * Compares a settled index with its twin, and with what was loaded last: in a process of its own,
+ * with a heap of its own; in this one if the index is itself in this one's memory.
  */
 export async function verifyIndex(
   db: Database,

@@ -62,7 +62,10 @@ export function page(url: string, body: Buffer | string, more: Partial<RecordPar
   return warcRecord({ url, block: http(body), ...more, fields });
 }
 
-/** `count` pages, `https://example.org/0` and so on, of about `bytes` bytes each that hardly compress. */
+/**
+ * `count` pages, `https://example.org/0` and so on, of about `bytes` bytes each that hardly
+ * compress.
+ */
 export function pages(count: number, bytes = 500): Buffer[] {
   return Array.from({ length: count }, (_, index) =>
     page(pageUrl(index), `<title>${index}</title>${noise(index, bytes)}`),

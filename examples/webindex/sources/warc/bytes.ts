@@ -26,22 +26,33 @@ export class ByteReader {
     return this.#stretches.plain;
   }
 
-  /** File offset of the next byte (plain), or of the member that it is in. Right after `peek(1)`. */
+  /**
+   * File offset of the next byte (plain), or of the member that it is in. Right after `peek(1)`.
+   */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Whether the next byte is the first of a gzip member, and not of the first one. Right after `peek(1)`. */
+  /**
+   * Whether the next byte is the first of a gzip member, and not of the first one. Right after
+   * `peek(1)`.
+   */
   get startsMember(): boolean {
     return this.#startsMember;
   }
 
-  /** What ends the stretch, if that is damage, and it was met. The bytes before it can be read all the same. */
+  /**
+   * What ends the stretch, if that is damage, and it was met. The bytes before it can be read all
+   * the same.
+   */
   get damage(): Damage | undefined {
     return this.#damage;
   }
 
-  /** All that is held at the moment: nothing, only at the end of the stretch or before the first `peek`. */
+  /**
+   * All that is held at the moment: nothing, only at the end of the stretch or before the first
+   * `peek`.
+   */
   get held(): Buffer {
     return this.#held;
   }
@@ -84,7 +95,10 @@ export class ByteReader {
     }
   }
 
-  /** Goes back to `offset`, which was {@link offset} when `bytes` (all that were taken since) began, if it can. */
+  /**
+   * Goes back to `offset`, which was {@link offset} when `bytes` (all that were taken since) began,
+   * if it can.
+   */
   restore(offset: number, bytes: Buffer | undefined): void {
     if (this.#stretches.plain) {
       this.#stretches.seek(offset);

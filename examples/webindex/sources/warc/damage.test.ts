@@ -73,7 +73,8 @@ describe("a compressed archive with a damaged member", () => {
     for (let at = starts[1]!; at < starts[3]!; at += step) {
       const found = await summary(flipped(archive, at), "a.warc.gz");
       const inside = at - (at < starts[2]! ? starts[1]! : starts[2]!);
-      // A gzip header says when and where it was made: this is not covered by its check sum, and changes nothing.
+      // A gzip header says when and where it was made: this is not covered by its check sum, and
+      // changes nothing.
       if (inside >= 4 && inside < 10) continue;
       expect(found.problems, `byte ${at}`).toEqual([at < starts[2]! ? starts[1] : starts[2]]);
       expect(found.pages, `byte ${at}`).toEqual(at < starts[2]! ? [0, 2, 3, 4] : [0, 1, 3, 4]);
@@ -378,7 +379,7 @@ describe("records that are none", () => {
       expect(found).toMatchObject({ pages: [0, 2], problems: [gzipSync(bare({})).length] });
     });
 
-    test("nothing vouches for it: nobody can tell where it ends", async () => {
+    test("nothing vouches for it: its end cannot be known", async () => {
       const found = await summary(Buffer.concat([bare({}), junk, third]));
       expect(found).toMatchObject({ pages: [2], problems: [0] });
       const wrong = bare({}, { "Content-Length": "7" });
@@ -397,7 +398,7 @@ describe("records that are none", () => {
     expect(await summary(endless)).toMatchObject({ pages: [0, 2], messages: [/does not end/] });
   });
 
-  test("a page that shows a record is not taken for one where its own record is damaged", async () => {
+  test("a page that shows a record is not taken for one if its own record is damaged", async () => {
     const shown = page("https://example.org/fake", "<p>fake").toString().replaceAll("<", "&lt;");
     const [first, second] = pages(2) as [Buffer, Buffer];
     const wrong = page(pageUrl(9), `<pre>\n\n${shown}</pre>`, { fields: { "Content-Length": "7" } });

@@ -45,7 +45,9 @@ export function parseDigest(label: string | undefined): Digest | undefined {
   };
 }
 
-/** One spelling of a digest, also of one by an algorithm that is not known; `undefined` for none. */
+/**
+ * One spelling of a digest, also of one by an algorithm that is not known; `undefined` for none.
+ */
 export function normalDigest(label: string | undefined): string | undefined {
   const { name, value } = split(label);
   return name === "" || value === "" ? undefined : (parseDigest(label)?.normal ?? `${name}:${value}`);
@@ -67,7 +69,10 @@ function split(label: string | undefined): { readonly name: string; readonly val
   return { name: label.slice(0, colon).trim().toLowerCase(), value: label.slice(colon + 1).trim() };
 }
 
-/** What is written in hexadecimal, base32 or base64, in hexadecimal: no two of them are of one length. */
+/**
+ * What is written in hexadecimal, base32 or base64, in hexadecimal: no two of them are of one
+ * length.
+ */
 function hexOf(value: string, length: number): string | undefined {
   const bare = value.replace(/=+$/, "");
   if (bare.length === length) return /^[0-9a-f]+$/i.test(bare) ? bare.toLowerCase() : undefined;

@@ -2,7 +2,10 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const readBytes = 256 * 1024;
 
-/** A file that is read forward through a window, with jumps. Memory: one window, whatever the size of the file. */
+/**
+ * A file that is read forward through a window, with jumps. Memory: one window, whatever the size
+ * of the file.
+ */
 export class ArchiveFile {
   readonly path: string;
   readonly size: number;
@@ -35,7 +38,10 @@ export class ArchiveFile {
     return this.position >= this.size;
   }
 
-  /** The bytes at `position`, at least `least` of them unless the file ends before. They stay as they are. */
+  /**
+   * The bytes at `position`, at least `least` of them unless the file ends before. They stay as
+   * they are.
+   */
   async peek(least: number): Promise<Buffer> {
     const held = this.#held();
     if (held.length >= least || this.position + held.length >= this.size) return held;

@@ -1,15 +1,24 @@
-/** The named fields of a WARC record or of an HTTP message: the same form. Names in lower case, first one counts. */
+/**
+ * The named fields of a WARC record or of an HTTP message: the same form. Names in lower case,
+ * first one counts.
+ */
 export type Fields = ReadonlyMap<string, string>;
 
 export interface Head {
   /** The first line: `WARC/1.1`, `HTTP/1.1 200 OK`. */
   readonly first: string;
   readonly fields: Fields;
-  /** Lines that are no field, and fields named twice with two values: signs of damage in a WARC header. */
+  /**
+   * Lines that are no field, and fields named twice with two values: signs of damage in a WARC
+   * header.
+   */
   readonly oddities: readonly string[];
 }
 
-/** The length of the head that `bytes` begins with, blank line included, or -1 if it does not end in them. */
+/**
+ * The length of the head that `bytes` begins with, blank line included, or -1 if it does not end in
+ * them.
+ */
 export function headLength(bytes: Buffer): number {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) {
     if (bytes[at + 1] === 10) return at + 2;
@@ -18,7 +27,10 @@ export function headLength(bytes: Buffer): number {
   return -1;
 }
 
-/** Reads a head. Lines may end in CRLF or LF; a line that begins with white space goes on with the one before. */
+/**
+ * Reads a head. Lines may end in CRLF or LF; a line that begins with white space goes on with the
+ * one before.
+ */
 export function parseHead(bytes: Buffer): Head {
   const [first = "", ...lines] = bytes.toString("utf8").trimEnd().split(/\r?\n/);
   const fields = new Map<string, string>();

@@ -26,8 +26,8 @@ export function parseResponse(block: Buffer): HttpResponse | undefined {
 export class BodyError extends Error {}
 
 /**
- * The payload without `Transfer-Encoding: chunked`. Many crawlers store the bare body and keep the header: a payload
- * that does not begin with a chunk is taken as it is. Trailers are left out.
+ * The payload without `Transfer-Encoding: chunked`. Many crawlers store the bare body and keep the
+ * header: a payload that does not begin with a chunk is taken as it is. Trailers are left out.
  */
 export function unchunk(response: HttpResponse): Buffer {
   const { payload } = response;

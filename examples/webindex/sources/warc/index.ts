@@ -5,8 +5,9 @@ import { itemOf } from "./items.js";
 import { readRecords } from "./records.js";
 
 /**
- * Reads a web archive: WARC, plain or gzip, a member for each record or not. What cannot be read is yielded as a
- * problem with its offset, and everything before and after it is read. Memory: a record and a half, at most about 50 MB.
+ * Reads a web archive: WARC, plain or gzip, a member for each record or not. What cannot be read is
+ * yielded as a problem with its offset, and everything before and after it is read. Memory: a
+ * record and a half, at most about 50 MB.
  */
 export async function* readArchive(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem, void> {
   let file: ArchiveFile | undefined;

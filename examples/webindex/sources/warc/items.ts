@@ -17,7 +17,10 @@ interface Capture {
   readonly progress: Progress;
 }
 
-/** What a record means for an index: `undefined` for requests, metadata and other records about records. */
+/**
+ * What a record means for an index: `undefined` for requests, metadata and other records about
+ * records.
+ */
 export async function itemOf(record: WarcRecord, progress: Progress): Promise<SourceItem | undefined> {
   const type = record.fields.get("warc-type")?.toLowerCase() ?? "";
   if (type !== "response" && type !== "revisit" && type !== "resource") return undefined;
@@ -112,7 +115,10 @@ function revisitItem(capture: Capture, status: number, response: HttpResponse | 
 
 const nothing = Buffer.alloc(0);
 
-/** Some writers give a 304 the digest of its own payload, which is empty and says nothing of the page. */
+/**
+ * Some writers give a 304 the digest of its own payload, which is empty and says nothing of the
+ * page.
+ */
 function revisitDigest({ record, digest: label }: Capture, status: number): string | undefined {
   const digest = parseDigest(label);
   const profile = record.fields.get("warc-profile") ?? "";
@@ -170,8 +176,8 @@ function pageItem(
 }
 
 /**
- * What a revisit may name and the decoded body does not have: the recorded digest, and the usual ones of the form of the
- * payload that this crawler takes them of.
+ * What a revisit may name and the decoded body does not have: the recorded digest, and the usual
+ * ones of the form of the payload that this crawler takes them of.
  */
 function digestsOf(
   recorded: string | undefined,

@@ -15,7 +15,10 @@ export class Damage extends Error {
 /** What begins a gzip member: two bytes of magic, and deflate, the one method there is. */
 export const memberMagic = Buffer.from([0x1f, 0x8b, 0x08]);
 
-/** A member is inflated in one go when it needs no more of the file than this, and gives no more than that. */
+/**
+ * A member is inflated in one go when it needs no more of the file than this, and gives no more
+ * than that.
+ */
 const atOnceIn = 64 * 1024;
 const atOnceOut = 4 * 1024 * 1024;
 /** Of a member that is damaged on the way, at most so many bytes before the damage are lost. */
@@ -26,8 +29,9 @@ const trailerBytes = 8;
 const flag = { crc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
 
 /**
- * What the gzip member at the file's position holds, piece by piece; the position then is behind the member. Throws
- * {@link Damage} where the member is none, breaks off, or fails its check sum, after the pieces before that.
+ * What the gzip member at the file's position holds, piece by piece; the position then is behind
+ * the member. Throws {@link Damage} if the member is none, breaks off, or fails its check sum,
+ * after the pieces before that.
  */
 export async function* inflateMember(file: ArchiveFile): AsyncGenerator<Buffer, void> {
   const offset = file.position;
@@ -51,7 +55,10 @@ export async function* inflateMember(file: ArchiveFile): AsyncGenerator<Buffer, 
   await checkTrailer(file, offset, sum, length);
 }
 
-/** Whether `view` begins with a member that holds a record, or one that is whole: where reading can go on. */
+/**
+ * Whether `view` begins with a member that holds a record, or one that is whole: where reading can
+ * go on.
+ */
 export function looksLikeMember(view: Buffer): boolean {
   const head = memberHeadLength(view);
   if (head === undefined) return false;
@@ -62,7 +69,10 @@ export function looksLikeMember(view: Buffer): boolean {
   return view.readUInt32LE(head + whole.consumed) === crc32(whole.bytes);
 }
 
-/** Whether a member begins at the file's position that is longer than can be seen at once, and has its check sum. Stays there. */
+/**
+ * Whether a member begins at the file's position that is longer than can be seen at once, and has
+ * its check sum. Stays there.
+ */
 export async function isWholeMember(file: ArchiveFile): Promise<boolean> {
   const { position } = file;
   const view = await file.peek(atOnceIn);
@@ -79,7 +89,7 @@ export async function isWholeMember(file: ArchiveFile): Promise<boolean> {
   }
 }
 
-/** The length of the member's header, or `undefined` where there is none. */
+/** The length of the member's header, or `undefined` if there is none. */
 function memberHeadLength(view: Buffer): number | undefined {
   if (view.length < 10 || view.compare(memberMagic, 0, 3, 0, 3) !== 0) return undefined;
   const flags = view[3]!;
@@ -99,7 +109,10 @@ function memberHeadLength(view: Buffer): number | undefined {
   return length < view.length ? length : undefined;
 }
 
-/** Most members are small, and inflating them in one call is several times as fast as a stream for each. */
+/**
+ * Most members are small, and inflating them in one call is several times as fast as a stream for
+ * each.
+ */
 function inflateAtOnce(view: Buffer): { bytes: Buffer; consumed: number } | undefined {
   try {
     const options: ZlibOptions = { info: true, maxOutputLength: atOnceOut, chunkSize: 64 * 1024 };
@@ -123,7 +136,8 @@ function inflateBeginning(view: Buffer): Buffer | undefined {
 }
 
 async function* inflateFrom(file: ArchiveFile, member: number, from: number): AsyncGenerator<Buffer, void> {
-  // With the smallest mark the inflater goes on only when a piece was taken, so none is lost when it fails.
+  // With the smallest mark the inflater goes on only when a piece was taken, so none is lost when
+  // it fails.
   const options = { chunkSize: pieceOut, finishFlush: zlib.Z_SYNC_FLUSH, readableHighWaterMark: 1 };
   const inflate = createInflateRaw(options);
   const feeding = feed(file.piecesFrom(from), inflate);
@@ -139,7 +153,10 @@ async function* inflateFrom(file: ArchiveFile, member: number, from: number): As
   file.seek(from + inflate.bytesWritten);
 }
 
-/** Writes until all is written or the inflater has seen the end of its stream. A failing read fails the inflater. */
+/**
+ * Writes until all is written or the inflater has seen the end of its stream. A failing read fails
+ * the inflater.
+ */
 async function feed(
   pieces: AsyncIterable<Buffer>,
   inflate: ReturnType<typeof createInflateRaw>,

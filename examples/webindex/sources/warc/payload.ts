@@ -3,7 +3,10 @@ import { hasDigest, parseDigest } from "./digest.js";
 import type { Fields } from "./head.js";
 import { BodyError, parseResponse, unchunk } from "./http.js";
 
-/** Crawlers disagree whether the digest is of the payload as transferred or without its chunks: either will do. */
+/**
+ * Crawlers disagree whether the digest is of the payload as transferred or without its chunks:
+ * either will do.
+ */
 export function hasPayloadDigest(fields: Fields, transferred: Buffer, body: Buffer): boolean {
   const digest = parseDigest(fields.get("warc-payload-digest"));
   if (!digest || hasDigest(digest, body)) return true;
@@ -11,8 +14,9 @@ export function hasPayloadDigest(fields: Fields, transferred: Buffer, body: Buff
 }
 
 /**
- * Whether the payload of a block says that the block is whole: by its WARC-Payload-Digest; if there is no digest at all,
- * by its HTTP Content-Length. Of a revisit it never does, as the payload is not in the record.
+ * Whether the payload of a block says that the block is whole: by its WARC-Payload-Digest; if there
+ * is no digest at all, by its HTTP Content-Length. Of a revisit it never does, as the payload is
+ * not in the record.
  */
 export function payloadVouches(fields: Fields, block: Buffer): boolean {
   const type = fields.get("warc-type")?.toLowerCase();

@@ -13,20 +13,26 @@ export interface WarcRecord {
   readonly offset: number;
   readonly fields: Fields;
   readonly length: number;
-  /** The whole block, or as much of it as is kept of one that is longer than {@link maxBlockBytes}. */
+  /**
+   * The whole block, or as much of it as is kept of one that is longer than {@link maxBlockBytes}.
+   */
   readonly block: Buffer;
 }
 
 /**
- * What was found where a record should begin. After a `fault` at its `head` or its `length` the reader stands
- * behind the record's first line and nobody knows where the next begins; after one of its digest it is there.
+ * What was found where a record should begin. After a `fault` at its `head` or its `length` the
+ * reader stands behind the record's first line and it is unknown where the next begins; after one
+ * of its digest it is there.
  */
 export type Found =
   | {
       readonly kind: "record";
       readonly record: WarcRecord;
       readonly warning?: string;
-      /** No record follows it, and the check sum of its gzip member is still to come: good unless that is wrong. */
+      /**
+       * No record follows it, and the check sum of its gzip member is still to come: good unless
+       * that is wrong.
+       */
       readonly unchecked?: boolean;
     }
   | {
@@ -43,7 +49,10 @@ function fault(at: Fault["at"], message: string, fields?: Fields): Fault {
   return { kind: "fault", at, message, ...(url === undefined ? {} : { url }) };
 }
 
-/** Reads the record that begins here. `strictly` where it was searched for: text may look like a record. */
+/**
+ * Reads the record that begins here. `strictly` if it was searched for: text may look like a
+ * record.
+ */
 export async function readRecord(reader: ByteReader, strictly: boolean): Promise<Found> {
   const fields = await readFields(reader, strictly);
   if (!(fields instanceof Map)) return fields as Fault;
@@ -59,8 +68,9 @@ export async function readRecord(reader: ByteReader, strictly: boolean): Promise
   }
   const member = reader.offset;
   const closing = await readClosing(reader);
-  // What vouches for the length says that it is what follows that is no record. So does a member that ends with the record,
-  // and whose check sum was right, as the next one has begun; before that, nothing has vouched for the header.
+  // What vouches for the length says that it is what follows that is no record. So does a member
+  // that ends with the record, and whose check sum was right, as the next one has begun; before
+  // that, nothing has vouched for the header.
   const isChecked = reader.plain || reader.offset !== member;
   const isWhole = () => (isChecked && reader.startsMember) || block.vouched || isVouched(fields, block);
   if (closing === "neither" && !(isWhole() && (isChecked || !strictly))) {
@@ -155,8 +165,8 @@ async function readBlock(reader: ByteReader, length: number, digest: Digest | un
 }
 
 /**
- * Takes the blank lines after a block, and looks at what follows: by the standard two line ends, then a record or
- * the end. `cut`: the end, before the second one.
+ * Takes the blank lines after a block, and looks at what follows: by the standard two line ends,
+ * then a record or the end. `cut`: the end, before the second one.
  */
 async function readClosing(reader: ByteReader): Promise<"well" | "cut" | "neither"> {
   const lines = await skipLineEnds(reader);
@@ -180,7 +190,9 @@ export async function skipLineEnds(reader: ByteReader): Promise<number> {
 
 const searchBytes = 64 * 1024;
 
-/** Moves to the next place, this one excluded, where a record may begin: `WARC/` after a blank line. */
+/**
+ * Moves to the next place, this one excluded, where a record may begin: `WARC/` after a blank line.
+ */
 export async function findRecord(reader: ByteReader): Promise<boolean> {
   for (;;) {
     const bytes = await reader.peek(searchBytes);

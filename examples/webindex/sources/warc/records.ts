@@ -67,7 +67,10 @@ async function isGzip(file: ArchiveFile): Promise<boolean> {
   return record < 0 && file.path.endsWith(".gz");
 }
 
-/** `lost`: this may begin in the middle of something, so that what precedes the first record is no surprise. */
+/**
+ * `lost`: this may begin in the middle of something, so that what precedes the first record is no
+ * surprise.
+ */
 async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<Entry, void> {
   const reader = new ByteReader(stretches);
   if (lost && (await reader.peek(5)).toString("latin1") === "WARC/") lost = false;
@@ -78,7 +81,8 @@ async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<E
     if (reader.held.length === 0) break;
     const offset = reader.offset;
     const found = await readRecord(reader, lost);
-    // What directly precedes damage is not to be trusted: the damage was noticed later than it happened.
+    // What directly precedes damage is not to be trusted: the damage was noticed later than it
+    // happened.
     if (reader.damage && (await reader.peek(1)).length === 0) break;
     if (found.kind === "record") {
       lost = false;

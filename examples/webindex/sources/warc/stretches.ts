@@ -9,15 +9,19 @@ export interface Chunk {
 }
 
 /**
- * The contents of an archive as stretches: no record reaches from one into the next. In a compressed archive a
- * stretch begins with each gzip member that begins with a record; in a plain one, all is one stretch.
+ * The contents of an archive as stretches: no record reaches from one into the next. In a
+ * compressed archive a stretch begins with each gzip member that begins with a record; in a plain
+ * one, all is one stretch.
  */
 export interface Stretches {
   /** Whether the offsets of chunks count on byte by byte. */
   readonly plain: boolean;
   /** Moves to the next stretch; `false` at the end. Throws {@link Damage}. */
   advance(): Promise<boolean>;
-  /** The next chunk of the stretch, `undefined` at its end. Throws {@link Damage}, which ends the stretch. */
+  /**
+   * The next chunk of the stretch, `undefined` at its end. Throws {@link Damage}, which ends the
+   * stretch.
+   */
   next(): Promise<Chunk | undefined>;
   /** After {@link Damage}: moves to where reading can go on. `false` if that is nowhere. */
   recover(damage: Damage): Promise<boolean>;
@@ -74,7 +78,9 @@ export class GzipStretches implements Stretches {
   #member: AsyncGenerator<Buffer, void> | undefined;
   #memberOffset = 0;
   #within = false;
-  /** The first chunk of a stretch, or what befell it: seen when the stretch before came to its end. */
+  /**
+   * The first chunk of a stretch, or what befell it: seen when the stretch before came to its end.
+   */
   #first: Chunk | Damage | undefined;
 
   constructor(file: ArchiveFile) {
@@ -98,7 +104,8 @@ export class GzipStretches implements Stretches {
     const piece = await this.#member?.next();
     if (piece && !piece.done) return { bytes: piece.value, offset: this.#memberOffset };
     const first = await this.#begin();
-    // A record may go on in the next member (some tools cut where they like), but not in one that begins a record.
+    // A record may go on in the next member (some tools cut where they like), but not in one that
+    // begins a record.
     if (first && !(first instanceof Damage) && !beginsRecord(first.bytes)) return first;
     this.#first = first;
     this.#within = false;
