@@ -1,7 +1,10 @@
 import { AbortedError, PercolatorError, TimeoutError } from "../errors/index.js";
 import { onAbort } from "./on-abort.js";
 
-/** The error to throw for an aborted signal: its reason if that is an error of this package, else an {@link AbortedError}. */
+/**
+ * The error to throw for an aborted signal: its reason if that is an error of this package, else an
+ * {@link AbortedError}.
+ */
 export function abortError(signal: AbortSignal, doing: string): PercolatorError {
   const reason: unknown = signal.reason;
   if (reason instanceof PercolatorError) return reason;
@@ -16,7 +19,10 @@ export function throwIfAborted(signal: AbortSignal | undefined, doing: string): 
   if (signal?.aborted) throw abortError(signal, doing);
 }
 
-/** Waits for a promise that others may wait for too, until `signal` is aborted: then rejects with {@link abortError}. */
+/**
+ * Waits for a promise that others may wait for too, until `signal` is aborted: then rejects with
+ * {@link abortError}.
+ */
 export function unlessAborted<T>(
   waited: Promise<T>,
   signal: AbortSignal | undefined,
@@ -31,9 +37,9 @@ export function unlessAborted<T>(
 }
 
 /**
- * Calls `use` with a signal that is aborted when any of several is, by its reason. The several are held meanwhile: Node may collect
- * the signals that `AbortSignal.any` joins before they are aborted, and the joined one then never is (a timeout in Node 20, a
- * controller in 24.16).
+ * Calls `use` with a signal that is aborted when any of several is, by its reason. The several are
+ * held meanwhile: Node may collect the signals that `AbortSignal.any` joins before they are
+ * aborted, and the joined one then never is (a timeout in Node 20, a controller in 24.16).
  */
 export async function underSignals<T>(
   signals: readonly (AbortSignal | undefined)[],

@@ -9,8 +9,8 @@ export interface Backoff {
 }
 
 /**
- * Milliseconds to wait after `attempt` failed attempts (from 1): exponential, with half of it drawn at random,
- * so that those who collided do not collide again.
+ * Milliseconds to wait after `attempt` failed attempts (from 1): exponential, with half of it drawn
+ * at random, so that those who collided do not collide again.
  */
 export function backoffDelay(environment: Environment, backoff: Backoff, attempt: number): number {
   const ceiling = Math.min(backoff.maximumMs, backoff.initialMs * 2 ** Math.min(attempt - 1, 40));

@@ -1,11 +1,14 @@
 /**
- * What a program takes from outside itself: time, randomness, timers. Everything in this package takes them
- * from here, so that a simulator can own them; nothing else may call `Date.now`, `Math.random` or `setTimeout`.
+ * What a program takes from outside itself: time, randomness, timers. Everything in this package
+ * takes them from here, so that a simulator can own them; nothing else may call `Date.now`,
+ * `Math.random` or `setTimeout`.
  */
 export interface Environment {
   /** Wall clock, in milliseconds since 1970, with a fraction. May jump either way. */
   now(): number;
-  /** Monotonic clock, in milliseconds from an arbitrary origin, with a fraction. Never goes back. */
+  /**
+   * Monotonic clock, in milliseconds from an arbitrary origin, with a fraction. Never goes back.
+   */
   monotonic(): number;
   /** A number in [0, 1). Not for secrets. */
   random(): number;
@@ -13,7 +16,10 @@ export interface Environment {
   uniqueId(): string;
   /** The name of this process, by which others on the machine may ask for it. */
   readonly processName: string;
-  /** Whether the process of that name still runs; undefined where that cannot be known, as of one on another machine. */
+  /**
+   * Whether the process of that name still runs; undefined where that cannot be known, as of one on
+   * another machine.
+   */
   isRunning(processName: string): boolean | undefined;
   /**
    * Runs `callback` once after `delayMs` milliseconds, unless the handle is cancelled first.

@@ -7,16 +7,20 @@ export interface MachineFacts {
   readonly hostname: string;
   /** Drawn by the kernel at each start; undefined on systems without one. */
   readonly bootId: string | undefined;
-  /** The namespace of the process ids, of which each container has one; undefined on systems without them. */
+  /**
+   * The namespace of the process ids, of which each container has one; undefined on systems without
+   * them.
+   */
   readonly processNamespace: string | undefined;
   /** The hardware addresses of the network interfaces. */
   readonly addresses: readonly string[];
 }
 
 /**
- * The name of the place in which a process id means one process. A host name is not enough: two machines or containers may share one,
- * and would take each other's processes for dead. Without a boot id and a namespace the network addresses stand in for
- * them: if those change while processes run, these do not know each other, and wait for signs of life instead.
+ * The name of the place in which a process id means one process. A host name is not enough: two
+ * machines or containers may share one, and would take each other's processes for dead. Without a
+ * boot id and a namespace the network addresses stand in for them: if those change while processes
+ * run, these do not know each other, and wait for signs of life instead.
  */
 export function machineName({ hostname: host, bootId, processNamespace, addresses }: MachineFacts): string {
   const isKnown = bootId !== undefined && processNamespace !== undefined;

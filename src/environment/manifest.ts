@@ -8,7 +8,10 @@ interface PackageManifest {
 
 let known: PackageManifest | undefined;
 
-/** The `package.json` of this package. Bundled into a program there is none: then the version is `bundled`. */
+/**
+ * The `package.json` of this package. Bundled into a program there is none: then the version is
+ * `bundled`.
+ */
 export function packageManifest(): PackageManifest {
   known ??= read() ?? { version: "bundled", engines: { node: ">=20.19" } };
   return known;

@@ -5,8 +5,9 @@ export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Resolves to what the task returns. The task begins when all before it have ended, whether they succeeded or failed. If `signal` is
-   * aborted before that, the task never begins, and the answer is an error that says that `doing` was aborted.
+   * Resolves to what the task returns. The task begins when all before it have ended, whether they
+   * succeeded or failed. If `signal` is aborted before that, the task never begins, and the answer
+   * is an error that says that `doing` was aborted.
    */
   run<T>(task: () => Promise<T>, signal: AbortSignal | undefined, doing: string): Promise<T> {
     const before = this.#last;

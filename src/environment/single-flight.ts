@@ -1,4 +1,7 @@
-/** Work that is done once for all callers that ask for it while it goes on. Its result is not kept: the next caller starts it again. */
+/**
+ * Work that is done once for all callers that ask for it while it goes on. Its result is not kept:
+ * the next caller starts it again.
+ */
 export class SingleFlight<T> {
   #running: Promise<T> | undefined;
 

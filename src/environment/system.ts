@@ -22,8 +22,9 @@ function isRunning(processName: string): boolean | undefined {
 }
 
 /**
- * `performance.now` follows no setting of the system's clock, and stands still while the machine sleeps. It may be so far ahead of
- * `Date.now`, whose milliseconds are whole; never behind it: what is now must not be in the future.
+ * `performance.now` follows no setting of the system's clock, and stands still while the machine
+ * sleeps. It may be so far ahead of `Date.now`, whose milliseconds are whole; never behind it: what
+ * is now must not be in the future.
  */
 const aheadMs = 5;
 let origin = performance.timeOrigin;

@@ -1,6 +1,8 @@
 import { InternalError } from "./errors.js";
 
-/** Throws an {@link InternalError} unless `condition` holds. For what must be so, never for input. */
+/**
+ * Throws an {@link InternalError} unless `condition` holds. For what must be so, never for input.
+ */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition)
     throw new InternalError(`Broken assumption: ${message}. This is a defect; please report it.`);

@@ -1,6 +1,6 @@
 /**
- * Every error that the package throws, in one place. A program tells them apart by `code`, which is stable, or
- * by class. The message names the table, row and column concerned, and says what to do.
+ * Every error that the package throws, in one place. A program tells them apart by `code`, which is
+ * stable, or by class. The message names the table, row and column concerned, and says what to do.
  */
 
 /** The codes of all errors; `code` of a {@link PercolatorError} is one of these. */
@@ -57,13 +57,16 @@ export interface ConflictDetails extends ErrorDetails {
   readonly column?: string;
   /** Start timestamp of the transaction that lost. */
   readonly startTimestamp?: number;
-  /** Commit timestamp of the transaction that won, or start timestamp where it only holds a lock. */
+  /**
+   * Commit timestamp of the transaction that won, or start timestamp where it only holds a lock.
+   */
   readonly winnerTimestamp?: number;
 }
 
 /**
- * Another transaction wrote (or, under `serializable`, changed what was read) after this one had started.
- * Nothing was written. `db.transact` runs the function again by itself; by hand, begin a new transaction.
+ * Another transaction wrote (or, under `serializable`, changed what was read) after this one had
+ * started. Nothing was written. `db.transact` runs the function again by itself; by hand, begin a
+ * new transaction.
  */
 export class ConflictError extends PercolatorError {
   readonly code = "CONFLICT";
@@ -84,12 +87,18 @@ export class ConflictError extends PercolatorError {
   }
 }
 
-/** The store did not answer, and whether the transaction committed can no longer be found out. Read, and decide. */
+/**
+ * The store did not answer, and whether the transaction committed can no longer be found out. Read,
+ * and decide.
+ */
 export class CommitOutcomeUnknownError extends PercolatorError {
   readonly code = "COMMIT_OUTCOME_UNKNOWN";
 }
 
-/** The snapshot is older than what collection keeps. Take a new one, or open with a longer `retentionMs`. */
+/**
+ * The snapshot is older than what collection keeps. Take a new one, or open with a longer
+ * `retentionMs`.
+ */
 export class StaleSnapshotError extends PercolatorError {
   readonly code = "STALE_SNAPSHOT";
   override readonly retryable = true;
@@ -142,8 +151,9 @@ export interface StoreErrorDetails extends ErrorDetails {
 }
 
 /**
- * The store failed. The transaction did not happen, unless the message says otherwise. `retryable` tells an outage, which passes,
- * from a refusal, which does not: `db.transact` runs the function again after an outage, until its deadline.
+ * The store failed. The transaction did not happen, unless the message says otherwise. `retryable`
+ * tells an outage, which passes, from a refusal, which does not: `db.transact` runs the function
+ * again after an outage, until its deadline.
  */
 export class StoreError extends PercolatorError {
   readonly code: ErrorCode = "STORE";
@@ -155,7 +165,9 @@ export class StoreError extends PercolatorError {
   }
 }
 
-/** No space is left. The transaction failed, the database stays usable; free space and try again. */
+/**
+ * No space is left. The transaction failed, the database stays usable; free space and try again.
+ */
 export class StoreFullError extends StoreError {
   override readonly code = "STORE_FULL";
 }
@@ -169,8 +181,9 @@ export interface StoreBusyDetails extends ErrorDetails {
 }
 
 /**
- * Another process has held a lock of an embedded database for 10 s without going on: it was stopped, or its event loop is blocked. What
- * this error rejects was not written. Continue that process or end it.
+ * Another process has held a lock of an embedded database for 10 s without going on: it was
+ * stopped, or its event loop is blocked. What this error rejects was not written. Continue that
+ * process or end it.
  */
 export class StoreBusyError extends StoreError {
   override readonly code = "STORE_BUSY";
@@ -190,18 +203,20 @@ export class StoreDamagedError extends StoreError {
 }
 
 /**
- * A file of an embedded database was deleted, renamed or replaced while this process had it open. What this error rejects was not
- * written. A commit whose files vanished before it was acknowledged rejects with a `CommitOutcomeUnknownError`; the calls after it reject
- * with this error. End all processes of the database, put the file back, and start them again.
+ * A file of an embedded database was deleted, renamed or replaced while this process had it open.
+ * What this error rejects was not written. A commit whose files vanished before it was acknowledged
+ * rejects with a `CommitOutcomeUnknownError`; the calls after it reject with this error. End all
+ * processes of the database, put the file back, and start them again.
  */
 export class StoreMovedError extends StoreError {
   override readonly code = "STORE_MOVED";
 }
 
 /**
- * An embedded database was written to while this process reads it without a lock: the folder lies on a read-only file system, or this user may
- * not write `lock.mdb`. LMDB may already use the pages that were read for something else, so nothing of the read is given out. Open the
- * database again; or let this process write `lock.mdb`.
+ * An embedded database was written to while this process reads it without a lock: the folder lies
+ * on a read-only file system, or this user may not write `lock.mdb`. LMDB may already use the pages
+ * that were read for something else, so nothing of the read is given out. Open the database again;
+ * or let this process write `lock.mdb`.
  */
 export class StoreChangedError extends StoreError {
   override readonly code = "STORE_CHANGED";
@@ -212,7 +227,10 @@ export class StoreVersionError extends StoreError {
   override readonly code = "STORE_VERSION";
 }
 
-/** A file that is no export, or one that is damaged or cut; the message names the place. Nothing from there on was used. */
+/**
+ * A file that is no export, or one that is damaged or cut; the message names the place. Nothing
+ * from there on was used.
+ */
 export class ExportDamagedError extends PercolatorError {
   readonly code = "EXPORT_DAMAGED";
 }
@@ -223,7 +241,10 @@ export interface NotLeaderDetails extends ErrorDetails {
   readonly leader?: string | undefined;
 }
 
-/** This candidate does not lead the oracle, or cannot be sure that it does. No timestamp was given; ask another. */
+/**
+ * This candidate does not lead the oracle, or cannot be sure that it does. No timestamp was given;
+ * ask another.
+ */
 export class NotLeaderError extends PercolatorError {
   readonly code = "NOT_LEADER";
   override readonly retryable = true;
@@ -236,7 +257,10 @@ export class NotLeaderError extends PercolatorError {
   }
 }
 
-/** No answer came from the oracle, or from the store beneath it, in time. Nothing was given; ask again. */
+/**
+ * No answer came from the oracle, or from the store beneath it, in time. Nothing was given; ask
+ * again.
+ */
 export class OracleUnavailableError extends PercolatorError {
   readonly code = "ORACLE_UNAVAILABLE";
   override readonly retryable = true;
@@ -251,8 +275,9 @@ export interface CoordinatorDetails extends ErrorDetails {
 }
 
 /**
- * A coordinator and its client do not fit, and asking again does not help: a wrong token, TLS on one side only or a certificate
- * that is not trusted, another version or another service, a message that cannot be read.
+ * A coordinator and its client do not fit, and asking again does not help: a wrong token, TLS on
+ * one side only or a certificate that is not trusted, another version or another service, a message
+ * that cannot be read.
  */
 export class CoordinatorError extends PercolatorError {
   readonly code = "COORDINATOR";
@@ -271,8 +296,9 @@ export interface MissingPackageDetails extends ErrorDetails {
 }
 
 /**
- * Something was used that needs a package which is not installed, or cannot be loaded. Packages that only some programs need are
- * optional peers of this one. The message has the command that installs all that this use needs.
+ * Something was used that needs a package which is not installed, or cannot be loaded. Packages
+ * that only some programs need are optional peers of this one. The message has the command that
+ * installs all that this use needs.
  */
 export class MissingPackageError extends PercolatorError {
   readonly code = "MISSING_PACKAGE";
@@ -285,8 +311,8 @@ export class MissingPackageError extends PercolatorError {
 }
 
 /**
- * The function of a transaction or an observer returned while calls that it had made on its transaction were not answered
- * yet: an `await` is missing. Nothing was written.
+ * The function of a transaction or an observer returned while calls that it had made on its
+ * transaction were not answered yet: an `await` is missing. Nothing was written.
  */
 export class UnawaitedCallError extends PercolatorError {
   readonly code = "UNAWAITED_CALL";

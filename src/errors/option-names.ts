@@ -4,8 +4,9 @@ import { InvalidArgumentError } from "./errors.js";
 export type OptionNames<O> = Readonly<Record<keyof O, true>>;
 
 /**
- * Throws an InvalidArgumentError if an option is not one that the call takes: a misspelt option would be ignored in silence. The
- * compiler sees that only where the options are written out in the call.
+ * Throws an InvalidArgumentError if an option is not one that the call takes: a misspelt option
+ * would be ignored in silence. The compiler sees that only where the options are written out in the
+ * call.
  */
 export function checkOptionNames<O extends object>(call: string, options: O, names: OptionNames<O>): void {
   for (const name in options) {

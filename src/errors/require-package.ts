@@ -12,8 +12,9 @@ export interface PackageNeed {
 const requireFromHere = createRequire(import.meta.url);
 
 /**
- * The module `specifier` of an optional peer, loaded when this is first called. Modules that need a peer load it this way
- * rather than by `import`: so the first line of a failure says what to install, and bundlers leave the peer alone.
+ * The module `specifier` of an optional peer, loaded when this is first called. Modules that need a
+ * peer load it this way rather than by `import`: so the first line of a failure says what to
+ * install, and bundlers leave the peer alone.
  *
  * @throws MissingPackageError if the package is not installed or cannot be loaded.
  */

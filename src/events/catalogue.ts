@@ -8,9 +8,14 @@ export interface MetricSample {
   readonly value: number | Distribution;
 }
 
-/** One metric: what it is called outside, what it says, and where it is in a snapshot of the metrics. */
+/**
+ * One metric: what it is called outside, what it says, and where it is in a snapshot of the
+ * metrics.
+ */
 export interface MetricDescription {
-  /** As Prometheus has it: without the prefix, and with unit and `_total` where the kind has one. */
+  /**
+   * As Prometheus has it: without the prefix, and with unit and `_total` where the kind has one.
+   */
   readonly name: string;
   readonly kind: "counter" | "gauge" | "histogram";
   readonly about: string;
@@ -66,7 +71,10 @@ function eachOfObservers(
   return { kind: "counter", name, about, labels: ["observer", label], read: samples };
 }
 
-/** What each part of the metrics is called outside; one that is added without a name here does not compile. */
+/**
+ * What each part of the metrics is called outside; one that is added without a name here does not
+ * compile.
+ */
 const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescription[] } = {
   commits: [
     single("counter", "commits_total", "Transactions that committed something.", ({ commits }) => commits),

@@ -14,8 +14,9 @@ export interface CommitSpanIds {
 }
 
 /**
- * The ids of spans, of which those that stand for a commit follow from the database and the commit timestamp: so that another
- * process can link to them, though nothing of a trace is stored. All others are drawn. Made by {@link commitIdGenerator}.
+ * The ids of spans, of which those that stand for a commit follow from the database and the commit
+ * timestamp: so that another process can link to them, though nothing of a trace is stored. All
+ * others are drawn. Made by {@link commitIdGenerator}.
  */
 export class CommitIdGenerator implements IdGenerator {
   readonly #database: string;
@@ -75,16 +76,16 @@ function hexadecimal(bytes: number): string {
 }
 
 /**
- * An id generator for OpenTelemetry's tracer provider, to be given to `traceDatabase` too: runs of observers are then linked to the
- * commits that caused them across processes.
+ * An id generator for OpenTelemetry's tracer provider, to be given to `traceDatabase` too: runs of
+ * observers are then linked to the commits that caused them across processes.
  *
- * @param database A name of the database, the same in all its processes and of no other database: its location, for one.
+ * @param database A name of the database, the same in all its processes and of no other database:
+ * its location, for one.
  * @param others Where all other ids come from. Default: drawn at random.
  *
- * @example
- * const ids = commitIdGenerator("bigtable://project/instance");
- * const provider = new BasicTracerProvider({ idGenerator: ids, spanProcessors });
- * traceDatabase(db, provider.getTracer("my-app"), { ids });
+ * @example const ids = commitIdGenerator("bigtable://project/instance"); const provider = new
+ * BasicTracerProvider({ idGenerator: ids, spanProcessors }); traceDatabase(db,
+ * provider.getTracer("my-app"), { ids });
  */
 export function commitIdGenerator(database: string, others: IdGenerator = drawn): CommitIdGenerator {
   return new CommitIdGenerator(database, others);

@@ -5,8 +5,9 @@ const internal = 0;
 const sampled = 1;
 
 /**
- * Spans that stand for commits, each in a trace of its own whose ids every process can work out: there runs of other processes are
- * linked to, and from there it is one more link to the transaction, whose own trace is the program's.
+ * Spans that stand for commits, each in a trace of its own whose ids every process can work out:
+ * there runs of other processes are linked to, and from there it is one more link to the
+ * transaction, whose own trace is the program's.
  */
 export class CommitSpans {
   readonly #tracer: Tracer;

@@ -1,4 +1,7 @@
-/** A distribution: how many, their sum, percentiles of the newest samples, and how many of all were up to each bound. */
+/**
+ * A distribution: how many, their sum, percentiles of the newest samples, and how many of all were
+ * up to each bound.
+ */
 export interface Distribution {
   readonly count: number;
   readonly sum: number;

@@ -2,7 +2,9 @@ import { InvalidArgumentError } from "../errors/index.js";
 import { eventCatalogue } from "./catalogue.js";
 import type { EventListener, EventMap, EventName } from "./events.js";
 
-/** Hands events to listeners, at once and in order. A listener that throws is dropped and reported. */
+/**
+ * Hands events to listeners, at once and in order. A listener that throws is dropped and reported.
+ */
 export class Emitter {
   readonly #listeners = new Map<EventName, ReadonlySet<(event: never) => void>>();
 
@@ -38,7 +40,10 @@ export class Emitter {
   }
 }
 
-/** Throws an InvalidArgumentError for an event that there is none of: its listener would never be called. */
+/**
+ * Throws an InvalidArgumentError for an event that there is none of: its listener would never be
+ * called.
+ */
 export function checkListener(name: unknown, listener: unknown): void {
   if (typeof name !== "string" || !Object.hasOwn(eventCatalogue, name)) {
     const known = Object.keys(eventCatalogue).join(", ");

@@ -70,8 +70,9 @@ export interface EventMap {
     readonly error: unknown;
   };
   /**
-   * A transaction ended, with what it did: for timelines. Taken down only of those that begin while somebody listens; all its lists
-   * are bounded. A read of a whole row or of a range has the family's name for its column, or no bytes where it was of all columns.
+   * A transaction ended, with what it did: for timelines. Taken down only of those that begin while
+   * somebody listens; all its lists are bounded. A read of a whole row or of a range has the
+   * family's name for its column, or no bytes where it was of all columns.
    */
   transaction: {
     readonly startTimestamp: number;
@@ -88,7 +89,10 @@ export interface EventMap {
     /** How many cells and rows it read; `read`: the first 64 of them. */
     readonly reads: number;
     readonly read: readonly EventCell[];
-    /** How many cells it wrote or deleted, the observers' own records included; `written`: 64 of the user's. */
+    /**
+     * How many cells it wrote or deleted, the observers' own records included; `written`: 64 of the
+     * user's.
+     */
     readonly cells: number;
     readonly written: readonly EventCell[];
     /** How many observers became due by it, each on one cell; `hinted`: 64 of those cells. */
@@ -98,7 +102,9 @@ export interface EventMap {
       | {
           /** Undefined where it was met on a range. */
           readonly cell: EventCell | undefined;
-          /** Start or commit timestamp of the transaction that stood in the way, where it is known. */
+          /**
+           * Start or commit timestamp of the transaction that stood in the way, where it is known.
+           */
           readonly winnerTimestamp: number | undefined;
         }
       | undefined;
@@ -127,15 +133,16 @@ export interface EventMap {
     readonly cause: Cause;
   };
   /**
-   * Something was asked of a store that is not in this process, or of the oracle. Such requests as the store gathers count one
-   * each.
+   * Something was asked of a store that is not in this process, or of the oracle. Such requests as
+   * the store gathers count one each.
    */
   request: { readonly kind: RequestKind };
   /** So many guarded mutations of one row were sent as one, and were one request for that. */
   joined: { readonly mutations: number };
   /**
-   * A run ended that had cells of rows fetched ahead, by what earlier runs of its observer had read: how many of those it read
-   * (`hits`) and never read (`wasted`), and for how many others it had to ask again (`misses`).
+   * A run ended that had cells of rows fetched ahead, by what earlier runs of its observer had
+   * read: how many of those it read (`hits`) and never read (`wasted`), and for how many others it
+   * had to ask again (`misses`).
    */
   prefetch: {
     readonly observer: string;
@@ -153,7 +160,8 @@ export interface EventMap {
 }
 
 /**
- * What is asked for: a row or a cell; a range; a mutation of one row under guards, or without; a timestamp.
+ * What is asked for: a row or a cell; a range; a mutation of one row under guards, or without; a
+ * timestamp.
  */
 export type RequestKind = "read" | "scan" | "conditionalMutation" | "plainMutation" | "timestamp";
 

@@ -4,9 +4,15 @@ import type { EventMap, RequestKind } from "./events.js";
 /** Requests to a store that is not in this process, and to its oracle; none where both are. */
 export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
   readonly total: number;
-  /** Guarded mutations that needed no request of their own, since they went with another one of their row. */
+  /**
+   * Guarded mutations that needed no request of their own, since they went with another one of
+   * their row.
+   */
   readonly joined: number;
-  /** All requests for each commit: of transactions that did not commit, and of looking for work, too. 0 before the first. */
+  /**
+   * All requests for each commit: of transactions that did not commit, and of looking for work,
+   * too. 0 before the first.
+   */
   readonly perTransaction: number;
 }
 
@@ -17,7 +23,9 @@ export interface ObserverMetrics {
   readonly duration: Distribution;
   /** Milliseconds from the commit of a change to the commit of its run. */
   readonly delay: Distribution;
-  /** Cells that were fetched ahead and read, were asked for once more, or were fetched for nothing. */
+  /**
+   * Cells that were fetched ahead and read, were asked for once more, or were fetched for nothing.
+   */
   readonly prefetch: { readonly hits: number; readonly misses: number; readonly wasted: number };
 }
 

@@ -10,7 +10,10 @@ export interface ExposedMetric extends Pick<MetricDescription, "name" | "kind" |
   readonly samples: readonly MetricSample[];
 }
 
-/** The metrics of a process as text that Prometheus scrapes (version 0.0.4); `labels` are added to every sample. */
+/**
+ * The metrics of a process as text that Prometheus scrapes (version 0.0.4); `labels` are added to
+ * every sample.
+ */
 export function prometheusText(
   metrics: MetricsSnapshot,
   more: readonly ExposedMetric[] = [],

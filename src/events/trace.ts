@@ -13,7 +13,10 @@ export interface EventSource {
 export interface TraceOptions {
   /** Milliseconds since 1970, by which spans end. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
-  /** The id generator of the tracer's provider, where runs are to be linked to commits of other processes. */
+  /**
+   * The id generator of the tracer's provider, where runs are to be linked to commits of other
+   * processes.
+   */
   readonly ids?: CommitIdGenerator | undefined;
 }
 
@@ -23,15 +26,15 @@ const failed = 2;
 const maxCauses = 10_000;
 
 /**
- * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned function is called. A run of an observer
- * is a transaction: its span is `percolator.run NAME`, and is linked to that of the transaction that made the change, where both were
- * in this process. Across processes it is linked to a span `percolator.commit`, which every commit that observers are due on has where
- * `ids` are given, and which is linked to the transaction's; without, the attributes `percolator.commit_timestamp` and
- * `percolator.cause.commit_timestamp` say which belong together. A transaction's span is the child of what is active where the commit is
- * awaited.
+ * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned
+ * function is called. A run of an observer is a transaction: its span is `percolator.run NAME`, and
+ * is linked to that of the transaction that made the change, where both were in this process.
+ * Across processes it is linked to a span `percolator.commit`, which every commit that observers
+ * are due on has where `ids` are given, and which is linked to the transaction's; without, the
+ * attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say which belong
+ * together. A transaction's span is the child of what is active where the commit is awaited.
  *
- * @example
- * const stop = traceDatabase(db, trace.getTracer("my-app"));
+ * @example const stop = traceDatabase(db, trace.getTracer("my-app"));
  */
 export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOptions = {}): () => void {
   const now = options.now ?? (() => systemEnvironment.now());

@@ -1,4 +1,7 @@
-/** The part of OpenTelemetry's tracer that is used: any of its versions fits, and none needs to be installed. */
+/**
+ * The part of OpenTelemetry's tracer that is used: any of its versions fits, and none needs to be
+ * installed.
+ */
 export interface Tracer {
   startSpan(name: string, options: SpanOptions): Span;
 }

@@ -3,15 +3,24 @@ import type { Column, Signal } from "../schema/index.js";
 /** What an observer of any kind is told of a change. */
 export interface Change<V = unknown, K = unknown> {
   readonly row: K;
-  /** What the column holds now, as of the transaction's start; `undefined` after a delete, and for a signal. */
+  /**
+   * What the column holds now, as of the transaction's start; `undefined` after a delete, and for a
+   * signal.
+   */
   readonly value: V | undefined;
-  /** What the column held at this observer's last committed run; `undefined` where there was none, and for a signal. */
+  /**
+   * What the column held at this observer's last committed run; `undefined` where there was none,
+   * and for a signal.
+   */
   readonly previous: V | undefined;
   /** Which cell of the family; `undefined` for a column and a signal. */
   readonly qualifier: string | undefined;
   /** The column, the cell of the family, or the signal. */
   readonly column: Column<V, K> | Signal<K>;
-  /** Aborted when the run is given up: its `timeoutMs` is over, or that of its worker's `stop`. For requests to other services. */
+  /**
+   * Aborted when the run is given up: its `timeoutMs` is over, or that of its worker's `stop`. For
+   * requests to other services.
+   */
   readonly signal: AbortSignal;
 }
 

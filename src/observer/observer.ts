@@ -35,21 +35,20 @@ export interface Observer {
 }
 
 /**
- * Declares what is to be done with each change of a column, a family or a signal (the paper, section 2.4). `run` gets a
- * transaction and the change; what it writes commits together with the fact that the change was handled, so each change is
- * handled exactly once, however often a run is begun. Several changes before a run are one. A run that throws
- * is run again with backoff; after `attempts` the change is parked.
+ * Declares what is to be done with each change of a column, a family or a signal (the paper,
+ * section 2.4). `run` gets a transaction and the change; what it writes commits together with the
+ * fact that the change was handled, so each change is handled exactly once, however often a run is
+ * begun. Several changes before a run are one. A run that throws is run again with backoff; after
+ * `attempts` the change is parked.
  *
- * On a column or family, commits happen exactly once per change; on a signal, runs happen at least once after each
- * notification. Declaring touches no database: give observers to `open`.
+ * On a column or family, commits happen exactly once per change; on a signal, runs happen at least
+ * once after each notification. Declaring touches no database: give observers to `open`.
  *
  * @throws ObserverError for an option that cannot be meant; SchemaError for a bad name.
  *
- * @example
- * const titles = observer("titles", documents.contents, (tx, { row, value }) => {
- *   if (value === undefined) return tx.delete(documents.title, row);
- *   tx.set(documents.title, row, titleOf(value));
- * });
+ * @example const titles = observer("titles", documents.contents, (tx, { row, value }) => { if
+ * (value === undefined) return tx.delete(documents.title, row); tx.set(documents.title, row,
+ * titleOf(value)); });
  */
 export function observer<V, K>(
   name: string,

@@ -8,11 +8,14 @@ export interface ObserverOptions {
   /** Failed runs of one change after which it is parked. From 1 to 1,000; default: 5. */
   readonly attempts?: number | undefined;
   /**
-   * The wait between attempts, `{ initialMs, maximumMs }`: doubles each time, half of it random. Default: 100 ms at first, 60,000 ms at
-   * most.
+   * The wait between attempts, `{ initialMs, maximumMs }`: doubles each time, half of it random.
+   * Default: 100 ms at first, 60,000 ms at most.
    */
   readonly backoff?: Partial<Backoff> | undefined;
-  /** Milliseconds after which a run is fenced and counts as failed; `Infinity` for never. Default: 60,000. */
+  /**
+   * Milliseconds after which a run is fenced and counts as failed; `Infinity` for never. Default:
+   * 60,000.
+   */
   readonly timeoutMs?: number | undefined;
   /** Runs at the same time in one process. Default: what the worker allows. */
   readonly concurrency?: number | undefined;
@@ -21,8 +24,8 @@ export interface ObserverOptions {
   /** Changes of observers of higher priority are taken first. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * To be raised when `run` changes its meaning: `db.backfill` then runs what earlier versions have handled again. From 1
-   * to 2^31 - 1; default: 1.
+   * To be raised when `run` changes its meaning: `db.backfill` then runs what earlier versions have
+   * handled again. From 1 to 2^31 - 1; default: 1.
    */
   readonly version?: number | undefined;
 }

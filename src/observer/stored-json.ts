@@ -9,7 +9,10 @@ export function encodeJson(value: object): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** The record of bytes that are stored as JSON. `what` begins the message where they are no such record. */
+/**
+ * The record of bytes that are stored as JSON. `what` begins the message where they are no such
+ * record.
+ */
 export function decodeJson<T>(bytes: Uint8Array, what: string, isRecord: Guard<T>): T {
   let read: unknown;
   try {

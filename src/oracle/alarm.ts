@@ -1,6 +1,9 @@
 import type { Environment } from "../environment/index.js";
 
-/** A wait that may be ended early. One waits at a time; a ring that nobody hears ends the next wait at once. */
+/**
+ * A wait that may be ended early. One waits at a time; a ring that nobody hears ends the next wait
+ * at once.
+ */
 export class Alarm {
   readonly #environment: Environment;
   #rung = false;

@@ -1,4 +1,7 @@
-/** Settles a caller's promise: with its timestamp, or with a rejected promise, which it then follows. */
+/**
+ * Settles a caller's promise: with its timestamp, or with a rejected promise, which it then
+ * follows.
+ */
 export type Resolve = (outcome: number | Promise<never>) => void;
 
 /** A caller who may stop waiting. */
@@ -12,8 +15,8 @@ export class AbortableCaller {
 }
 
 /**
- * Callers who asked for timestamps at about one time, in their order. All that a caller without a signal costs is its promise
- * and a place in a list: there may be millions a second.
+ * Callers who asked for timestamps at about one time, in their order. All that a caller without a
+ * signal costs is its promise and a place in a list: there may be millions a second.
  */
 export class CallerGroup {
   /** Monotonic time when the first of them asked. */
@@ -52,7 +55,10 @@ export class CallerGroup {
     this.gone = 0;
   }
 
-  /** Gives each place its timestamp, from `first` on; answers the one after the last. That of one who has gone is nobody's. */
+  /**
+   * Gives each place its timestamp, from `first` on; answers the one after the last. That of one
+   * who has gone is nobody's.
+   */
   answer(first: number): number {
     const callers = this.#callers;
     this.#callers = [];

@@ -1,7 +1,10 @@
 import type { AtomicStore } from "../store/index.js";
 import type { Oracle } from "./oracle.js";
 
-/** The oracle of a store that counts by itself: each timestamp is one increment of the store's counter. */
+/**
+ * The oracle of a store that counts by itself: each timestamp is one increment of the store's
+ * counter.
+ */
 export function counterOracle(store: AtomicStore): Oracle {
   return {
     next: (options) => store.next(options),

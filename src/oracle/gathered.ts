@@ -20,16 +20,18 @@ export interface GatheringOptions {
   /** The most callers that wait. Default: 100,000. */
   readonly maxWaiting?: number | undefined;
   /**
-   * How long after a caller asked its question is still repeated after failures that are `retryable`, in milliseconds; then it
-   * gets the last failure. Longer than a change of leaders takes. Default: 30,000.
+   * How long after a caller asked its question is still repeated after failures that are
+   * `retryable`, in milliseconds; then it gets the last failure. Longer than a change of leaders
+   * takes. Default: 30,000.
    */
   readonly retryForMs?: number | undefined;
 }
 
 export interface GatheredOracleOptions extends GatheringOptions {
   /**
-   * Asks the oracle for exactly `count` timestamps. It bounds its own time: it must settle, for instance with the help of
-   * {@link within}. The client repeats it after errors of this package with `retryable` true, such as a `NotLeaderError`.
+   * Asks the oracle for exactly `count` timestamps. It bounds its own time: it must settle, for
+   * instance with the help of {@link within}. The client repeats it after errors of this package
+   * with `retryable` true, such as a `NotLeaderError`.
    */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
   /** Called once, when the client is closed. */
@@ -39,8 +41,8 @@ export interface GatheredOracleOptions extends GatheringOptions {
 /** An {@link Oracle} that asks another. */
 export interface GatheredOracle extends Oracle {
   /**
-   * The greatest timestamp that this client has seen: one that was given already, but not always the latest that was given to
-   * anybody. A client that has seen none takes one.
+   * The greatest timestamp that this client has seen: one that was given already, but not always
+   * the latest that was given to anybody. A client that has seen none takes one.
    */
   latest(): number | Promise<number>;
   /** Refuses all who wait, and all later, with a `ClosedError`. Harmless to repeat. */
@@ -52,10 +54,11 @@ const groupMs = 5;
 const retrying = { initialMs: 10, maximumMs: 1_000 };
 
 /**
- * The client's half of an oracle (section 2.3 of the paper): gathers the questions of many callers into one request, so that a
- * process has one under way at a time, however many transactions it runs. An answer serves only those who had asked before
- * its request was sent; timestamps are never kept for later callers, since others may have had greater ones by then. Each caller
- * gets a timestamp of its own, in the order in which they asked.
+ * The client's half of an oracle (section 2.3 of the paper): gathers the questions of many callers
+ * into one request, so that a process has one under way at a time, however many transactions it
+ * runs. An answer serves only those who had asked before its request was sent; timestamps are never
+ * kept for later callers, since others may have had greater ones by then. Each caller gets a
+ * timestamp of its own, in the order in which they asked.
  *
  * ```ts
  * const oracle = gatheredOracle({ environment, request: (count, signal) => leader.next(count, { signal }) });
@@ -99,7 +102,8 @@ class Gatherer implements GatheredOracle {
     checkRange("retryForMs", this.#retryForMs, 0, 86_400_000);
   }
 
-  // No async function: this is called for every transaction, and a promise of its own is most of what a timestamp costs.
+  // No async function: this is called for every transaction, and a promise of its own is most of
+  // what a timestamp costs.
   next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number> {
     const signal = options?.signal;
     if (this.#isRefusing || signal !== undefined) {
@@ -248,7 +252,10 @@ class Gatherer implements GatheredOracle {
     group.refuse(error);
   }
 
-  /** Those who waited longest stay first. Who joins them meanwhile has asked before the next request is sent, too. */
+  /**
+   * Those who waited longest stay first. Who joins them meanwhile has asked before the next request
+   * is sent, too.
+   */
   #repeatLater(groups: readonly CallerGroup[]): void {
     this.#queue = [...groups, ...this.#queue];
     this.#failures++;

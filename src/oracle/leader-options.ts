@@ -7,24 +7,43 @@ export interface OracleLeaderOptions {
   /** Holds the row with the lease and the high-water mark. All candidates of an oracle share it. */
   readonly store: RowStore;
   readonly environment: Environment;
-  /** By which clients know this candidate, an address for example. At most 1,000 characters, none of two candidates alike. */
+  /**
+   * By which clients know this candidate, an address for example. At most 1,000 characters, none of
+   * two candidates alike.
+   */
   readonly name: string;
-  /** Length of a lease, in milliseconds: about as long is nobody leading after a leader has died. Default: 10,000. */
+  /**
+   * Length of a lease, in milliseconds: about as long is nobody leading after a leader has died.
+   * Default: 10,000.
+   */
   readonly leaseMs?: number | undefined;
-  /** How often the lease is renewed, in milliseconds; less than the lease. Default: a quarter of it. */
+  /**
+   * How often the lease is renewed, in milliseconds; less than the lease. Default: a quarter of it.
+   */
   readonly renewEveryMs?: number | undefined;
-  /** How often a standby looks whether the lease was given back, in milliseconds, at most. Default: as often as it is renewed. */
+  /**
+   * How often a standby looks whether the lease was given back, in milliseconds, at most. Default:
+   * as often as it is renewed.
+   */
   readonly lookEveryMs?: number | undefined;
-  /** How far the high-water mark is raised ahead, in milliseconds: 1,000 timestamps each. Default: 10,000. */
+  /**
+   * How far the high-water mark is raised ahead, in milliseconds: 1,000 timestamps each. Default:
+   * 10,000.
+   */
   readonly windowMs?: number | undefined;
   /**
-   * How much faster this machine's monotonic clock may run than another's, as a fraction; so much longer than the lease is
-   * waited before it is taken over. Default: 0.05.
+   * How much faster this machine's monotonic clock may run than another's, as a fraction; so much
+   * longer than the lease is waited before it is taken over. Default: 0.05.
    */
   readonly maximumDrift?: number | undefined;
-  /** How long to wait for the store's answer to one request, in milliseconds. Default: a quarter of the lease. */
+  /**
+   * How long to wait for the store's answer to one request, in milliseconds. Default: a quarter of
+   * the lease.
+   */
   readonly requestTimeoutMs?: number | undefined;
-  /** The most timestamps of one request; no more than a window has. Default: 100,000, or the window. */
+  /**
+   * The most timestamps of one request; no more than a window has. Default: 100,000, or the window.
+   */
   readonly maxAtOnce?: number | undefined;
   /** The most requests that wait while the mark is raised. Default: 10,000. */
   readonly maxWaiting?: number | undefined;
@@ -42,7 +61,10 @@ export interface LeaderFailure {
 
 /** What a candidate is at the moment. */
 export interface LeaderStatus {
-  /** `idle` before it was started, `leading` also where the lease has run out and is not known to be lost. */
+  /**
+   * `idle` before it was started, `leading` also where the lease has run out and is not known to be
+   * lost.
+   */
   readonly role: "idle" | "standby" | "leading" | "stopped";
   /** The epoch of its own leading, or the last that it saw. 0: none. */
   readonly epoch: number;

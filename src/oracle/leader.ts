@@ -19,13 +19,15 @@ const retrying = { initialMs: 20, maximumMs: 1_000 };
 const maxReleases = 3;
 
 /**
- * One candidate for leadership over an oracle (section 2.3 of the paper): a server's half, without the network. Any number
- * of candidates share one row of a store; the one that holds its lease gives out timestamps, the others stand by.
+ * One candidate for leadership over an oracle (section 2.3 of the paper): a server's half, without
+ * the network. Any number of candidates share one row of a store; the one that holds its lease
+ * gives out timestamps, the others stand by.
  *
- * Every timestamp is max(last + 1, wall clock in microseconds), and at or below a high-water mark that was saved in the row
- * first. So a new leader, who counts on from the mark it finds, goes ahead and never back, whatever the clocks show. A
- * timestamp is given only if the lease, looked at after it was taken, still holds by the monotonic clock: nobody else
- * can have led by then, so it is greater than all that was given before it was asked for.
+ * Every timestamp is max(last + 1, wall clock in microseconds), and at or below a high-water mark
+ * that was saved in the row first. So a new leader, who counts on from the mark it finds, goes
+ * ahead and never back, whatever the clocks show. A timestamp is given only if the lease, looked at
+ * after it was taken, still holds by the monotonic clock: nobody else can have led by then, so it
+ * is greater than all that was given before it was asked for.
  *
  * ```ts
  * const leader = new OracleLeader({ store, environment: systemEnvironment, name: "10.0.0.7:4100" });
@@ -49,7 +51,9 @@ export class OracleLeader {
   #stopping: Promise<void> | undefined;
   #term: Term | undefined;
   #known: LeaseRecord | undefined;
-  /** The highest revision that this candidate has seen or tried: an attempt must not equal another. */
+  /**
+   * The highest revision that this candidate has seen or tried: an attempt must not equal another.
+   */
   #revision = 0;
   /** The highest mark seen. */
   #highest = 0;
@@ -76,12 +80,18 @@ export class OracleLeader {
     return { role, epoch: this.#known?.epoch ?? 0, leader: this.#otherLeader };
   }
 
-  /** Whether its lease holds at this moment, so that it answers. False also while it renews a lease that has run out. */
+  /**
+   * Whether its lease holds at this moment, so that it answers. False also while it renews a lease
+   * that has run out.
+   */
   get holds(): boolean {
     return this.#term?.holds(readClocks(this.#environment)) ?? false;
   }
 
-  /** Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once stopped. */
+  /**
+   * Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once
+   * stopped.
+   */
   start(): void {
     if (this.#isEnding) {
       throw new ClosedError(
@@ -93,8 +103,9 @@ export class OracleLeader {
   }
 
   /**
-   * Gives no timestamps from the call on, and then gives up the lease where the store lets it, so that another takes over at
-   * once. Never rejects; takes a few requests' time at most. Harmless to repeat.
+   * Gives no timestamps from the call on, and then gives up the lease where the store lets it, so
+   * that another takes over at once. Never rejects; takes a few requests' time at most. Harmless to
+   * repeat.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -106,9 +117,10 @@ export class OracleLeader {
   }
 
   /**
-   * Gives `count` consecutive timestamps, greater than all given before the call by any candidate. Waits where the mark must be
-   * raised first. Rejects with a {@link NotLeaderError}, which names the leader where it is known, when the
-   * lease does not hold; with an `OracleUnavailableError` when too many wait already.
+   * Gives `count` consecutive timestamps, greater than all given before the call by any candidate.
+   * Waits where the mark must be raised first. Rejects with a {@link NotLeaderError}, which names
+   * the leader where it is known, when the lease does not hold; with an `OracleUnavailableError`
+   * when too many wait already.
    */
   async next(
     count = 1,
@@ -125,8 +137,9 @@ export class OracleLeader {
   }
 
   /**
-   * A timestamp at or above all that were given before the call by any candidate, and below all that will be given. 0 before
-   * the first. Throws a {@link NotLeaderError} when the lease does not hold.
+   * A timestamp at or above all that were given before the call by any candidate, and below all
+   * that will be given. 0 before the first. Throws a {@link NotLeaderError} when the lease does not
+   * hold.
    */
   latest(): number {
     const term = this.#leading();
@@ -240,8 +253,8 @@ export class OracleLeader {
   }
 
   /**
-   * Tries once to take the lease. An attempt whose outcome cannot be found out is left behind: it may be applied later, and
-   * then is found in the row as one's own, under which nothing was given.
+   * Tries once to take the lease. An attempt whose outcome cannot be found out is left behind: it
+   * may be applied later, and then is found in the row as one's own, under which nothing was given.
    */
   async #acquire(standing: StandingLease | undefined): Promise<void> {
     if (this.#isEnding) return;
@@ -346,8 +359,8 @@ export class OracleLeader {
   }
 
   /**
-   * Leaves a lease that nobody need wait out. Its mark may come down to what was given: nothing more will be, and a
-   * mark that was still on its way to the row is not applied after this.
+   * Leaves a lease that nobody need wait out. Its mark may come down to what was given: nothing
+   * more will be, and a mark that was still on its way to the row is not applied after this.
    */
   async #release(term: Term | undefined): Promise<void> {
     for (let attempt = 1; attempt <= maxReleases; attempt++) {

@@ -2,9 +2,10 @@ import { StoreDamagedError } from "../errors/index.js";
 import { lastTimestamp } from "./range.js";
 
 /**
- * Who leads the oracle, and how far it may count: the one value in the oracle's row. Each write of it has a higher revision
- * than the value that it replaces, and each attempt of one candidate a revision of its own; so no two requests
- * carry equal bytes, and bytes that were replaced never come back.
+ * Who leads the oracle, and how far it may count: the one value in the oracle's row. Each write of
+ * it has a higher revision than the value that it replaces, and each attempt of one candidate a
+ * revision of its own; so no two requests carry equal bytes, and bytes that were replaced never
+ * come back.
  */
 export interface LeaseRecord {
   /** Rises by one with each leader. */

@@ -48,8 +48,9 @@ export class LeaseRow {
   }
 
   /**
-   * Puts `next` in the place of exactly `previous`. Since no value comes back once it was replaced, a put whose answer was
-   * lost, and that is applied later, is applied only where nothing else was meanwhile.
+   * Puts `next` in the place of exactly `previous`. Since no value comes back once it was replaced,
+   * a put whose answer was lost, and that is applied later, is applied only where nothing else was
+   * meanwhile.
    */
   async put(previous: StandingLease | undefined, next: LeaseRecord): Promise<MutationAnswer> {
     const guard: Guard =
@@ -91,8 +92,8 @@ export interface ReadLeaseOptions {
 }
 
 /**
- * The lease as it stands in the store, for those who look for the leader: its `name` is by which to reach it. Undefined where
- * there never was one. It may have run out.
+ * The lease as it stands in the store, for those who look for the leader: its `name` is by which to
+ * reach it. Undefined where there never was one. It may have run out.
  */
 export async function readLease(options: ReadLeaseOptions): Promise<LeaseRecord | undefined> {
   const { store, environment, timeoutMs, signal } = options;

@@ -47,7 +47,10 @@ export class RangeQueue {
     });
   }
 
-  /** Serves requests in order, up to the first for which there is no room. Whom `take` throws at is told so. */
+  /**
+   * Serves requests in order, up to the first for which there is no room. Whom `take` throws at is
+   * told so.
+   */
   serve(take: (count: number) => TimestampRange | undefined): void {
     for (const waiting of this.#waiting) {
       try {

@@ -6,7 +6,10 @@ export interface TimestampRange {
   readonly count: number;
 }
 
-/** The last timestamp that an oracle gives: near the end of the safe integers, with room for what is counted from it. */
+/**
+ * The last timestamp that an oracle gives: near the end of the safe integers, with room for what is
+ * counted from it.
+ */
 export const lastTimestamp = Number.MAX_SAFE_INTEGER - 1_000_000;
 
 export function checkCount(count: number, most: number): void {

@@ -28,7 +28,9 @@ export class Term {
   /** A write was rejected, and why is not known yet: the row may be lost. */
   isDoubted = false;
 
-  /** `floor`: what was given before is at or below it. `askedAt`: before the lease was asked for. */
+  /**
+   * `floor`: what was given before is at or below it. `askedAt`: before the lease was asked for.
+   */
   constructor(record: LeaseRecord, floor: number, askedAt: ClockReading, windowUs: number) {
     this.epoch = record.epoch;
     this.window = new TimestampWindow(floor, record.mark, windowUs);
@@ -47,8 +49,8 @@ export class Term {
   }
 
   /**
-   * Whether nobody else can lead yet. The monotonic clock decides; the wall clock can only say no: it goes on where a machine
-   * sleeps and its monotonic clock stands.
+   * Whether nobody else can lead yet. The monotonic clock decides; the wall clock can only say no:
+   * it goes on where a machine sleeps and its monotonic clock stands.
    */
   holds(at: ClockReading): boolean {
     const { leaseMs } = this.#lease.record;
@@ -65,7 +67,10 @@ export class Term {
     this.#leasedAt = askedAt;
   }
 
-  /** An earlier write of this term stands in the row. When it was asked for is not remembered: the lease stays as it was. */
+  /**
+   * An earlier write of this term stands in the row. When it was asked for is not remembered: the
+   * lease stays as it was.
+   */
   adopt(lease: StandingLease): void {
     this.#lease = lease;
     this.isDoubted = false;

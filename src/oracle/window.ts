@@ -2,15 +2,18 @@ import { LimitExceededError } from "../errors/index.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
 
 /**
- * Counts timestamps up to a mark, which stands in stable storage. Every timestamp ever given is at or below a mark that was
- * saved before it was given.
+ * Counts timestamps up to a mark, which stands in stable storage. Every timestamp ever given is at
+ * or below a mark that was saved before it was given.
  */
 export class TimestampWindow {
   readonly #size: number;
   #last: number;
   #mark: number;
 
-  /** `floor`: all that was given before is at or below it. `size`: how far beyond need the mark is raised. */
+  /**
+   * `floor`: all that was given before is at or below it. `size`: how far beyond need the mark is
+   * raised.
+   */
   constructor(floor: number, mark: number, size: number) {
     this.#last = floor;
     this.#mark = mark;
@@ -26,12 +29,18 @@ export class TimestampWindow {
     return this.#mark;
   }
 
-  /** Whether less than half of the window is left, so that the mark should be raised before it runs out. */
+  /**
+   * Whether less than half of the window is left, so that the mark should be raised before it runs
+   * out.
+   */
   get isLow(): boolean {
     return this.#mark < lastTimestamp && this.#mark - this.#last < this.#size / 2;
   }
 
-  /** The next `count` timestamps, the first of them max(last + 1, now); undefined where the mark must be raised first. */
+  /**
+   * The next `count` timestamps, the first of them max(last + 1, now); undefined where the mark
+   * must be raised first.
+   */
   take(count: number, nowUs: number): TimestampRange | undefined {
     const first = Math.max(this.#last + 1, nowUs);
     const last = first + count - 1;

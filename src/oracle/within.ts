@@ -10,8 +10,8 @@ export interface WithinOptions {
 }
 
 /**
- * Asks, and waits no longer than the time allows: then, and where the signal is aborted, it aborts what was asked
- * and rejects at once, whether or not the one that was asked takes notice.
+ * Asks, and waits no longer than the time allows: then, and where the signal is aborted, it aborts
+ * what was asked and rejects at once, whether or not the one that was asked takes notice.
  */
 export function within<T>(options: WithinOptions, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { environment, timeoutMs, signal, doing } = options;

@@ -23,7 +23,9 @@ export interface ColumnDescription {
   readonly kind: ColumnKind;
   /** The codec's tag; `null` for a signal. */
   readonly codec: string | null;
-  /** Whether the program that declares the column checks its values by a schema. Missing: not known. */
+  /**
+   * Whether the program that declares the column checks its values by a schema. Missing: not known.
+   */
   readonly schema?: true | undefined;
 }
 
@@ -33,7 +35,10 @@ export interface TableDescription {
   /** The tag of the row keys' codec. */
   readonly key: string;
   readonly columns: readonly ColumnDescription[];
-  /** The column that the same transactions write, of a table whose rows follow from that column. Missing: none that is known. */
+  /**
+   * The column that the same transactions write, of a table whose rows follow from that column.
+   * Missing: none that is known.
+   */
   readonly writtenWith?: ColumnName | undefined;
 }
 
@@ -41,7 +46,10 @@ export interface TableDescription {
 export interface TableComparison {
   /** Columns to be recorded anew, by name. */
   readonly additions: readonly string[];
-  /** Whether the record lacks a mark that the declaration has: that a column has a schema, or which column the table is written with. */
+  /**
+   * Whether the record lacks a mark that the declaration has: that a column has a schema, or which
+   * column the table is written with.
+   */
   readonly hasNewMarks: boolean;
   /** What cannot be: a sentence each. */
   readonly clashes: readonly string[];
@@ -63,8 +71,9 @@ export function describeTable(table: TableDefinition): TableDescription {
 }
 
 /**
- * The table that a description records, for commands that are not given a module. Values of a custom codec, which only
- * the module knows, are read as bytes, and cannot be written; nor can values that a schema of the module checks.
+ * The table that a description records, for commands that are not given a module. Values of a
+ * custom codec, which only the module knows, are read as bytes, and cannot be written; nor can
+ * values that a schema of the module checks.
  *
  * @throws SchemaError for a description that this version of the package cannot read.
  */
@@ -86,9 +95,10 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
 }
 
 /**
- * Compares what is recorded of a table with what is declared. A new column is an addition. Another key, or another
- * kind or codec of a column, is a clash. A recorded column that is not declared is neither: other programs may use it. A mark
- * that is missing on either side is no clash: an earlier version of the program, or of the package, knows of none. Once recorded, it stays.
+ * Compares what is recorded of a table with what is declared. A new column is an addition. Another
+ * key, or another kind or codec of a column, is a clash. A recorded column that is not declared is
+ * neither: other programs may use it. A mark that is missing on either side is no clash: an earlier
+ * version of the program, or of the package, knows of none. Once recorded, it stays.
  */
 export function compareTables(recorded: TableDescription, declared: TableDescription): TableComparison {
   const additions: string[] = [];
@@ -150,8 +160,9 @@ function nameInWords({ table, column, qualifier }: ColumnName): string {
 }
 
 /**
- * The table that a description records, every value as the bytes that the store holds, custom codecs' too: for what carries
- * values from one database to another. Whoever writes bytes that the column's codec cannot read damages the column.
+ * The table that a description records, every value as the bytes that the store holds, custom
+ * codecs' too: for what carries values from one database to another. Whoever writes bytes that the
+ * column's codec cannot read damages the column.
  *
  * @throws SchemaError for a description that this version of the package cannot read.
  */
@@ -208,7 +219,10 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
   ]),
 );
 
-/** The codec in which the bytes of a tag can be written without the module: unchecked, and those of a custom codec as they are. */
+/**
+ * The codec in which the bytes of a tag can be written without the module: unchecked, and those of
+ * a custom codec as they are.
+ */
 export function plainCodec(tag: string): Codec<unknown> {
   // What is one of some strings is a string, whichever they are.
   return codecFromTag(tag === "oneOf" ? "text" : tag) ?? (bytes() as Codec<unknown>);

@@ -8,8 +8,9 @@ import type { Codec } from "./value/codec.js";
 export declare const rowKey: unique symbol;
 
 /**
- * A column of a table, or one cell of a family: what transactions read and write. `V` is its values' type, `K` the row keys', and
- * `I` what may be written: more than `V` where a schema fills in defaults.
+ * A column of a table, or one cell of a family: what transactions read and write. `V` is its
+ * values' type, `K` the row keys', and `I` what may be written: more than `V` where a schema fills
+ * in defaults.
  */
 export interface Column<V, K = string, I = NoInfer<V>> {
   readonly kind: "column";
@@ -39,7 +40,10 @@ export interface Family<V, K = string, I = NoInfer<V>> {
   readonly [rowKey]?: K;
 }
 
-/** A column that is never written, only notified; observers of it run at least once after each notification. */
+/**
+ * A column that is never written, only notified; observers of it run at least once after each
+ * notification.
+ */
 export interface Signal<K = string> {
   readonly kind: "signal";
   readonly table: TableDefinition;
@@ -127,7 +131,10 @@ class BoundSignal implements Signal<unknown> {
 /** A table's column, family or signal, with its types forgotten. */
 export type AnyColumn = Column<unknown, unknown> | Family<unknown, unknown> | Signal<unknown>;
 
-/** The handle of a column that `definition` declares; `undefined` where it declares none of this name. */
+/**
+ * The handle of a column that `definition` declares; `undefined` where it declares none of this
+ * name.
+ */
 export function bindColumn(definition: TableDefinition, name: string): AnyColumn | undefined {
   const declared = definition.columns.get(name);
   if (declared === undefined) return undefined;

@@ -1,7 +1,9 @@
 import type { KeyCodec } from "./key/key.js";
 import type { Codec } from "./value/codec.js";
 
-/** Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name. */
+/**
+ * Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name.
+ */
 export const definition: unique symbol = Symbol.for("percolatordb.table");
 
 export type ColumnKind = "column" | "family" | "signal";
@@ -29,7 +31,10 @@ export interface TableDefinition {
   readonly key: KeyCodec<unknown>;
   /** In the order of the declaration. Never empty. */
   readonly columns: ReadonlyMap<string, ColumnDefinition>;
-  /** The column that the same transactions write, of a table whose rows follow from that column's values. */
+  /**
+   * The column that the same transactions write, of a table whose rows follow from that column's
+   * values.
+   */
   readonly writtenWith?: ColumnName | undefined;
   /** What writes both, if the program declares the table. */
   readonly writer?: TableWriter | undefined;

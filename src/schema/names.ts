@@ -8,8 +8,9 @@ const pattern = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 export type NameOf = "table" | "column" | "observer";
 
 /**
- * Throws a {@link SchemaError} unless `name` can name a table, column or observer: a letter or underscore, then
- * letters, digits, underscores and hyphens; at most `limits.nameLength` characters; not `__proto__`.
+ * Throws a {@link SchemaError} unless `name` can name a table, column or observer: a letter or
+ * underscore, then letters, digits, underscores and hyphens; at most `limits.nameLength`
+ * characters; not `__proto__`.
  */
 export function checkName(of: NameOf, name: unknown): asserts name is string {
   const kind = of === "observer" ? "an observer" : `a ${of}`;
@@ -26,6 +27,7 @@ export function checkName(of: NameOf, name: unknown): asserts name is string {
       `${describeValue(name)} cannot name ${kind}: use a letter or underscore, then letters, digits, underscores and hyphens`,
     );
   }
-  // A row is a plain object with its columns' names as properties; this one property would not be like the others.
+  // A row is a plain object with its columns' names as properties; this one property would not be
+  // like the others.
   if (name === "__proto__") throw new SchemaError(`"__proto__" cannot name ${kind}: use another name`);
 }

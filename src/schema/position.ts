@@ -40,7 +40,10 @@ export function encodeRow(table: TableDefinition, row: unknown): Uint8Array {
 /** Where {@link lendRow} writes. */
 export const lentRow = Buffer.alloc(keyRoom);
 
-/** As {@link encodeRow}, into {@link lentRow}: how many bytes, until the next call. Less than 0 where that has to be asked. */
+/**
+ * As {@link encodeRow}, into {@link lentRow}: how many bytes, until the next call. Less than 0
+ * where that has to be asked.
+ */
 export function lendRow(table: TableDefinition, row: unknown): number {
   const { key } = table;
   if (key.encodeInto === undefined) return -1;
@@ -51,7 +54,10 @@ export function lendRow(table: TableDefinition, row: unknown): number {
   }
 }
 
-/** The key of a row's bytes, which are lent. Throws an {@link InvalidKeyError} that names the table and the bytes. */
+/**
+ * The key of a row's bytes, which are lent. Throws an {@link InvalidKeyError} that names the table
+ * and the bytes.
+ */
 export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
   try {
     return table.key.decode(bytes);
@@ -60,7 +66,10 @@ export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
   }
 }
 
-/** The bytes with which the keys of a prefix begin. Throws an {@link InvalidKeyError} that names the table and the prefix. */
+/**
+ * The bytes with which the keys of a prefix begin. Throws an {@link InvalidKeyError} that names the
+ * table and the prefix.
+ */
 export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Array {
   try {
     return table.key.prefix(prefix);
@@ -69,7 +78,10 @@ export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Arra
   }
 }
 
-/** The bytes of a column's value. Throws an {@link InvalidValueError} that names the column and the row. */
+/**
+ * The bytes of a column's value. Throws an {@link InvalidValueError} that names the column and the
+ * row.
+ */
 export function encodeValue<V, I>(column: Column<V, unknown, I>, row: unknown, value: I): Uint8Array {
   try {
     return column.codec.encode(value);
@@ -78,7 +90,10 @@ export function encodeValue<V, I>(column: Column<V, unknown, I>, row: unknown, v
   }
 }
 
-/** The value of a column's bytes, which are lent. Throws an {@link InvalidValueError} that names the column and the row. */
+/**
+ * The value of a column's bytes, which are lent. Throws an {@link InvalidValueError} that names the
+ * column and the row.
+ */
 export function decodeValue<V>(column: Column<V, unknown>, row: unknown, bytes: Uint8Array): V {
   try {
     return column.codec.decode(bytes);
@@ -88,8 +103,8 @@ export function decodeValue<V>(column: Column<V, unknown>, row: unknown, bytes: 
 }
 
 /**
- * Throws an {@link InvalidKeyError} if row and qualifier together are over `limits.keyBytes`. `where` begins the message;
- * it is only called for one.
+ * Throws an {@link InvalidKeyError} if row and qualifier together are over `limits.keyBytes`.
+ * `where` begins the message; it is only called for one.
  */
 export function checkCellKey(row: Uint8Array, qualifier: Uint8Array, where: string | (() => string)): void {
   if ((row.length + qualifier.length) * 2 <= limits.keyBytes) return;

@@ -22,7 +22,10 @@ export function parseCellRowText(column: Column<unknown, unknown>, text: string)
   return row;
 }
 
-/** The start of row keys that a person's text names: of a string, or the leading parts of a composite key. */
+/**
+ * The start of row keys that a person's text names: of a string, or the leading parts of a
+ * composite key.
+ */
 export function parsePrefixText(table: TableDefinition, text: string): unknown {
   const isPlain = isOneText(partTags(table.key) ?? []) && countParts(text) === 0;
   const prefix = isPlain ? text : (leadingParts(table.key, text)?.parse(text) ?? text);
@@ -30,7 +33,10 @@ export function parsePrefixText(table: TableDefinition, text: string): unknown {
   return prefix;
 }
 
-/** The codec of as many leading parts of a composite key as the text has; `undefined` where it tells nothing. */
+/**
+ * The codec of as many leading parts of a composite key as the text has; `undefined` where it tells
+ * nothing.
+ */
 function leadingParts(key: KeyCodec<unknown>, text: string): KeyCodec<unknown> | undefined {
   const tags = partTags(key);
   if (tags === undefined) return undefined;

@@ -37,8 +37,9 @@ export interface TableOptions<K> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;
   /**
-   * What writes this table together with a column whose values its rows follow from, as a unique constraint or an exact index does. The
-   * database records which column that is: commands write neither without it. Default: none.
+   * What writes this table together with a column whose values its rows follow from, as a unique
+   * constraint or an exact index does. The database records which column that is: commands write
+   * neither without it. Default: none.
    */
   readonly writtenWith?: TableWriter | undefined;
 }
@@ -48,7 +49,10 @@ export interface AnyTable {
   readonly [definition]: TableDefinition;
 }
 
-/** A table: its columns, families and signals by name. `C` is what was declared, `K` the row keys' type. */
+/**
+ * A table: its columns, families and signals by name. `C` is what was declared, `K` the row keys'
+ * type.
+ */
 export type Table<C extends ColumnDeclarations = ColumnDeclarations, K = string> = AnyTable & {
   readonly [rowKey]?: K;
 } & { readonly [N in keyof C]: BoundTo<C[N], K> };
@@ -63,8 +67,8 @@ type BoundTo<D, K> =
         : never;
 
 /**
- * A row: the columns that hold a value as properties, each family as a map from qualifier to value in the qualifiers'
- * order (empty where it has no cell). Signals have no values and are left out.
+ * A row: the columns that hold a value as properties, each family as a map from qualifier to value
+ * in the qualifiers' order (empty where it has no cell). Signals have no values and are left out.
  */
 export type RowOf<T extends AnyTable> = Flat<
   {
@@ -90,15 +94,16 @@ type Flat<R> = { [N in keyof R]: R[N] };
 export type KeyOf<T> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
 
 /**
- * A table: a name, and its columns. A codec makes a column, `family(codec)` any number of columns under one name,
- * `signal()` one that can only be notified. Names: letters, digits, `_` and `-`, a letter or `_` first, at most 64.
+ * A table: a name, and its columns. A codec makes a column, `family(codec)` any number of columns
+ * under one name, `signal()` one that can only be notified. Names: letters, digits, `_` and `-`, a
+ * letter or `_` first, at most 64.
  *
  * Declaring a table touches no database; it may be used with any number of them.
  *
  * @throws SchemaError for a bad name, no columns, or what is not a column.
  *
- * @example
- * const documents = table("documents", { contents: text(), anchors: family(text()), rescore: signal() });
+ * @example const documents = table("documents", { contents: text(), anchors: family(text()),
+ * rescore: signal() });
  */
 export function table<C extends ColumnDeclarations, K = string>(
   name: string,
@@ -139,12 +144,18 @@ function definedWriter(
   };
 }
 
-/** Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is one of them. */
+/**
+ * Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is
+ * one of them.
+ */
 export function family<V, I = V>(codec: Codec<V, I>): FamilyDeclaration<V, I> {
   return Object.freeze({ kind: "family", codec });
 }
 
-/** Declares a column that is never written, only notified (the paper's weak notifications, section 2.4). */
+/**
+ * Declares a column that is never written, only notified (the paper's weak notifications, section
+ * 2.4).
+ */
 export function signal(): SignalDeclaration {
   return Object.freeze({ kind: "signal" });
 }

@@ -11,8 +11,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 type CodecOrTag = Codec<unknown> | string;
 
 /**
- * A value as text for people: text as it is, numbers and booleans as in JavaScript, dates in ISO 8601, JSON as JSON, bytes as base64. What a
- * custom codec gave is shown as JSON where JSON can carry it, else described.
+ * A value as text for people: text as it is, numbers and booleans as in JavaScript, dates in ISO
+ * 8601, JSON as JSON, bytes as base64. What a custom codec gave is shown as JSON where JSON can
+ * carry it, else described.
  */
 export function formatValue(codec: CodecOrTag, value: unknown): string {
   if (typeof value === "string" && tagOf(codec) !== "json") return value;
@@ -25,8 +26,9 @@ export function formatValue(codec: CodecOrTag, value: unknown): string {
 }
 
 /**
- * A value as JSON for programs: text, booleans, finite numbers and JSON stay what they are; NaN and the infinities become
- * strings, as do dates and bigints, bytes base64; what else a custom codec gave is described.
+ * A value as JSON for programs: text, booleans, finite numbers and JSON stay what they are; NaN and
+ * the infinities become strings, as do dates and bigints, bytes base64; what else a custom codec
+ * gave is described.
  */
 export function valueToJson(value: unknown): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -38,7 +40,8 @@ export function valueToJson(value: unknown): Json {
 }
 
 /**
- * The value of a text as a person gives it; see {@link formatValue}. Strict: `1.0` is not an int, `yes` not a boolean.
+ * The value of a text as a person gives it; see {@link formatValue}. Strict: `1.0` is not an int,
+ * `yes` not a boolean.
  *
  * @throws InvalidValueError if the text is not such a value's.
  * @throws SchemaError for a custom codec, whose values have no text.
@@ -88,7 +91,10 @@ function parseNumber(text: string): number | undefined {
   return /^[+-]?(Infinity|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/i.test(text) ? Number(text) : undefined;
 }
 
-/** Only what names one moment: `Date` itself takes almost anything, and a time without a zone for the machine's. */
+/**
+ * Only what names one moment: `Date` itself takes almost anything, and a time without a zone for
+ * the machine's.
+ */
 function parseDate(text: string): Date | undefined {
   const moment = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.exec(
     text,

@@ -5,7 +5,9 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Whether a string is well-formed Unicode: no surrogate stands alone, so that UTF-8 can carry it. */
+/**
+ * Whether a string is well-formed Unicode: no surrogate stands alone, so that UTF-8 can carry it.
+ */
 export function isWellFormed(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed();
 }

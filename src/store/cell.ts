@@ -1,7 +1,8 @@
 /**
- * What a row store holds: tables of rows, rows of columns, and beneath each column four parts with versions
- * by timestamp. The parts are Percolator's columns `c:lock`, `c:write`, `c:data` (section 2.2 of the paper)
- * and `c:txn`, the transaction's status. A store keeps bytes; what they mean is written above it.
+ * What a row store holds: tables of rows, rows of columns, and beneath each column four parts with
+ * versions by timestamp. The parts are Percolator's columns `c:lock`, `c:write`, `c:data` (section
+ * 2.2 of the paper) and `c:txn`, the transaction's status. A store keeps bytes; what they mean is
+ * written above it.
  */
 
 /** Beneath a column, one of the four kinds of cells that the protocol keeps. */
@@ -14,8 +15,9 @@ export const parts: readonly Part[] = ["lock", "write", "data", "txn"];
 export interface Version {
   readonly timestamp: number;
   /**
-   * The bytes. What `readRow` answers at once (not by a promise) may only be lent: it holds until the caller yields
-   * or calls the store again. Copy to keep. The bytes of a range's page are the caller's.
+   * The bytes. What `readRow` answers at once (not by a promise) may only be lent: it holds until
+   * the caller yields or calls the store again. Copy to keep. The bytes of a range's page are the
+   * caller's.
    */
   readonly value: Uint8Array;
 }
@@ -33,15 +35,21 @@ export interface CellView {
   /** The newest write record in [0, S]. */
   readonly write: Version | undefined;
   /**
-   * Whether no write record newer than S stands. Where `write` stands too, no collection can have taken
-   * anything that this read needed.
+   * Whether no write record newer than S stands. Where `write` stands too, no collection can have
+   * taken anything that this read needed.
    */
   readonly latest: boolean;
-  /** Data cells in [0, S], newest first, where the store has them at hand; the named one may be missing. */
+  /**
+   * Data cells in [0, S], newest first, where the store has them at hand; the named one may be
+   * missing.
+   */
   readonly data: readonly Version[];
 }
 
-/** The columns of one row that a read shows, in the columns' byte order; only such as hold a lock or write record. */
+/**
+ * The columns of one row that a read shows, in the columns' byte order; only such as hold a lock or
+ * write record.
+ */
 export interface RowView {
   readonly row: Uint8Array;
   readonly cells: readonly CellView[];
@@ -60,7 +68,9 @@ export interface RawRow {
   readonly cells: readonly RawCell[];
 }
 
-/** One column, or the columns from `start` (inclusive) to `end` (exclusive; undefined: to the last). */
+/**
+ * One column, or the columns from `start` (inclusive) to `end` (exclusive; undefined: to the last).
+ */
 export type ColumnRange =
   | { readonly exact: Uint8Array }
   | { readonly start: Uint8Array; readonly end: Uint8Array | undefined };

@@ -43,7 +43,10 @@ function keyCost(bytes: Uint8Array): number {
   return cost;
 }
 
-/** Refuses a row and column that are too long together. `slack` is for bounds, which lie beside keys. */
+/**
+ * Refuses a row and column that are too long together. `slack` is for bounds, which lie beside
+ * keys.
+ */
 export function checkKey(table: string, row: Uint8Array, column: Uint8Array | undefined, slack = 0): void {
   const bytes = keyCost(row) + (column === undefined ? 0 : keyCost(column));
   if (bytes > storeLimits.keyBytes + slack) throw keyTooLong(table, bytes);

@@ -18,7 +18,9 @@ export function wantedRange(columns: Columns, column: Uint8Array): ColumnRange |
   return undefined;
 }
 
-/** The first place at or after `column` that can be wanted; undefined where none is left in the row. */
+/**
+ * The first place at or after `column` that can be wanted; undefined where none is left in the row.
+ */
 export function firstWanted(columns: Columns, column: Uint8Array): Uint8Array | undefined {
   for (const range of columns) {
     const at = place(range, column);
@@ -29,8 +31,8 @@ export function firstWanted(columns: Columns, column: Uint8Array): Uint8Array | 
 }
 
 /**
- * Where to look downwards from `column`, which is not wanted: the place that all wanted columns below it
- * come before; undefined where none is left in the row.
+ * Where to look downwards from `column`, which is not wanted: the place that all wanted columns
+ * below it come before; undefined where none is left in the row.
  */
 export function lastWantedBound(columns: Columns, column: Uint8Array): Uint8Array | undefined {
   let bound: Uint8Array | undefined;

@@ -1,8 +1,8 @@
 import type { Columns, Part } from "./cell.js";
 
 /**
- * Stands for the commit timestamp in the mutations and `present` guards of an {@link AtomicBatch}: the store
- * puts in the timestamp that it takes from its counter for the batch.
+ * Stands for the commit timestamp in the mutations and `present` guards of an {@link AtomicBatch}:
+ * the store puts in the timestamp that it takes from its counter for the batch.
  */
 export const commitTimestamp = -1;
 
@@ -52,8 +52,8 @@ export interface DeleteMutation {
 export type Mutation = PutMutation | DeleteMutation;
 
 /**
- * Mutates one row atomically if all guards hold; in the order given. A put on a version that stands replaces it.
- * Buffers given to a store must not be changed afterwards.
+ * Mutates one row atomically if all guards hold; in the order given. A put on a version that stands
+ * replaces it. Buffers given to a store must not be changed afterwards.
  */
 export interface RowMutation {
   readonly table: string;
@@ -63,8 +63,9 @@ export interface RowMutation {
 }
 
 /**
- * `applied`: all of it. `rejected`: a guard did not hold, nothing was done. `unknown`: no answer came; it may have
- * been applied, or be applied later. `unknown` is never to be taken for `rejected`.
+ * `applied`: all of it. `rejected`: a guard did not hold, nothing was done. `unknown`: no answer
+ * came; it may have been applied, or be applied later. `unknown` is never to be taken for
+ * `rejected`.
  */
 export type MutationAnswer = "applied" | "rejected" | "unknown";
 
@@ -85,7 +86,10 @@ export interface AtomicBatch {
   readonly ranges?: readonly RangeGuard[] | undefined;
 }
 
-/** `rejected` names the guard that did not hold, as an index into `rows` (and its guards) or into `ranges`. */
+/**
+ * `rejected` names the guard that did not hold, as an index into `rows` (and its guards) or into
+ * `ranges`.
+ */
 export type BatchAnswer =
   | { readonly answer: "applied"; readonly timestamp: number }
   | { readonly answer: "rejected"; readonly row: number; readonly guard: number }

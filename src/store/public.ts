@@ -1,6 +1,7 @@
 /**
- * What a store is made of, for those who write one or wrap one: the contract, its cells, guards and answers, and zero-copy reads.
- * `storeConformance` of `percolatordb/testing` checks it; `open` takes what passes.
+ * What a store is made of, for those who write one or wrap one: the contract, its cells, guards and
+ * answers, and zero-copy reads. `storeConformance` of `percolatordb/testing` checks it; `open`
+ * takes what passes.
  */
 export type {
   AbsentGuard,

@@ -2,8 +2,9 @@ import { StoreDamagedError } from "../../errors/index.js";
 import { asBuffer, checkedTimestamp, writeTimestamp } from "../../transaction/index.js";
 
 /*
- * An acknowledgment stands in the observed cell's row, in a column of its own for each observer and cell; so does the
- * record of a change that was given up on. Both say up to where the observer has dealt with the cell.
+ * An acknowledgment stands in the observed cell's row, in a column of its own for each observer and
+ * cell; so does the record of a change that was given up on. Both say up to where the observer has
+ * dealt with the cell.
  */
 
 /** What an observer has recorded of a cell. */
@@ -13,8 +14,8 @@ export interface Acknowledgment {
   /** Version of the observer that ran. */
   readonly version: number;
   /**
-   * How many runs before it, in a row, were due to nothing but what the run before them wrote. Of what was given up on: how many
-   * processes ended while they ran it, or 0 if it failed.
+   * How many runs before it, in a row, were due to nothing but what the run before them wrote. Of
+   * what was given up on: how many processes ended while they ran it, or 0 if it failed.
    */
   readonly chain: number;
 }

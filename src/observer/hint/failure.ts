@@ -1,8 +1,9 @@
 import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
 
 /**
- * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster. `setback`: the store or
- * the coordinator did not do its part. `endless`: the observer feeds itself. `stopped`: the worker gave it up.
+ * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster.
+ * `setback`: the store or the coordinator did not do its part. `endless`: the observer feeds
+ * itself. `stopped`: the worker gave it up.
  */
 export type FailureKind = "failed" | "timeout" | "conflict" | "setback" | "endless" | "stopped";
 
@@ -25,8 +26,8 @@ export class EndlessObserverError extends ObserverError {}
 export class StoppedError extends ObserverError {}
 
 /**
- * No fault of the observer, also where they come to it. `STORE_DAMAGED` is not among them: it can be of one cell, which is parked so that
- * the others go on.
+ * No fault of the observer, also where they come to it. `STORE_DAMAGED` is not among them: it can
+ * be of one cell, which is parked so that the others go on.
  */
 const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   "STORE",

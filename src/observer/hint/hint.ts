@@ -18,8 +18,9 @@ import {
 import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
 
 /*
- * A hint's row is the observer's name, NUL, a bucket's byte and the row's bytes; its column is the cell's path. So all hints
- * of an observer are one range, and so are those of one of its buckets. The table is not in it: an observer watches one.
+ * A hint's row is the observer's name, NUL, a bucket's byte and the row's bytes; its column is the
+ * cell's path. So all hints of an observer are one range, and so are those of one of its buckets.
+ * The table is not in it: an observer watches one.
  */
 
 const noBytes = new Uint8Array(0);
@@ -27,7 +28,10 @@ const noBytes = new Uint8Array(0);
 /** Over so many buckets the hints of an observer are spread, and shared out among processes. */
 export const buckets = 64;
 
-/** What has become of a hint: nothing yet, unless a run of it failed, took long, or ended with its process. */
+/**
+ * What has become of a hint: nothing yet, unless a run of it failed, took long, or ended with its
+ * process.
+ */
 export interface HintState {
   /** Attempts that have failed, or were begun and never ended. */
   readonly attempts: number;
@@ -123,7 +127,9 @@ export function parseHintRow(
   };
 }
 
-/** Takes a hint away that a run at `start` found or left clean: its versions at or below `start`. */
+/**
+ * Takes a hint away that a run at `start` found or left clean: its versions at or below `start`.
+ */
 export function deleteHint(hint: CellAddress, start: number): RowMutation {
   const { table, row, column } = hint;
   return {
@@ -150,7 +156,10 @@ export function writeHintState(
   });
 }
 
-/** The crash record of a hint; undefined if there is none, or none that can be read: it is a help and no more. */
+/**
+ * The crash record of a hint; undefined if there is none, or none that can be read: it is a help
+ * and no more.
+ */
 export async function readCrashRecord(store: RowStore, hint: CellAddress): Promise<CrashRecord | undefined> {
   const { table, row, column } = hint;
   const { cells } = await store.readRow({
@@ -169,8 +178,8 @@ export async function readCrashRecord(store: RowStore, hint: CellAddress): Promi
 }
 
 /**
- * Writes the crash record of a hint that is about to be run. Without a guard: if the hint is gone meanwhile, the run finds the cell
- * clean and deletes the record with it.
+ * Writes the crash record of a hint that is about to be run. Without a guard: if the hint is gone
+ * meanwhile, the run finds the cell clean and deletes the record with it.
  */
 export function writeCrashRecord(
   store: RowStore,
@@ -180,7 +189,9 @@ export function writeCrashRecord(
   return store.mutate(crashRecordMutation(hint, crashRecord, []));
 }
 
-/** The run that the crash record tells of has ended here. Nothing is written if the record is gone. */
+/**
+ * The run that the crash record tells of has ended here. Nothing is written if the record is gone.
+ */
 export function clearRunner(
   store: RowStore,
   hint: CellAddress,

@@ -2,7 +2,10 @@ import type { CellAddress } from "../../transaction/index.js";
 import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
 import type { FailureText } from "./failure.js";
 
-/** The table in which everything that was given up on is listed, so that finding it costs no scan of the data. */
+/**
+ * The table in which everything that was given up on is listed, so that finding it costs no scan of
+ * the data.
+ */
 export const parkedTable = "~parked";
 
 /** What is kept of a change that was given up on. */
@@ -15,7 +18,10 @@ export interface ParkedEntry {
   readonly error: FailureText;
 }
 
-/** Where the entry of an observer and a cell stands: its row is the observer's name, NUL, and the cell's row. */
+/**
+ * Where the entry of an observer and a cell stands: its row is the observer's name, NUL, and the
+ * cell's row.
+ */
 export function parkedEntryCell(observer: string, cell: CellAddress): CellAddress {
   const row = Buffer.concat([Buffer.from(`${observer}\0`), cell.row]);
   return { table: parkedTable, row, column: cell.column };

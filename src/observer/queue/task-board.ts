@@ -36,8 +36,8 @@ export interface TaskBoardOptions {
 }
 
 /**
- * Everything that this process has taken on: the queues of its observers, and the claims (protocol §5.9), which are
- * kept in memory only. Bounded: what does not fit is found by the scan.
+ * Everything that this process has taken on: the queues of its observers, and the claims (protocol
+ * §5.9), which are kept in memory only. Bounded: what does not fit is found by the scan.
  */
 export class TaskBoard {
   readonly #environment: Environment;
@@ -49,7 +49,9 @@ export class TaskBoard {
   readonly #onReady: () => void;
   readonly #onForget: ((task: Task) => void) | undefined;
   readonly #onQuiet = new Set<() => void>();
-  /** Deletions of hints that nobody waits for, but that have to be over before the board is quiet. */
+  /**
+   * Deletions of hints that nobody waits for, but that have to be over before the board is quiet.
+   */
   #unsettled = 0;
   #completed = 0;
 
@@ -62,7 +64,9 @@ export class TaskBoard {
     this.#onForget = options.onForget;
   }
 
-  /** Runs that have ended, so that two looks at the hints can be told to have had none between them. */
+  /**
+   * Runs that have ended, so that two looks at the hints can be told to have had none between them.
+   */
   get completed(): number {
     return this.#completed;
   }
@@ -116,7 +120,10 @@ export class TaskBoard {
     return this.queued(observer) <= this.#queueLimit(observer) / 2;
   }
 
-  /** Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes it due again. */
+  /**
+   * Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes
+   * it due again.
+   */
   offer(offered: OfferedHint): Offer {
     const key = taskKey(offered.observer.name, offered.cell);
     const held = this.#tasks.get(key);
@@ -138,7 +145,10 @@ export class TaskBoard {
     return "taken";
   }
 
-  /** Its time may have been written by another's clock: no wait is longer than the longest that the observer has. */
+  /**
+   * Its time may have been written by another's clock: no wait is longer than the longest that the
+   * observer has.
+   */
   #waitOf({ state, observer }: OfferedHint): number {
     const waitMs = (state?.notBefore ?? 0) - this.#environment.now();
     return Math.min(waitMs, observer.backoff.maximumMs);
@@ -165,7 +175,10 @@ export class TaskBoard {
     }
   }
 
-  /** Another process has it: lets go of it, unless it runs, or is over and another task of the cell stands. */
+  /**
+   * Another process has it: lets go of it, unless it runs, or is over and another task of the cell
+   * stands.
+   */
   withdraw(task: Task): void {
     if (this.#tasks.get(task.key) !== task) return;
     task.isClaimed = false;
@@ -186,7 +199,10 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
-  /** It stands in the queue until its turn, or until there are more such than others: its turn may never come. */
+  /**
+   * It stands in the queue until its turn, or until there are more such than others: its turn may
+   * never come.
+   */
   #unqueue(task: Task): void {
     const lane = this.#laneOf(task.observer);
     task.phase = "withdrawn";
@@ -213,8 +229,8 @@ export class TaskBoard {
   }
 
   /**
-   * A run has ended for good: the cell is handled up to `start`, parked, or somebody else's. The claim stands until
-   * `settling` is over too.
+   * A run has ended for good: the cell is handled up to `start`, parked, or somebody else's. The
+   * claim stands until `settling` is over too.
    */
   done(task: Task, start: number, settling?: Promise<unknown>): void {
     this.#endRun(task);
@@ -225,8 +241,9 @@ export class TaskBoard {
   }
 
   /**
-   * A run has ended, and the cell is to be run again after a while; at once where a newer change has come, unless it is
-   * somebody's success that stands in the way. If that was on the row `lostOn`, it also waits for its turn there.
+   * A run has ended, and the cell is to be run again after a while; at once where a newer change
+   * has come, unless it is somebody's success that stands in the way. If that was on the row
+   * `lostOn`, it also waits for its turn there.
    */
   postpone(task: Task, waitMs: number, isConflict: boolean, lostOn?: string): void {
     this.#endRun(task);
@@ -340,7 +357,9 @@ export class TaskBoard {
     return this.#when(() => this.isQuiet, signal);
   }
 
-  /** Resolves when nothing waits to be run, runs, or is being tidied up; what is delayed may stand. */
+  /**
+   * Resolves when nothing waits to be run, runs, or is being tidied up; what is delayed may stand.
+   */
   whenOnlyDelayed(): Promise<void> {
     return this.#when(() => this.#unsettled === 0 && this.#tasks.size === this.#delayed);
   }

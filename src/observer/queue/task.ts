@@ -3,7 +3,10 @@ import type { CellAddress, EndTurn } from "../../transaction/index.js";
 import type { HintState } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 
-/** A hint that this process has taken on: nobody else in it works on the same observer and cell meanwhile. */
+/**
+ * A hint that this process has taken on: nobody else in it works on the same observer and cell
+ * meanwhile.
+ */
 export interface Task {
   readonly key: string;
   readonly observer: Observer;

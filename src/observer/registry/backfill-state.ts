@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "../stored-json.js";
 
 /**
- * A backfill of one range as the registry records it, so that it goes on where it was after whatever happened. Each range of an
- * observer has a record of its own.
+ * A backfill of one range as the registry records it, so that it goes on where it was after
+ * whatever happened. Each range of an observer has a record of its own.
  */
 export interface BackfillState {
   /** Tells it from the other backfills of its observer: made of its range and version. */

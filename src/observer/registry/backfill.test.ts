@@ -435,7 +435,8 @@ test("a hint of an observer that is registered again while the old one's are rem
   const oracle: Oracle = {
     next: (options) => counter.next(options),
     async latest() {
-      // The first look is of the registry as it was left; the second one says up to where hints are removed.
+      // The first look is of the registry as it was left; the second one says up to where hints are
+      // removed.
       if (looks < 2 && (await isOut()) && ++looks === 2) {
         await other.registry.register([], [length]);
         await fill(other, 1);

@@ -36,7 +36,9 @@ export interface BackfillRange {
 export interface BackfillProgress {
   /** Cells that were marked due, those of earlier calls that this one goes on with included. */
   readonly marked: number;
-  /** How much of the table was passed, from 0 to 1, by estimate; undefined where nothing is known. */
+  /**
+   * How much of the table was passed, from 0 to 1, by estimate; undefined where nothing is known.
+   */
   readonly share: number | undefined;
 }
 
@@ -62,10 +64,11 @@ const noBytes = new Uint8Array(0);
 const maxSplitPoints = 256;
 
 /**
- * Makes the existing cells of an observer's column due, deleted ones that are still known included: of those, the worker
- * runs what this version of the observer has not handled. The place is stored with each batch, for each range: a call
- * goes on with what an earlier one left unfinished, and then does its own. When it resolves, all of its range was marked,
- * whatever other backfills of the observer run at the same time.
+ * Makes the existing cells of an observer's column due, deleted ones that are still known included:
+ * of those, the worker runs what this version of the observer has not handled. The place is stored
+ * with each batch, for each range: a call goes on with what an earlier one left unfinished, and
+ * then does its own. When it resolves, all of its range was marked, whatever other backfills of the
+ * observer run at the same time.
  */
 export async function backfill(
   registry: Registry,
@@ -106,7 +109,10 @@ class Backfill {
     return { marked };
   }
 
-  /** Records that this backfill stands, or takes up the one of the same range. Answers it last, after all others that stand. */
+  /**
+   * Records that this backfill stands, or takes up the one of the same range. Answers it last,
+   * after all others that stand.
+   */
   async #begin(): Promise<readonly BackfillState[]> {
     let begun: readonly BackfillState[] = [];
     await this.#registry.change(async (tx, view) => {
@@ -145,7 +151,10 @@ class Backfill {
     return { id: backfillId(wanted), ...wanted };
   }
 
-  /** Marks batch after batch, from where the state is; another process may be doing the same, and that helps. */
+  /**
+   * Marks batch after batch, from where the state is; another process may be doing the same, and
+   * that helps.
+   */
   async #walk(begun: BackfillState): Promise<number> {
     let marked = 0;
     let state: BackfillState | undefined = begun;
@@ -164,8 +173,8 @@ class Backfill {
   }
 
   /**
-   * One batch: hints and the new place, in one transaction; the last one takes the state away. So a state that is gone was walked
-   * to its end by any process; the answer is then undefined.
+   * One batch: hints and the new place, in one transaction; the last one takes the state away. So a
+   * state that is gone was walked to its end by any process; the answer is then undefined.
    */
   async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
     const { signal } = this.#options;

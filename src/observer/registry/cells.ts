@@ -14,8 +14,8 @@ import {
 } from "../stored-json.js";
 
 /*
- * The registry stands in the system table: a row for each table and each observer, and the generation, whose newest
- * commit timestamp says how new the registry is.
+ * The registry stands in the system table: a row for each table and each observer, and the
+ * generation, whose newest commit timestamp says how new the registry is.
  */
 
 export const registryRows = { start: Buffer.from("registry/"), end: Buffer.from("registry0") };
@@ -35,7 +35,10 @@ export const versionCell = (name: string): CellAddress => systemCell(`${observer
 
 const backfillColumn = "backfill";
 
-/** A backfill of one range. One of no id is of an earlier version of the package, which had one record for all ranges. */
+/**
+ * A backfill of one range. One of no id is of an earlier version of the package, which had one
+ * record for all ranges.
+ */
 export const backfillCell = (name: string, id: string): CellAddress =>
   systemCell(`${observerRow}${name}`, id === "" ? backfillColumn : `${backfillColumn}/${id}`);
 
@@ -70,13 +73,18 @@ export interface StoredVersion {
   readonly recordedAt: number;
 }
 
-/** An unregistered observer's leftovers: what it watched, and up to which timestamp its records are to go. */
+/**
+ * An unregistered observer's leftovers: what it watched, and up to which timestamp its records are
+ * to go.
+ */
 export interface StoredForgotten extends StoredObserver {
   readonly upTo: number;
 }
 
 const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
-/** A kind that only a newer version of the package knows is no damage; who uses the table is told. */
+/**
+ * A kind that only a newer version of the package knows is no damage; who uses the table is told.
+ */
 const isAnyKind = isString as unknown as Guard<ColumnKind>;
 const isTrue: Guard<true> = (value): value is true => value === true;
 const isTableDescription = record<TableDescription>({

@@ -17,11 +17,16 @@ export interface CellState {
   readonly value: Buffer | undefined;
   readonly acknowledgment: Acknowledgment | undefined;
   readonly parked: Acknowledgment | undefined;
-  /** The newest change was written by the observer's own last run, and nothing else has come since. */
+  /**
+   * The newest change was written by the observer's own last run, and nothing else has come since.
+   */
   readonly isOwnWrite: boolean;
 }
 
-/** Reads an observed cell with what one observer has recorded of it, at a transaction's start or a snapshot. */
+/**
+ * Reads an observed cell with what one observer has recorded of it, at a transaction's start or a
+ * snapshot.
+ */
 export async function readCellState(
   tx: { readonly reader: SnapshotReader },
   registered: RegisteredObserver,
@@ -57,8 +62,8 @@ function recordOf(
 }
 
 /**
- * Whether an observer is due on a cell: it has changed since the observer last dealt with it, or another version of the
- * observer did. For a signal: the hint is newer than what was given up on.
+ * Whether an observer is due on a cell: it has changed since the observer last dealt with it, or
+ * another version of the observer did. For a signal: the hint is newer than what was given up on.
  */
 export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
   const { acknowledgment, parked, commit } = state;
@@ -69,14 +74,17 @@ export function isDue(registered: RegisteredObserver, state: CellState, hint: nu
 }
 
 /**
- * Up to which timestamp a cell that is not due needs no hint. A column's cell was read at `start`, so `start` itself. A signal has no
- * cell: only what was parked is known, and the signal may have been notified again since, above the timestamp that the task knows.
+ * Up to which timestamp a cell that is not due needs no hint. A column's cell was read at `start`,
+ * so `start` itself. A signal has no cell: only what was parked is known, and the signal may have
+ * been notified again since, above the timestamp that the task knows.
  */
 export function handledUpTo(registered: RegisteredObserver, { parked }: CellState, start: number): number {
   return registered.isWeak ? Math.min(start, parked?.start ?? 0) : start;
 }
 
-/** What a run is told, decoded. Throws where the stored bytes are not what the column's codec reads. */
+/**
+ * What a run is told, decoded. Throws where the stored bytes are not what the column's codec reads.
+ */
 export async function describeChange(
   tx: CoreTransaction,
   observer: Observer,
@@ -107,7 +115,10 @@ function columnOf({ target }: Observer, cell: CellAddress): Column<unknown, unkn
   return target.at(parsePath(cell.column).qualifier ?? "");
 }
 
-/** The value at the last run: collection keeps it on purpose, so that this read may be below the safepoint. */
+/**
+ * The value at the last run: collection keeps it on purpose, so that this read may be below the
+ * safepoint.
+ */
 async function readPrevious(
   tx: CoreTransaction,
   cell: CellAddress,

@@ -12,8 +12,8 @@ export interface DueCell {
 const hintsAtOnce = 500;
 
 /**
- * Leaves a hint for each, as an import does of what was due where the export was made. The observer need not be registered yet:
- * hints are found by its name, once it is. Harmless if repeated.
+ * Leaves a hint for each, as an import does of what was due where the export was made. The observer
+ * need not be registered yet: hints are found by its name, once it is. Harmless if repeated.
  */
 export async function markDue(
   registry: Registry,

@@ -11,7 +11,10 @@ import { type CellState, readCellState } from "./due.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 
-/** A change that was given up on after its last attempt. It is due again when the cell changes, or by `retry`. */
+/**
+ * A change that was given up on after its last attempt. It is due again when the cell changes, or
+ * by `retry`.
+ */
 export interface ParkedChange extends ObservedCell {
   readonly attempts: number;
   readonly parkedAt: Date;

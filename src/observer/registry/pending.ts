@@ -5,7 +5,10 @@ import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./view.js";
 
-/** A change that an observer has not handled yet. It may be under way, or done and its hint not yet gone. */
+/**
+ * A change that an observer has not handled yet. It may be under way, or done and its hint not yet
+ * gone.
+ */
 export interface PendingChange extends ObservedCell {
   /** When it was committed, about. */
   readonly since: Date;

@@ -17,7 +17,9 @@ export interface ObserverRecord {
   readonly backfills: readonly BackfillState[];
 }
 
-/** A registered observer, ready to say which cells it watches and where its records of them stand. */
+/**
+ * A registered observer, ready to say which cells it watches and where its records of them stand.
+ */
 export class RegisteredObserver {
   readonly record: ObserverRecord;
   readonly name: string;
@@ -89,7 +91,10 @@ export function isOf(record: ObserverRecord, target: AnyColumn): boolean {
   return record.table === target.table.name && record.column === target.name && record.kind === target.kind;
 }
 
-/** Why a program does not run an observer that it has. `registered`: its version in the database; undefined if it is not registered. */
+/**
+ * Why a program does not run an observer that it has. `registered`: its version in the database;
+ * undefined if it is not registered.
+ */
 export function outdatedText(name: string, version: number, registered: number | undefined): string {
   const why = registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
   return `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`;

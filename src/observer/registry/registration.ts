@@ -22,7 +22,10 @@ export interface RegistrationPlan {
   readonly added: ReadonlySet<string>;
 }
 
-/** Compares declarations with what is recorded. Throws for what contradicts it, before anything is changed. */
+/**
+ * Compares declarations with what is recorded. Throws for what contradicts it, before anything is
+ * changed.
+ */
 export function planRegistration(
   view: RegistryView,
   tables: readonly TableDefinition[],

@@ -30,8 +30,8 @@ export interface RegistryOptions {
   readonly store: RowStore;
   readonly environment: Environment;
   /**
-   * How long what was read of the registry counts as new, in milliseconds, on a store without atomic batches.
-   * Default: 1,000.
+   * How long what was read of the registry counts as new, in milliseconds, on a store without
+   * atomic batches. Default: 1,000.
    */
   readonly cacheMs?: number | undefined;
   /** What another one has read of the same store, so that it need not be read again. */
@@ -44,8 +44,9 @@ type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
 const maxAttempts = 100;
 /**
- * An observer that was registered so long ago, in microseconds of the oracle, is known to all: a minute. It exceeds by far what
- * the oracle runs ahead of the clock by, or jumps ahead when its leader changes.
+ * An observer that was registered so long ago, in microseconds of the oracle, is known to all: a
+ * minute. It exceeds by far what the oracle runs ahead of the clock by, or jumps ahead when its
+ * leader changes.
  */
 const longKnownUs = 60_000_000;
 const retrying = { initialMs: 2, maximumMs: 200 };
@@ -58,8 +59,8 @@ const readGeneration = {
 const nothing = new Uint8Array(0);
 
 /**
- * The database's word on its tables and on who observes what: kept in the store, changed by transactions, the same for all
- * processes. Has to be given its context before it is used.
+ * The database's word on its tables and on who observes what: kept in the store, changed by
+ * transactions, the same for all processes. Has to be given its context before it is used.
  */
 export class Registry implements Schemas, Notifications {
   readonly #store: RowStore;
@@ -135,7 +136,10 @@ export class Registry implements Schemas, Notifications {
     return this.#unlessChanged(page);
   }
 
-  /** As a read of its own, or the answer to one under way that counts as new: what is kept is as old. */
+  /**
+   * As a read of its own, or the answer to one under way that counts as new: what is kept is as
+   * old.
+   */
   #recent(): Promise<RegistryView> {
     const at = this.#environment.monotonic();
     if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
@@ -154,10 +158,11 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Resolves when every process knows of a registered observer: a commit that begins after that leaves hints for it. At once on a
-   * store with atomic batches, where each commit checks the registry. Elsewhere a process keeps a copy for `cacheMs`. The
-   * wait counts from when this process saw the observer registered, since wall clocks differ and are set; it is twice the time,
-   * since clocks run at different rates.
+   * Resolves when every process knows of a registered observer: a commit that begins after that
+   * leaves hints for it. At once on a store with atomic batches, where each commit checks the
+   * registry. Elsewhere a process keeps a copy for `cacheMs`. The wait counts from when this
+   * process saw the observer registered, since wall clocks differ and are set; it is twice the
+   * time, since clocks run at different rates.
    */
   async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
     if (this.cacheMs === 0) return;
@@ -167,7 +172,10 @@ export class Registry implements Schemas, Notifications {
     if (waitMs > 0) await sleep(this.#environment, waitMs, signal, doing);
   }
 
-  /** As {@link untilKnown}, for those of the observers that were registered a short while ago, by this process or another. */
+  /**
+   * As {@link untilKnown}, for those of the observers that were registered a short while ago, by
+   * this process or another.
+   */
   async untilAllKnown(observers: readonly Observer[]): Promise<void> {
     const view = await this.current();
     for (const { name } of observers) {
@@ -192,17 +200,21 @@ export class Registry implements Schemas, Notifications {
     for (const listener of this.#listeners) listener(hints, commitTimestamp);
   }
 
-  /** Calls `listener` after each commit of this process that left hints, until the returned function is called. */
+  /**
+   * Calls `listener` after each commit of this process that left hints, until the returned function
+   * is called.
+   */
   onCommitted(listener: (hints: readonly Hint[], commitTimestamp: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Records tables, and registers observers with their tables. What is recorded already writes nothing.
+   * Records tables, and registers observers with their tables. What is recorded already writes
+   * nothing.
    *
-   * @throws SchemaError where a table contradicts what is recorded; ObserverError where an observer does, or two have one
-   * name. Nothing was changed then.
+   * @throws SchemaError where a table contradicts what is recorded; ObserverError where an observer
+   * does, or two have one name. Nothing was changed then.
    */
   async register(
     tables: readonly AnyTable[],
@@ -265,9 +277,9 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Changes the registry in one transaction, which sees it as it then is. `run` says whether it wrote something; the
-   * generation then rises, so that two changes at the same time conflict and one of them is done again; those of one process
-   * wait for each other.
+   * Changes the registry in one transaction, which sees it as it then is. `run` says whether it
+   * wrote something; the generation then rises, so that two changes at the same time conflict and
+   * one of them is done again; those of one process wait for each other.
    */
   change(run: Change, signal?: AbortSignal): Promise<void> {
     return this.#changes.run(() => this.#change(run, signal), signal, "A change of what is registered");

@@ -14,7 +14,9 @@ import type { Registry } from "./registry.js";
 
 /** What `db.unregister` takes. Everything has a default. */
 export interface UnregisterOptions {
-  /** Stops between two batches; calling again goes on. The observer is unregistered all the same. */
+  /**
+   * Stops between two batches; calling again goes on. The observer is unregistered all the same.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Told how many records were removed so far. */
   readonly onProgress?: ((progress: { readonly removed: number }) => void) | undefined;
@@ -23,9 +25,10 @@ export interface UnregisterOptions {
 const pageRecords = 256;
 
 /**
- * Forgets an observer: first takes it out of the registry, so that commits leave no hints for it any more, then
- * removes its hints, acknowledgments and what was given up on. Done again after a crash, it goes on. An
- * observer of the same name may be registered at once: what is older than it does not count for it.
+ * Forgets an observer: first takes it out of the registry, so that commits leave no hints for it
+ * any more, then removes its hints, acknowledgments and what was given up on. Done again after a
+ * crash, it goes on. An observer of the same name may be registered at once: what is older than it
+ * does not count for it.
  */
 export async function unregister(
   registry: Registry,
@@ -103,8 +106,9 @@ class Removal {
   async removeHints(): Promise<void> {
     const { store } = this.#context;
     const range = prefixRange(hintPrefix(this.#name));
-    // Hints that were on their way when it was taken out are younger, and go too unless it is registered again. The moment
-    // comes first: who is not back by a view that is read after it leaves only hints that are younger than it.
+    // Hints that were on their way when it was taken out are younger, and go too unless it is
+    // registered again. The moment comes first: who is not back by a view that is read after it
+    // leaves only hints that are younger than it.
     const moment = await currentTimestamp(this.#context);
     const isBack = (await this.#registry.reload()).observers.has(this.#name);
     const upTo = isBack ? this.#forgotten.upTo : moment;

@@ -43,7 +43,10 @@ export type AttemptResult =
     }
   /** The observer is no longer registered, or in another version: its hints are another's. */
   | { readonly outcome: "left" }
-  /** The cell was given up for the processes that it ended, and has changed since: its time has not come. */
+  /**
+   * The cell was given up for the processes that it ended, and has changed since: its time has not
+   * come.
+   */
   | { readonly outcome: "suspended"; readonly waitMs: number }
   | {
       readonly outcome: "failed";
@@ -62,8 +65,9 @@ export interface AttemptOptions {
 }
 
 /**
- * One attempt at one hint (protocol §5.2), in a transaction of its own: reads whether the observer is due, runs it, and
- * commits what it wrote with the acknowledgment. The hint goes with the commit, or after it.
+ * One attempt at one hint (protocol §5.2), in a transaction of its own: reads whether the observer
+ * is due, runs it, and commits what it wrote with the acknowledgment. The hint goes with the
+ * commit, or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   const { registry, task } = options;
@@ -149,8 +153,9 @@ class Attempt {
   }
 
   /**
-   * A change of a cell that was given up for the processes that it ended is run when the longest wait between attempts has passed
-   * since: a cell that keeps changing ends one process in that time, and not one after the other.
+   * A change of a cell that was given up for the processes that it ended is run when the longest
+   * wait between attempts has passed since: a cell that keeps changing ends one process in that
+   * time, and not one after the other.
    */
   async #suspendedForMs({ parked, acknowledgment }: CellState): Promise<number> {
     if (parked === undefined || parked.chain === 0 || parked.start <= (acknowledgment?.start ?? 0)) return 0;
@@ -165,7 +170,10 @@ class Attempt {
     return Math.min(waitMs, maximumMs);
   }
 
-  /** An observer that writes what it watches is due again by that; it may settle, but not go on for ever. */
+  /**
+   * An observer that writes what it watches is due again by that; it may settle, but not go on for
+   * ever.
+   */
   #refuseEndless(state: CellState): void {
     const { task } = this.#options;
     const chain = this.#registered.isWeak ? task.chain : chainOf(state);
@@ -268,7 +276,10 @@ class Attempt {
     this.#tx.setPrimary(acknowledgment);
   }
 
-  /** Deletes the hint's versions at or below `upTo`; if that fails, the next attempt at the hint deletes them. */
+  /**
+   * Deletes the hint's versions at or below `upTo`; if that fails, the next attempt at the hint
+   * deletes them.
+   */
   async #removeHint(upTo: number): Promise<MutationAnswer> {
     const { context } = this.#tx;
     const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, upTo));

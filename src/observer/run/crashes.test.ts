@@ -14,7 +14,10 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-/** Processes that end one after the other, each while it runs an observer on a row whose value is "bad". */
+/**
+ * Processes that end one after the other, each while it runs an observer on a row whose value is
+ * "bad".
+ */
 class Lives {
   readonly store = memoryStore();
   begun = 0;
@@ -81,7 +84,8 @@ describe.each(["one-phase", "two-phase"] as const)(
       const lives = new Lives(commit);
       for (let life = 1; life <= attempts + 1; life++) {
         const db = await lives.next();
-        // Since the end of the process before it was noted: nobody can have run this version of the hint.
+        // Since the end of the process before it was noted: nobody can have run this version of the
+        // hint.
         await lives.write(db, "a", `bad ${life}`);
         db.pool.work();
         await lives.untilBegun(life);

@@ -15,8 +15,9 @@ import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
 /**
- * For so long after an unclean end of a process that ran an observer, in microseconds of the oracle, its runs are recorded
- * before they start: a minute. A worker that is replaced begins within seconds of the end, with the changes that stand.
+ * For so long after an unclean end of a process that ran an observer, in microseconds of the
+ * oracle, its runs are recorded before they start: a minute. A worker that is replaced begins
+ * within seconds of the end, with the changes that stand.
  */
 const watchedUs = 60_000_000;
 
@@ -34,9 +35,10 @@ export interface Crashes {
 const noRecord: CrashRecord = Object.freeze({ crashes: 0, countedUpTo: 0 });
 
 /**
- * Counts the processes that ended while they ran an observer on a cell. A hint that stood when a process ended uncleanly may be
- * what ended it. A cell that keeps changing has a new hint by then: so for a while after such an end each run is
- * recorded beside its hint before it starts, in a record that a new hint does not replace.
+ * Counts the processes that ended while they ran an observer on a cell. A hint that stood when a
+ * process ended uncleanly may be what ended it. A cell that keeps changing has a new hint by then:
+ * so for a while after such an end each run is recorded beside its hint before it starts, in a
+ * record that a new hint does not replace.
  */
 export class CrashCounter {
   readonly #registry: Registry;
@@ -48,7 +50,10 @@ export class CrashCounter {
     this.#sessions = sessions;
   }
 
-  /** What is known before a run. Reads the store only if a process that ran the observer ended uncleanly a short while ago. */
+  /**
+   * What is known before a run. Reads the store only if a process that ran the observer ended
+   * uncleanly a short while ago.
+   */
   async find(task: Task): Promise<Crashes> {
     task.state = this.#withoutLiveRun(task.state);
     const { crashes = 0, countedUpTo = 0, runner } = task.state ?? freshState;
@@ -64,8 +69,8 @@ export class CrashCounter {
   }
 
   /**
-   * What a session that lives announced is no crash: it still has that run under way, for another version, or has left it
-   * behind. It counts for nothing here; the hint is left to say it.
+   * What a session that lives announced is no crash: it still has that run under way, for another
+   * version, or has left it behind. It counts for nothing here; the hint is left to say it.
    */
   #withoutLiveRun(state: HintState | undefined): HintState | undefined {
     if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
@@ -77,8 +82,8 @@ export class CrashCounter {
   }
 
   /**
-   * Counts what was found in the task, and in the store before the run starts. A crash is an attempt; a long run was counted as one
-   * when it was under way.
+   * Counts what was found in the task, and in the store before the run starts. A crash is an
+   * attempt; a long run was counted as one when it was under way.
    */
   async count(task: Task, found: Crashes): Promise<void> {
     const { isNew, record } = found;
@@ -105,7 +110,10 @@ export class CrashCounter {
     task.state = counted;
   }
 
-  /** How many there were when the change was given up that the cell was parked with, if it is still parked. */
+  /**
+   * How many there were when the change was given up that the cell was parked with, if it is still
+   * parked.
+   */
   async #crashesWhenParked({ observer, cell }: Task): Promise<number> {
     const { context } = this.#registry;
     const registered = (await this.#registry.fresh()).observers.get(observer.name);
@@ -135,7 +143,10 @@ export class CrashCounter {
     this.#recorded.delete(task);
   }
 
-  /** The run has ended, and the hint stands: the end of this process would have nothing to do with it any more. */
+  /**
+   * The run has ended, and the hint stands: the end of this process would have nothing to do with
+   * it any more.
+   */
   async end(task: Task): Promise<void> {
     if (!this.#recorded.delete(task)) return;
     const { crashes = 0, countedUpTo = 0 } = task.state ?? freshState;

@@ -8,9 +8,10 @@ import { type CellState, readCellState } from "../registry/due.js";
 import type { Registry } from "../registry/registry.js";
 
 /**
- * Gives a change up: one transaction records it in the cell's row and in the list, and the hint goes. A change after
- * `start` is not touched: its own hint stands. False where the observer is no longer registered, or in another version:
- * its hints are another's, and nothing was changed. `crashes`: how many processes ended while they ran it, if that is why.
+ * Gives a change up: one transaction records it in the cell's row and in the list, and the hint
+ * goes. A change after `start` is not touched: its own hint stands. False where the observer is no
+ * longer registered, or in another version: its hints are another's, and nothing was changed.
+ * `crashes`: how many processes ended while they ran it, if that is why.
  */
 export async function park(
   registry: Registry,
@@ -70,8 +71,9 @@ async function parkOnce(
 }
 
 /**
- * The start under which a change is given up; undefined where this version has dealt with it meanwhile: whoever was slow must not put an
- * older record over a newer one. The acknowledgment of another version counts for nothing, and must not be the newer of both.
+ * The start under which a change is given up; undefined where this version has dealt with it
+ * meanwhile: whoever was slow must not put an older record over a newer one. The acknowledgment of
+ * another version counts for nothing, and must not be the newer of both.
  */
 function parkedFrom(
   { acknowledgment, parked }: CellState,

@@ -66,7 +66,9 @@ async function lookOnce({ pool }: TestDatabase): Promise<void> {
   await worker.stop();
 }
 
-/** Runs the observer on a page; answers the columns that each request for a row of a table was for. */
+/**
+ * Runs the observer on a page; answers the columns that each request for a row of a table was for.
+ */
 async function run(row: string, of = "pages"): Promise<string[]> {
   await db.transact((tx) => tx.set(pages.contents, row, `contents of ${row}`));
   await db.context.background.settled();

@@ -7,12 +7,17 @@ import {
   type TransactionContext,
 } from "../../transaction/index.js";
 
-/** Columns fetched ahead with the first read of a row, and the bytes that they are expected to have. */
+/**
+ * Columns fetched ahead with the first read of a row, and the bytes that they are expected to have.
+ */
 const maxColumns = 16;
 const maxBytes = 256 * 1024;
 /** A column is expected where it was read of at least this share of such rows, of late. */
 const minShare = 0.5;
-/** What a row counts less than the one after it: a column that is not read of four in a row is no longer expected. */
+/**
+ * What a row counts less than the one after it: a column that is not read of four in a row is no
+ * longer expected.
+ */
 const fading = 0.8;
 /** Columns of which is known how often they are read, of the rows of one table. */
 const maxKnown = 64;
@@ -30,14 +35,19 @@ interface Habit {
   bytes: number;
 }
 
-/** What runs of one observer read of rows of one kind: the observed row, or the others of one table. */
+/**
+ * What runs of one observer read of rows of one kind: the observed row, or the others of one table.
+ */
 class Habits {
   /** Rows that runs came to, of late. */
   #rows = 0;
   readonly #columns = new Map<string, Habit>();
   #expected: readonly Uint8Array[] | undefined;
 
-  /** What is likely to be read of such a row after its first read; the likeliest and smallest where not all of it fits. */
+  /**
+   * What is likely to be read of such a row after its first read; the likeliest and smallest where
+   * not all of it fits.
+   */
   get expected(): readonly Uint8Array[] {
     this.#expected ??= this.#choose();
     return this.#expected;
@@ -121,7 +131,10 @@ export interface PrefetchCounts {
   wasted: number;
 }
 
-/** The predictor of one run: knows what earlier runs of its observer read, and watches what this one does. */
+/**
+ * The predictor of one run: knows what earlier runs of its observer read, and watches what this one
+ * does.
+ */
 export class RunReadPredictor implements ReadPredictor {
   readonly #observer: ObserverHabits;
   readonly #ownKey: string;
@@ -159,12 +172,16 @@ export class RunReadPredictor implements ReadPredictor {
     this.#rows.get(rowKey(table, row))?.unread.add(byteString(column));
   }
 
-  /** What it came to. `isWhole`: the run was, so that what the next ones will read can be learned from it. */
+  /**
+   * What it came to. `isWhole`: the run was, so that what the next ones will read can be learned
+   * from it.
+   */
   end(isWhole: boolean): PrefetchCounts {
     for (const { habits, isOwn, first, later, unread } of this.#rows.values()) {
       this.#counts.wasted += unread.size;
       if (!isWhole) continue;
-      // Of the own row the first request is always for the same. Of others it may be for any of those that are read together.
+      // Of the own row the first request is always for the same. Of others it may be for any of
+      // those that are read together.
       habits.learn(isOwn || later.size === 0 ? later : new Map([...first, ...later]));
     }
     this.#rows.clear();
@@ -175,8 +192,8 @@ export class RunReadPredictor implements ReadPredictor {
 const known = new WeakMap<TransactionContext, Map<string, ObserverHabits>>();
 
 /**
- * The predictor of a run of an observer on a cell, by what its runs in this process have read. Undefined where the store is in this
- * process: reading costs nothing there.
+ * The predictor of a run of an observer on a cell, by what its runs in this process have read.
+ * Undefined where the store is in this process: reading costs nothing there.
  */
 export function readPredictorOf(
   context: TransactionContext,

@@ -17,13 +17,18 @@ const conflictBackoff = { initialMs: 1, maximumMs: 200 };
 const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
 /** Conflicts in a row that count as a failed attempt: something else is wrong then. */
 const maxConflicts = 100;
-/** Attempts that ended with their process from which on a hint is run while no other such hint is. */
+/**
+ * Attempts that ended with their process from which on a hint is run while no other such hint is.
+ */
 const crashesToRunAlone = 2;
 
 type Failed = Extract<AttemptResult, { outcome: "failed" }>;
 type RunOutcome = "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
 
-/** Carries a task through: counts what has to be counted before, runs it, and deals with how it ended. */
+/**
+ * Carries a task through: counts what has to be counted before, runs it, and deals with how it
+ * ended.
+ */
 export class Runner {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
@@ -68,8 +73,9 @@ export class Runner {
   }
 
   /**
-   * What may have ended its process is run one at a time, so that it is found out which it was. It is counted when its turn has
-   * come: what never gets one, since another ends the process again and again, is not to be given up for it.
+   * What may have ended its process is run one at a time, so that it is found out which it was. It
+   * is counted when its turn has come: what never gets one, since another ends the process again
+   * and again, is not to be given up for it.
    */
   async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     const before = this.#alone;
@@ -142,7 +148,10 @@ export class Runner {
     this.#board.done(task, result.start, result.settling);
   }
 
-  /** Counts a long run in its hint while it goes on, and says who has it, so that nobody else takes it on. */
+  /**
+   * Counts a long run in its hint while it goes on, and says who has it, so that nobody else takes
+   * it on.
+   */
   async #announce(task: Task): Promise<void> {
     const state = task.state ?? freshState;
     const announced: HintState = {
@@ -159,7 +168,10 @@ export class Runner {
     }
   }
 
-  /** A run that was announced, and counts for nothing after all: the hint says again what it said before. */
+  /**
+   * A run that was announced, and counts for nothing after all: the hint says again what it said
+   * before.
+   */
   async #retract(task: Task): Promise<void> {
     if (!this.#announced.has(task)) return;
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
@@ -198,7 +210,10 @@ export class Runner {
     }
   }
 
-  /** The cell ended so many processes that it was given up; it has changed since, and is run again when some time has passed. */
+  /**
+   * The cell ended so many processes that it was given up; it has changed since, and is run again
+   * when some time has passed.
+   */
   async #suspend(task: Task, waitMs: number): Promise<void> {
     const state = task.state ?? freshState;
     task.state = { ...state, notBefore: this.#environment.now() + waitMs };
@@ -277,7 +292,10 @@ export class Runner {
   }
 }
 
-/** The row on which a run conflicted, which need not be the one that its observer watches; undefined if it is not one row. */
+/**
+ * The row on which a run conflicted, which need not be the one that its observer watches; undefined
+ * if it is not one row.
+ */
 function lostOn(error: unknown): string | undefined {
   const cell = error instanceof ConflictError ? conflictCell(error) : undefined;
   return cell && rowKey(cell.table, cell.row);

@@ -3,9 +3,9 @@ import type { Observer } from "../observer.js";
 import type { Sessions } from "../session/sessions.js";
 
 /**
- * Which buckets of an observer's hints are this process's: each bucket belongs to one of the live sessions that run the
- * observer, by rendezvous hashing with a bound, so that all have equally many, and a session that comes or goes moves little more than its own
- * part.
+ * Which buckets of an observer's hints are this process's: each bucket belongs to one of the live
+ * sessions that run the observer, by rendezvous hashing with a bound, so that all have equally
+ * many, and a session that comes or goes moves little more than its own part.
  */
 export class BucketAssignment {
   readonly #sessions: Sessions;
@@ -38,8 +38,9 @@ export class BucketAssignment {
 }
 
 /**
- * Each bucket goes to the session that weighs the most for it, of those that have not got their full part yet: by weight alone one of two
- * would often have half as much again as the other, and the other would wait for it.
+ * Each bucket goes to the session that weighs the most for it, of those that have not got their
+ * full part yet: by weight alone one of two would often have half as much again as the other, and
+ * the other would wait for it.
  */
 function divide(own: string, hosting: readonly string[], observer: string): readonly boolean[] {
   const sessions = [own, ...hosting.filter((session) => session !== own)].sort();

@@ -95,7 +95,9 @@ describe("hints of another process's share", () => {
   const remove = (row: string, timestamp: number) =>
     store.mutate(deleteHint(hintAddress(hintPrefix(length.name), cellOf(row)), timestamp));
 
-  /** Lets it see so many hints of a process that is as busy as itself, and that has done them then. */
+  /**
+   * Lets it see so many hints of a process that is as busy as itself, and that has done them then.
+   */
   async function seeManyGo(count: number, meanwhile: () => Promise<void>): Promise<void> {
     const rows = Array.from({ length: count }, (_, index) => `row ${index}`);
     for (const row of rows) await hint(row, 10);

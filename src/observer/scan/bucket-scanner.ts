@@ -32,8 +32,9 @@ const pageHints = 256;
 /** Jumps in one round; more would not find a free place either. */
 const maxJumps = 8;
 /**
- * How long another process's hint must have been seen standing before it is taken on, in milliseconds: by a process that has nothing of its own
- * to do, and by one that has. Two that are both busy would run each other's hints, and half of those runs would be in vain.
+ * How long another process's hint must have been seen standing before it is taken on, in
+ * milliseconds: by a process that has nothing of its own to do, and by one that has. Two that are
+ * both busy would run each other's hints, and half of those runs would be in vain.
  */
 const foreignAgeMs = 2_000;
 const foreignAgeOfBusyMs = 20_000;
@@ -47,7 +48,10 @@ interface Round {
   jumps: number;
 }
 
-/** Finds hints where the processes share out their buckets among themselves, without a service between them. */
+/**
+ * Finds hints where the processes share out their buckets among themselves, without a service
+ * between them.
+ */
 export class BucketScanner implements HintScanner {
   readonly #options: BucketScannerOptions;
   readonly #prefix: Buffer;
@@ -69,7 +73,9 @@ export class BucketScanner implements HintScanner {
     return this.#options.observer;
   }
 
-  /** Looks for hints until the round is over or the queue is full. Answers how many it found to do. */
+  /**
+   * Looks for hints until the round is over or the queue is full. Answers how many it found to do.
+   */
   async scan(): Promise<number> {
     const { board, observer, shares, store, signal } = this.#options;
     if (!board.hasRoom(observer.name)) return 0;
@@ -161,7 +167,8 @@ export class BucketScanner implements HintScanner {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
     if (runner !== undefined && runner !== sessions.session) {
-      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      // One that has ended, or is of another version, says nothing: what it announced may have been
+      // left behind.
       if (sessions.isHosting(runner, observer.name, observer.version)) return "waits";
     }
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
@@ -173,8 +180,9 @@ export class BucketScanner implements HintScanner {
   }
 
   /**
-   * Another process's hints are left to it, unless they have been standing for a while: then it hangs, is dead, or has more
-   * than it can do. Those that are worked on will mostly be gone at the second look.
+   * Another process's hints are left to it, unless they have been standing for a while: then it
+   * hangs, is dead, or has more than it can do. Those that are worked on will mostly be gone at the
+   * second look.
    */
   async #lookAtForeign(): Promise<number> {
     const now = this.#options.environment.monotonic();

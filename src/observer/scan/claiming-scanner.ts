@@ -22,7 +22,10 @@ export interface ClaimingScannerOptions {
 const pageHints = 256;
 /** Hints that are claimed in one go. */
 const claimsAtOnce = 32;
-/** Jumps of one walk; after them it goes on past what others have, so that what stands alone among it is found. */
+/**
+ * Jumps of one walk; after them it goes on past what others have, so that what stands alone among
+ * it is found.
+ */
 const maxJumps = 8;
 /** Pages of one walk; the next one begins somewhere else. */
 const maxPages = 64;
@@ -49,9 +52,9 @@ interface Taking {
 }
 
 /**
- * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4): begins at a random place, claims what
- * it finds before it takes it on, and jumps to another random place when it meets another's claim. So any number of
- * workers divide the work without knowing of each other.
+ * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4): begins at a
+ * random place, claims what it finds before it takes it on, and jumps to another random place when
+ * it meets another's claim. So any number of workers divide the work without knowing of each other.
  */
 export class ClaimingScanner implements HintScanner {
   readonly #options: ClaimingScannerOptions;
@@ -78,7 +81,9 @@ export class ClaimingScanner implements HintScanner {
     return this.#walk !== undefined;
   }
 
-  /** Looks for hints until the walk is over or the queue is full. Answers how many it found to do. */
+  /**
+   * Looks for hints until the walk is over or the queue is full. Answers how many it found to do.
+   */
   async scan(): Promise<number> {
     const { board, observer } = this.#options;
     if (!board.hasRoom(observer.name)) return 0;
@@ -133,7 +138,10 @@ export class ClaimingScanner implements HintScanner {
     return new Promise((resolve) => this.#options.environment.defer(resolve));
   }
 
-  /** Claims hints and takes them on, some at a time. Stops where another process is met, if it is to jump. */
+  /**
+   * Claims hints and takes them on, some at a time. Stops where another process is met, if it is to
+   * jump.
+   */
   async #takeOn(hints: readonly StandingHint[], jumps: boolean): Promise<Taking> {
     const { board, observer } = this.#options;
     let found = 0;
@@ -182,7 +190,8 @@ export class ClaimingScanner implements HintScanner {
     const { sessions, environment, observer } = this.#options;
     const { runner, notBefore } = state;
     if (runner !== undefined && runner !== sessions.session) {
-      // One that has ended, or is of another version, says nothing: what it announced may have been left behind.
+      // One that has ended, or is of another version, says nothing: what it announced may have been
+      // left behind.
       if (sessions.isHosting(runner, observer.name, observer.version)) return true;
     }
     const waitMs = notBefore - environment.now();

@@ -10,8 +10,8 @@ interface Claim {
 }
 
 /**
- * The rows on which this process works, as the cluster knows them (the paper, section 2.4). All hints of one observer on
- * one row share a claim. There are never more than tasks on the board.
+ * The rows on which this process works, as the cluster knows them (the paper, section 2.4). All
+ * hints of one observer on one row share a claim. There are never more than tasks on the board.
  */
 export class Claims {
   readonly #cluster: Cluster;

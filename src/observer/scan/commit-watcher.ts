@@ -1,7 +1,10 @@
 import type { Environment, Timer } from "../../environment/index.js";
 import type { AtomicStore, RowStore } from "../../store/index.js";
 
-/** Milliseconds between two looks: after something was committed, and when nothing has been for a while. */
+/**
+ * Milliseconds between two looks: after something was committed, and when nothing has been for a
+ * while.
+ */
 const minMs = 5;
 const maxMs = 50;
 const slowing = 1.1;
@@ -16,8 +19,8 @@ export interface CommitWatcherOptions {
 }
 
 /**
- * Notices what other processes commit, milliseconds later. A look at the counter of a store in this machine costs a few
- * microseconds, where a look for hints costs reads for each observer.
+ * Notices what other processes commit, milliseconds later. A look at the counter of a store in this
+ * machine costs a few microseconds, where a look for hints costs reads for each observer.
  */
 export class CommitWatcher {
   readonly #options: CommitWatcherOptions;

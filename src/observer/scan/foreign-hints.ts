@@ -9,7 +9,10 @@ import {
   type StandingHint,
 } from "../hint/hint.js";
 
-/** Hints of one look, and looks of one pass: what they find is remembered until the pass after it has ended. */
+/**
+ * Hints of one look, and looks of one pass: what they find is remembered until the pass after it
+ * has ended.
+ */
 const pageHints = 256;
 const looksOfPass = 8;
 
@@ -20,7 +23,10 @@ export interface ForeignHintsOptions {
   readonly prefix: Uint8Array;
   /** Whether a hint is of another process's share. */
   readonly isForeign: (hint: StandingHint) => boolean;
-  /** When a hint that stands is old at the latest, in milliseconds: no stretch is watched for longer. */
+  /**
+   * When a hint that stands is old at the latest, in milliseconds: no stretch is watched for
+   * longer.
+   */
   readonly oldMs: number;
   readonly signal: AbortSignal;
 }
@@ -39,9 +45,10 @@ export interface AgedHint {
 }
 
 /**
- * Watches hints of other processes' shares for those that stand for long. However many there are, what is remembered is
- * bounded and is soon looked at again: one stretch of them is passed over time after time, until nothing in it stands
- * any more that stood a pass ago, or it was watched for long enough; then comes the next stretch.
+ * Watches hints of other processes' shares for those that stand for long. However many there are,
+ * what is remembered is bounded and is soon looked at again: one stretch of them is passed over
+ * time after time, until nothing in it stands any more that stood a pass ago, or it was watched for
+ * long enough; then comes the next stretch.
  */
 export class ForeignHints {
   readonly #options: ForeignHintsOptions;
@@ -124,7 +131,8 @@ export class ForeignHints {
     const next = this.#left[0]?.start;
     if (this.#pass === 1 || next === undefined) this.#seenSince = now;
     if (next === undefined) {
-      // There is nothing else to watch. From elsewhere, so that two who have nothing else to do meet less.
+      // There is nothing else to watch. From elsewhere, so that two who have nothing else to do
+      // meet less.
       this.#start = { row: this.#anyBucket() };
     } else if (this.#seen.size === 0 || (this.#pass > 1 && (!stands || this.#isWatchedLong))) {
       this.#moveTo(next);

@@ -10,7 +10,9 @@ export interface HintScanner {
   readonly observer: Observer;
   /** Whether there was more to find than the queue could take. */
   readonly isUnfinished: boolean;
-  /** Looks for hints until there are no more or the queue is full. Answers how many it found to do. */
+  /**
+   * Looks for hints until there are no more or the queue is full. Answers how many it found to do.
+   */
   scan(): Promise<number>;
 }
 
@@ -24,8 +26,8 @@ const maxCrowdedPollMs = 10_000;
 const restForWork = 4;
 
 /**
- * Scans for a worker, one observer after the other: at once when woken, and every now and then, so that hints
- * of other processes, and such as did not fit in the queue, are found.
+ * Scans for a worker, one observer after the other: at once when woken, and every now and then, so
+ * that hints of other processes, and such as did not fit in the queue, are found.
  */
 export class ScanLoop {
   readonly #registry: Registry;
@@ -129,7 +131,10 @@ export class ScanLoop {
     this.#pollMs = Math.max(pollMs, pauseMs);
   }
 
-  /** A program that is older than the registry leaves an observer to the newer ones, and says so once. */
+  /**
+   * A program that is older than the registry leaves an observer to the newer ones, and says so
+   * once.
+   */
   #isCurrent(view: RegistryView, { name, version }: Observer): boolean {
     const registered = view.observers.get(name)?.record.version;
     if (registered === version) {

@@ -17,8 +17,9 @@ export interface ScanPositionsOptions {
 }
 
 /**
- * Random places among the hints of one observer (the paper, section 2.4: a random tablet, and a random key in it): the store's own
- * split points, rows that were seen, and any place of any bucket.
+ * Random places among the hints of one observer (the paper, section 2.4: a random tablet, and a
+ * random key in it): the store's own split points, rows that were seen, and any place of any
+ * bucket.
  */
 export class ScanPositions {
   readonly #options: ScanPositionsOptions;

@@ -5,8 +5,9 @@ const rowPrefix = "suspect/";
 const column = Buffer.from("upTo");
 
 /**
- * Records that a process that ran these observers ended uncleanly: an attempt is counted in each hint at or below `upTo`
- * before it is run. The record's timestamp is `upTo` itself, so that it only ever rises.
+ * Records that a process that ran these observers ended uncleanly: an attempt is counted in each
+ * hint at or below `upTo` before it is run. The record's timestamp is `upTo` itself, so that it
+ * only ever rises.
  */
 export async function suspect(store: RowStore, observers: readonly string[], upTo: number): Promise<void> {
   for (const observer of observers) {

@@ -7,8 +7,8 @@ interface Heartbeat {
 }
 
 /**
- * How long signs of life have been missing, by this process's own monotonic clock: the wall clocks of two machines may
- * differ by more than a sign of life lasts.
+ * How long signs of life have been missing, by this process's own monotonic clock: the wall clocks
+ * of two machines may differ by more than a sign of life lasts.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, Heartbeat>();

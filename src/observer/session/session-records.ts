@@ -10,9 +10,15 @@ export type HostedObservers = Readonly<Record<string, number>>;
 export interface SessionRecord {
   /** The observers that its workers run, each with its version. */
   readonly observers: HostedObservers;
-  /** Wall time in milliseconds after which it counts as dead for who has not watched it. Changes with each sign of life. */
+  /**
+   * Wall time in milliseconds after which it counts as dead for who has not watched it. Changes
+   * with each sign of life.
+   */
   readonly expires: number;
-  /** The process, by the environment's name for it: where that is known to have ended, nobody waits for the time. */
+  /**
+   * The process, by the environment's name for it: where that is known to have ended, nobody waits
+   * for the time.
+   */
   readonly process: string;
 }
 
@@ -27,7 +33,10 @@ export const timeToLiveMs = 5_000;
 
 const rowPrefix = "session/";
 const stateColumn = Buffer.from("state");
-/** Stands in the row of a session that is being cleared away: its timestamp is the one of its unclean end. */
+/**
+ * Stands in the row of a session that is being cleared away: its timestamp is the one of its
+ * unclean end.
+ */
 const endedColumn = Buffer.from("ended");
 /** A session has one record, which each sign of life replaces. */
 const recordTimestamp = 1;
@@ -68,7 +77,10 @@ export class SessionRecords {
     }
   }
 
-  /** A record that cannot be read is of nobody who lives: whoever does writes it anew within a second. */
+  /**
+   * A record that cannot be read is of nobody who lives: whoever does writes it anew within a
+   * second.
+   */
   #decode(session: string, stored: Uint8Array): SessionRecord {
     try {
       const bytes = decodeWrite(stored).value ?? noBytes;
@@ -106,8 +118,8 @@ export class SessionRecords {
   }
 
   /**
-   * Gives a session's unclean end its timestamp, unless it has one: the same for all who clear it away at a time.
-   * Undefined where it is gone already.
+   * Gives a session's unclean end its timestamp, unless it has one: the same for all who clear it
+   * away at a time. Undefined where it is gone already.
    */
   async end(session: string, timestamp: number): Promise<number | undefined> {
     const answer: MutationAnswer = await this.#store.mutate({

@@ -105,7 +105,8 @@ describe("sessions", () => {
     for (const db of databases) db.pool.work();
     for (let step = 0; step < 4; step++) for (const each of environments) await each.advance(500);
     const [first, second] = databases as [TestDatabase, TestDatabase];
-    // The first one has seen the other's last sign of life, wakes a moment before it, and looks before it says that it lives.
+    // The first one has seen the other's last sign of life, wakes a moment before it, and looks
+    // before it says that it lives.
     await environments[0].advance(1_000);
     environments[0].freeze(20_000);
     await first.sessions.refresh();
@@ -157,7 +158,8 @@ describe("sessions", () => {
     const moved = first.filter(
       (owner, bucket) => owner < 2 && !databases[owner]!.pool.shares.owns(length, bucket),
     );
-    // Only what came to its second choice, since its first had its full part, goes back to the first.
+    // Only what came to its second choice, since its first had its full part, goes back to the
+    // first.
     expect(moved.length).toBeLessThanOrEqual(buckets / 8);
     for (const worker of workers) await environment.until(worker.stop());
   });

@@ -18,13 +18,22 @@ export interface SessionsOptions {
 const beatMs = 1_000;
 /** How long what was read of other sessions counts as new. */
 const cacheMs = 250;
-/** Sessions are read so much less often for each that there is: all of them together read so many a second. */
+/**
+ * Sessions are read so much less often for each that there is: all of them together read so many a
+ * second.
+ */
 const refreshMsForEach = 10;
 /** A record that stood still for so long is doubtful: the cluster is asked. */
 const stillMs = 1.2 * beatMs;
-/** Nobody is cleared away whose record did not stand still for so long, by the clock of who clears it away. */
+/**
+ * Nobody is cleared away whose record did not stand still for so long, by the clock of who clears
+ * it away.
+ */
 const certainMs = 1.5 * beatMs;
-/** One that looks dead, and whose end nobody knows of, may be back: for so long since its last sign of life. */
+/**
+ * One that looks dead, and whose end nobody knows of, may be back: for so long since its last sign
+ * of life.
+ */
 const patienceMs = 3 * timeToLiveMs;
 /** How long the cluster is waited for between signs of life, and by a worker that begins. */
 const askMs = 500;
@@ -33,9 +42,10 @@ const joinMs = 2_000;
 const maxAsked = 256;
 
 /**
- * The processes that work on a store, as they tell each other in its system table. A session is recorded while workers stand
- * in it, shows a sign of life each second, and removes its record when it ends. One that shows none any more ended
- * uncleanly: what it may have been working on is then suspect. Where a cluster's service answers, its word comes first.
+ * The processes that work on a store, as they tell each other in its system table. A session is
+ * recorded while workers stand in it, shows a sign of life each second, and removes its record when
+ * it ends. One that shows none any more ended uncleanly: what it may have been working on is then
+ * suspect. Where a cluster's service answers, its word comes first.
  */
 export class Sessions implements Liveness {
   readonly session: string;
@@ -86,8 +96,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session lives: by the word of the cluster, or by its record where nobody answers. Undefined for one that neither
-   * knows: a lock's own time decides then.
+   * Whether a session lives: by the word of the cluster, or by its record where nobody answers.
+   * Undefined for one that neither knows: a lock's own time decides then.
    */
   alive(session: string): MaybePromise<boolean | undefined> {
     if (session === this.session) return true;
@@ -108,7 +118,10 @@ export class Sessions implements Liveness {
     return record === undefined ? undefined : this.#counts(session, record);
   }
 
-  /** The live sessions that run this version of an observer, by what was last read; this one among them if it does. */
+  /**
+   * The live sessions that run this version of an observer, by what was last read; this one among
+   * them if it does.
+   */
   hosting(observer: string, version: number): readonly string[] {
     const hosting = [...this.#others]
       .filter(([session, record]) => record.observers[observer] === version && this.#counts(session, record))
@@ -125,8 +138,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session that shows no signs of life runs this version of an observer, and may be back: its machine may be too busy for them, or have stood still.
-   * Not one whose process has ended, or that the cluster has seen end.
+   * Whether a session that shows no signs of life runs this version of an observer, and may be
+   * back: its machine may be too busy for them, or have stood still. Not one whose process has
+   * ended, or that the cluster has seen end.
    */
   mayHost(observer: string, version: number): boolean {
     const now = this.#environment.monotonic();
@@ -154,12 +168,17 @@ export class Sessions implements Liveness {
     return live;
   }
 
-  /** Timestamp up to which hints of an observer are suspect: a process that ran it ended uncleanly. 0 for none. */
+  /**
+   * Timestamp up to which hints of an observer are suspect: a process that ran it ended uncleanly.
+   * 0 for none.
+   */
   suspectUpTo(observer: string): number {
     return this.#suspects.get(observer) ?? 0;
   }
 
-  /** Calls `listener` when it was read again who hosts what, until the returned function is called. */
+  /**
+   * Calls `listener` when it was read again who hosts what, until the returned function is called.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -176,7 +195,10 @@ export class Sessions implements Liveness {
     return Object.keys(this.#hosted).length > 0;
   }
 
-  /** Reports the session to the cluster, once and for as long as the database is open. Nobody waits long for it. */
+  /**
+   * Reports the session to the cluster, once and for as long as the database is open. Nobody waits
+   * long for it.
+   */
   async #join(): Promise<void> {
     if (this.cluster === undefined) return;
     this.#joining ??= this.cluster.join(this.session, this.#closing.signal).catch((error: unknown) => {
@@ -227,7 +249,9 @@ export class Sessions implements Liveness {
     }
   }
 
-  /** After a pause of this process, or of the whole machine, the others had no chance to be seen. */
+  /**
+   * After a pause of this process, or of the whole machine, the others had no chance to be seen.
+   */
   #noteAwake(): void {
     const now = this.#environment.monotonic();
     const awayMs = now - this.#awakeAt;
@@ -254,7 +278,10 @@ export class Sessions implements Liveness {
     this.#attached.events.emit("backgroundFailure", { doing, error });
   }
 
-  /** Reads who lives. Sessions that ended uncleanly are cleared away, and what they worked on becomes suspect. */
+  /**
+   * Reads who lives. Sessions that ended uncleanly are cleared away, and what they worked on
+   * becomes suspect.
+   */
   async refresh(): Promise<void> {
     if (this.#recorded) this.#noteAwake();
     const readAt = this.#environment.monotonic();
@@ -319,7 +346,10 @@ export class Sessions implements Liveness {
     if (this.#isHosting) this.#suspects = await readCrashSuspects(this.#store);
   }
 
-  /** An end has one timestamp, whoever clears it away: an end after it, without a commit between them, counts too. */
+  /**
+   * An end has one timestamp, whoever clears it away: an end after it, without a commit between
+   * them, counts too.
+   */
   async #clearAway(session: string, { observers }: SessionRecord): Promise<void> {
     const upTo = await this.#records.end(session, await this.#attached.oracle.next());
     if (upTo === undefined) return;
@@ -329,8 +359,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session counts as alive: by the word of the cluster, which hears from it; or else by whether its process is known to run;
-   * or by signs of life seen here. Its own clock is believed only until a second sign could be seen.
+   * Whether a session counts as alive: by the word of the cluster, which hears from it; or else by
+   * whether its process is known to run; or by signs of life seen here. Its own clock is believed
+   * only until a second sign could be seen.
    */
   #counts(session: string, record: SessionRecord): boolean {
     const said = this.#said.get(session);
@@ -340,15 +371,19 @@ export class Sessions implements Liveness {
     return isFresh && (this.#heartbeats.hasChanged(session) || this.#outlives(record, 0));
   }
 
-  /** Whether a record says that it counts now, or did `graceMs` ago. One that says it will in a year says nothing. */
+  /**
+   * Whether a record says that it counts now, or did `graceMs` ago. One that says it will in a year
+   * says nothing.
+   */
   #outlives({ expires }: SessionRecord, graceMs: number): boolean {
     const now = this.#environment.now();
     return expires + graceMs > now && !isBeyondBelief(expires, timeToLiveMs, now);
   }
 
   /**
-   * Resolves when it is certain of every session that was found dead whether it is: what it worked on must be suspect before
-   * this process works on it. Takes little more than a second, where there is one at all.
+   * Resolves when it is certain of every session that was found dead whether it is: what it worked
+   * on must be suspect before this process works on it. Takes little more than a second, where
+   * there is one at all.
    */
   async settleDoubts(signal: AbortSignal): Promise<void> {
     if (this.#doubtful === 0) return;

@@ -2,7 +2,10 @@ import type { Environment, Timer } from "../../environment/index.js";
 import type { MaybePromise } from "../../store/index.js";
 import type { Cluster } from "../cluster.js";
 
-/** How long no run may be in flight before this process counts as quiet: a busy one does not say so between two runs. */
+/**
+ * How long no run may be in flight before this process counts as quiet: a busy one does not say so
+ * between two runs.
+ */
 const quietAfterMs = 20;
 
 export interface BusyReportOptions {
@@ -12,8 +15,9 @@ export interface BusyReportOptions {
 }
 
 /**
- * Tells the cluster whether this process has runs in flight. One that was quiet waits until that is known before it begins
- * a run, so that whoever finds all processes quiet, and nobody's turn between two looks, knows that nothing ran.
+ * Tells the cluster whether this process has runs in flight. One that was quiet waits until that is
+ * known before it begins a run, so that whoever finds all processes quiet, and nobody's turn
+ * between two looks, knows that nothing ran.
  */
 export class BusyReport {
   readonly #options: BusyReportOptions;

@@ -3,7 +3,10 @@ export const defaultConcurrency = 64;
 /** Runs that wait for the same flush cost only memory. */
 const maxRuns = 512;
 const step = 32;
-/** Rows in conflict are run one at a time as it is, and other processes may be the cause: fewer runs than these would only be slower. */
+/**
+ * Rows in conflict are run one at a time as it is, and other processes may be the cause: fewer runs
+ * than these would only be slower.
+ */
 const minRuns = 8;
 /** Ended runs between two decisions: so many times the limit. */
 const windowRuns = 2;
@@ -24,8 +27,9 @@ export function fixedConcurrency(limit: number): ConcurrencyLimit {
 }
 
 /**
- * The more runs of an observer there are at a time, the more of them conflict. There are fewer of them while many do, down to 8, and
- * more again while all are in use and hardly any conflict. Decided by counting, not by clocks.
+ * The more runs of an observer there are at a time, the more of them conflict. There are fewer of
+ * them while many do, down to 8, and more again while all are in use and hardly any conflict.
+ * Decided by counting, not by clocks.
  */
 export class AdaptiveConcurrency implements ConcurrencyLimit {
   limit = defaultConcurrency;
@@ -34,7 +38,10 @@ export class AdaptiveConcurrency implements ConcurrencyLimit {
   #conflicts = 0;
   #wasFull = false;
 
-  /** `sharesFlushes`: whether runs wait for a flush that they share, so that there may be up to 512 of them, and not 64. */
+  /**
+   * `sharesFlushes`: whether runs wait for a flush that they share, so that there may be up to 512
+   * of them, and not 64.
+   */
   constructor(sharesFlushes: boolean) {
     this.#most = sharesFlushes ? maxRuns : defaultConcurrency;
   }

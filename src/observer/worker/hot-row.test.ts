@@ -24,7 +24,10 @@ afterEach(async () => {
   for (const db of open.splice(0)) await db.close();
 });
 
-/** Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. The changes stand before a worker begins. */
+/**
+ * Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. The
+ * changes stand before a worker begins.
+ */
 async function openHot(observers: readonly Observer[]): Promise<[TestDatabase, TestEnvironment]> {
   const environment = new TestEnvironment();
   const db = await openTest({

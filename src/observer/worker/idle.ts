@@ -46,8 +46,8 @@ const maxPauseMs = 50;
 const progressMs = 250;
 
 /**
- * Waits until nothing is due (protocol §5.11): a hint stands until its run has committed, and what the run
- * caused has left its own hints by then; so one look that finds none is enough.
+ * Waits until nothing is due (protocol §5.11): a hint stands until its run has committed, and what
+ * the run caused has left its own hints by then; so one look that finds none is enough.
  */
 export async function untilIdle(work: EndingWork, options: UntilIdleOptions): Promise<void> {
   const { signal, closing, after, refuseOrphans } = options;

@@ -23,8 +23,9 @@ export interface WorkOptions {
   /** Which of the observers given to `open`, by themselves or by name. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
   /**
-   * Runs at the same time. From 1 to 10,000; default: 64, of an observer down to 8 while more than a tenth of its runs conflict, and
-   * on a store that commits in one batch up to 512 while hardly any do. Commits that wait together share a flush.
+   * Runs at the same time. From 1 to 10,000; default: 64, of an observer down to 8 while more than
+   * a tenth of its runs conflict, and on a store that commits in one batch up to 512 while hardly
+   * any do. Commits that wait together share a flush.
    */
   readonly concurrency?: number | undefined;
   /** Stops the worker when aborted, as `stop` does. */
@@ -37,18 +38,24 @@ export interface PoolOptions {
   /** The observers that this process hosts, registered. */
   readonly observers: readonly Observer[];
   /**
-   * The most changes of one observer that wait in memory; more are left to the scan. Default: 1,024; in a cluster, where what waits is
-   * claimed and nobody else does it, four for each run that there may be at a time, and 256 at the most.
+   * The most changes of one observer that wait in memory; more are left to the scan. Default:
+   * 1,024; in a cluster, where what waits is claimed and nobody else does it, four for each run
+   * that there may be at a time, and 256 at the most.
    */
   readonly queueLimit?: number | undefined;
-  /** What workers take the time between their scans and attempts from. Default: the registry's environment. */
+  /**
+   * What workers take the time between their scans and attempts from. Default: the registry's
+   * environment.
+   */
   readonly environment?: Environment | undefined;
 }
 
 const maxConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
 const maxClaimed = 256;
-/** So that a process that has just begun, and waits for nothing, finds work that nobody has claimed. */
+/**
+ * So that a process that has just begun, and waits for nothing, finds work that nobody has claimed.
+ */
 const claimedForEachRun = 4;
 
 /** The workers of one open database, and what they share: the claims, the queues, the session. */
@@ -213,7 +220,10 @@ export class WorkerPool implements WorkerHost, EndingWork {
     for (const worker of this.#workers.keys()) worker.pump();
   }
 
-  /** Hints of a commit in this process: those of its own share, or in a cluster those that it can claim, are run at once. */
+  /**
+   * Hints of a commit in this process: those of its own share, or in a cluster those that it can
+   * claim, are run at once.
+   */
   #committed(hints: readonly Hint[], timestamp: number): void {
     if (this.#worked.size === 0) return;
     for (const { observer: name, address: hint, cell } of hints) {
@@ -227,7 +237,10 @@ export class WorkerPool implements WorkerHost, EndingWork {
     }
   }
 
-  /** Nobody waits for the answer: where another has it already, it is let go, or the two runs are told apart by their commits. */
+  /**
+   * Nobody waits for the answer: where another has it already, it is let go, or the two runs are
+   * told apart by their commits.
+   */
   #claim(task: Task): void {
     const answer = this.claims!.take(task.hint);
     const withdraw = (isGranted: boolean) => {
@@ -250,22 +263,27 @@ export class WorkerPool implements WorkerHost, EndingWork {
   /**
    * Resolves when nothing is left to do, here or elsewhere.
    *
-   * @throws ObserverError if changes wait for observers that no live process runs: it would wait for ever.
+   * @throws ObserverError if changes wait for observers that no live process runs: it would wait
+   * for ever.
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
   }
 
-  /** As {@link idle}, for a worker that has begun, and for observers that live workers run alone. @internal */
+  /**
+   * As {@link idle}, for a worker that has begun, and for observers that live workers run alone.
+   * @internal
+   */
   async idleOfWorkers(options: IdleOptions, after: Promise<void>): Promise<void> {
     await untilIdle(this, { ...options, after, closing: this.#closing.signal, refuseOrphans: false });
   }
 
   /**
-   * Works until nothing is left to do, with a worker of its own for the observers that this process hosts and nobody here
-   * runs.
+   * Works until nothing is left to do, with a worker of its own for the observers that this process
+   * hosts and nobody here runs.
    *
-   * @throws ObserverError where changes wait for observers that no live process runs: it would wait for ever.
+   * @throws ObserverError where changes wait for observers that no live process runs: it would wait
+   * for ever.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#assertOpen();
@@ -286,7 +304,10 @@ export class WorkerPool implements WorkerHost, EndingWork {
     }
   }
 
-  /** Several who drain share workers, which stand until the last is done; each runs what was missing when it began. */
+  /**
+   * Several who drain share workers, which stand until the last is done; each runs what was missing
+   * when it began.
+   */
   #workForDrains(): void {
     if (this.#drains === 0 || this.#closing.signal.aborted) return;
     const missing = this.#hosted.filter((observer) => !this.#worked.has(observer.name));

@@ -3,7 +3,10 @@ import type { TaskBoard } from "../queue/task-board.js";
 import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
-/** How long a live process may not report to the cluster before it is waited for no longer, in milliseconds. */
+/**
+ * How long a live process may not report to the cluster before it is waited for no longer, in
+ * milliseconds.
+ */
 const patienceMs = 5_000;
 
 /** What is under way: here on the board, elsewhere by what the sessions know. */
@@ -13,13 +16,17 @@ export interface Activity {
   readonly board: TaskBoard;
 }
 
-/** Answers, at the end of a look at the hints, whether nothing ran between its beginning and its end. */
+/**
+ * Answers, at the end of a look at the hints, whether nothing ran between its beginning and its
+ * end.
+ */
 export type Held = () => Promise<boolean>;
 
 /**
- * Whether nothing went on while the hints were looked at, so that many reads were as good as one (protocol §5.11).
- * The service of a cluster knows it exactly. Without one, on a store that has no snapshot of its own, this process can only say that
- * nothing ran here and that it saw no timestamp taken.
+ * Whether nothing went on while the hints were looked at, so that many reads were as good as one
+ * (protocol §5.11). The service of a cluster knows it exactly. Without one, on a store that has no
+ * snapshot of its own, this process can only say that nothing ran here and that it saw no timestamp
+ * taken.
  */
 export class Quiescence {
   readonly #activity: Activity;
@@ -52,7 +59,9 @@ export class Quiescence {
     return async () => (await oracle.latest()) === before;
   }
 
-  /** All quiet before and after, nobody's turn between, and nobody who lives and does not report. */
+  /**
+   * All quiet before and after, nobody's turn between, and nobody who lives and does not report.
+   */
   async #byCluster(cluster: Cluster, signal: AbortSignal | undefined): Promise<Held> {
     const before = await cluster.activity(signal);
     const bySight = await this.#bySight();
@@ -79,7 +88,10 @@ export class Quiescence {
     return [...live.keys()].filter((session) => session !== sessions.session);
   }
 
-  /** A process that is connecting anew is waited for; one that never reports would be waited for without end. */
+  /**
+   * A process that is connecting anew is waited for; one that never reports would be waited for
+   * without end.
+   */
   #bear(silent: readonly string[]): boolean {
     if (silent.length === 0) {
       this.#unreportedSince = undefined;

@@ -11,13 +11,19 @@ export interface SurveyedWork extends Activity {
 
 /** What a look at all standing hints came to. */
 export interface Survey {
-  /** A hint stands of an observer that a live worker runs, here or elsewhere. The look may have ended there. */
+  /**
+   * A hint stands of an observer that a live worker runs, here or elsewhere. The look may have
+   * ended there.
+   */
   readonly busy: boolean;
   /** Hints of registered observers that nobody runs, by observer. */
   readonly orphans: ReadonlyMap<string, number>;
   /** Some of them were run by one who shows no signs of life, and may be back. */
   readonly mayBeRun: boolean;
-  /** Whether it was as good as one look at one moment: nothing ran between its beginning and its end. */
+  /**
+   * Whether it was as good as one look at one moment: nothing ran between its beginning and its
+   * end.
+   */
   readonly isSnapshot: boolean;
 }
 
@@ -81,14 +87,20 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
   return counted;
 }
 
-/** A registry that is no older than the hints: where it is kept for a while, a new observer may not be in it yet. */
+/**
+ * A registry that is no older than the hints: where it is kept for a while, a new observer may not
+ * be in it yet.
+ */
 async function freshView(work: SurveyedWork, observers: Iterable<string>): Promise<RegistryView> {
   const view = await work.registry.fresh();
   for (const observer of observers) if (!view.observers.has(observer)) return work.registry.reload();
   return view;
 }
 
-/** Whether a live worker runs an observer; what this process hosts counts as soon as a worker is there. */
+/**
+ * Whether a live worker runs an observer; what this process hosts counts as soon as a worker is
+ * there.
+ */
 function isRun(work: SurveyedWork, observer: string, version: number): boolean {
   if (work.worked.get(observer)?.version === version) return true;
   const { sessions } = work;

@@ -28,7 +28,10 @@ import type { IdleOptions } from "./idle.js";
 
 /** What {@link Worker.stop} takes. */
 export interface StopOptions {
-  /** Milliseconds after which runs under way are given up; they are run again elsewhere or later. Default: never. */
+  /**
+   * Milliseconds after which runs under way are given up; they are run again elsewhere or later.
+   * Default: never.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -37,8 +40,8 @@ export interface WorkerReadiness {
   /** It has begun, is not stopping, and at least one of its observers is its to run. */
   readonly isReady: boolean;
   /**
-   * None of its observers is its to run: each was unregistered, or is registered in a newer version. Only a newer program helps; the
-   * command `percolator worker` ends with exit code 3.
+   * None of its observers is its to run: each was unregistered, or is registered in a newer
+   * version. Only a newer program helps; the command `percolator worker` ends with exit code 3.
    */
   readonly isObsolete: boolean;
   /** What it cannot do, and why, in words. Empty if it runs all of its observers. */
@@ -59,7 +62,10 @@ export interface WorkerHost {
   readonly busy: BusyReport | undefined;
   /** Runs under way, of all workers here. */
   readonly running: number;
-  /** Tells the other processes what is run here; what is still under way of a worker that stops, too. */
+  /**
+   * Tells the other processes what is run here; what is still under way of a worker that stops,
+   * too.
+   */
   announce(): Promise<void>;
   /** A worker that stops takes nothing more on. */
   leave(worker: Worker): void;
@@ -84,12 +90,10 @@ interface Lane {
 const starting = { initialMs: 50, maximumMs: 5_000 };
 
 /**
- * Runs observers until it is stopped: those of changes that this process commits at once, those of others when a scan finds
- * them. A process in which a worker stands does not end by itself.
+ * Runs observers until it is stopped: those of changes that this process commits at once, those of
+ * others when a scan finds them. A process in which a worker stands does not end by itself.
  *
- * @example
- * await using worker = db.work();
- * await worker.idle();
+ * @example await using worker = db.work(); await worker.idle();
  */
 export class Worker {
   readonly #host: WorkerHost;
@@ -116,7 +120,10 @@ export class Worker {
     this.#scanLoop = new ScanLoop(registry, environment, scanners, searching);
   }
 
-  /** With a cluster's claims each process may find all hints; without, they divide the buckets among themselves. */
+  /**
+   * With a cluster's claims each process may find all hints; without, they divide the buckets among
+   * themselves.
+   */
   #scannerOf(observer: Observer): HintScanner {
     const { sessions, shares, board, registry, claims, environment } = this.#host;
     const { store } = registry.context;
@@ -133,8 +140,8 @@ export class Worker {
   }
 
   /**
-   * Whether it is able to work, and if not, why. Reads the registry, which is one read in the store or, on Bigtable, at most a second
-   * old.
+   * Whether it is able to work, and if not, why. Reads the registry, which is one read in the store
+   * or, on Bigtable, at most a second old.
    *
    * @throws StoreError if the store does not answer.
    */
@@ -166,7 +173,10 @@ export class Worker {
     return this.#lanes.find(({ observer }) => observer.name === name)?.width.limit ?? 0;
   }
 
-  /** Whether there may be no more of all together: as many as of the observer that may have the most. */
+  /**
+   * Whether there may be no more of all together: as many as of the observer that may have the
+   * most.
+   */
   get #isFull(): boolean {
     return this.#lanes.every(({ width }) => this.#runs.size >= width.limit);
   }
@@ -282,8 +292,9 @@ export class Worker {
   }
 
   /**
-   * Resolves when no change is left that an observer of a live worker, here or in another process, is due on: everything
-   * committed before the call, and all that it caused. Waits for what is to be tried again, not for what is parked.
+   * Resolves when no change is left that an observer of a live worker, here or in another process,
+   * is due on: everything committed before the call, and all that it caused. Waits for what is to
+   * be tried again, not for what is parked.
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     throwIfAborted(options.signal, "Waiting until a worker is idle");

@@ -26,24 +26,35 @@ export interface KeyPartForm {
   /** One such value as it is written in code. */
   readonly example: string;
   accepts(value: unknown): boolean;
-  /** Writes an accepted value at `at`, at most {@link partBytes} bytes; returns the position after it. */
+  /**
+   * Writes an accepted value at `at`, at most {@link partBytes} bytes; returns the position after
+   * it.
+   */
   write(value: never, out: Buffer, at: number): number;
-  /** The next part, or `undefined` where the bytes are none that {@link KeyPartForm.write} writes. */
+  /**
+   * The next part, or `undefined` where the bytes are none that {@link KeyPartForm.write} writes.
+   */
   read(cursor: KeyCursor): unknown;
   /** As JSON text. */
   format(value: never): string;
-  /** The value of what the JSON text held; what is none comes back as something that {@link accepts} refuses. */
+  /**
+   * The value of what the JSON text held; what is none comes back as something that {@link accepts}
+   * refuses.
+   */
   parse(held: unknown): unknown;
 }
 
 /*
- * Text and bytes end with 0x00 and are otherwise as they are, but that 0x00 is written as 0x01 0x01 and 0x01 as 0x01 0x02:
- * so the order stays, the part ends itself, and bytes that count twice are few.
+ * Text and bytes end with 0x00 and are otherwise as they are, but that 0x00 is written as 0x01 0x01
+ * and 0x01 as 0x01 0x02: so the order stays, the part ends itself, and bytes that count twice are
+ * few.
  */
 const terminator = 0;
 const escapeMark = 1;
 
-/** The most bytes that an accepted part of at most `limits.keyBytes` UTF-16 units or bytes takes. */
+/**
+ * The most bytes that an accepted part of at most `limits.keyBytes` UTF-16 units or bytes takes.
+ */
 const partBytes = 3 * limits.keyBytes + intBytes;
 
 /** Room for any key while it is encoded: a part starts at most at the limit. */
@@ -134,7 +145,9 @@ export const keyPartForms: ReadonlyMap<string, KeyPartForm> = new Map<KeyPartTag
   ["boolean", boolean],
 ]);
 
-/** As {@link writeEscaped}, without a copy, for ASCII without what is escaped; 0 for any other text. */
+/**
+ * As {@link writeEscaped}, without a copy, for ASCII without what is escaped; 0 for any other text.
+ */
 function writeAscii(value: string, out: Buffer, at: number): number {
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i);

@@ -4,8 +4,8 @@ import { limits } from "../limits.js";
 import { asBuffer, decodeUtf8, describeLoneSurrogate, isWellFormed } from "../utf8.js";
 
 /**
- * How a table's row keys become bytes that sort as the keys do, and come back. Strings unless the table says otherwise;
- * see `tuple`.
+ * How a table's row keys become bytes that sort as the keys do, and come back. Strings unless the
+ * table says otherwise; see `tuple`.
  */
 export interface KeyCodec<K> {
   /** Recorded in the database beside the table: `text`, or such as `tuple(text,int)`. */
@@ -17,8 +17,9 @@ export interface KeyCodec<K> {
    */
   encode(key: K): Uint8Array;
   /**
-   * As {@link KeyCodec.encode}, to the beginning of `target`, which has room for any key: how many bytes they are. Less than
-   * 0, or an error, where only `encode` can tell. The fast path of reads, which need no bytes of their own.
+   * As {@link KeyCodec.encode}, to the beginning of `target`, which has room for any key: how many
+   * bytes they are. Less than 0, or an error, where only `encode` can tell. The fast path of reads,
+   * which need no bytes of their own.
    */
   encodeInto?(key: K, target: Buffer): number;
   /**
@@ -30,13 +31,16 @@ export interface KeyCodec<K> {
   /** As {@link KeyCodec.decode}, for the bytes of `buffer` from `start` to `end`. */
   decodeRange(buffer: Buffer, start: number, end: number): K;
   /**
-   * The bytes with which all keys begin that begin with `partial`: the start of a string, or the first parts of a tuple,
-   * each of them whole. Typed by {@link KeyPrefix}.
+   * The bytes with which all keys begin that begin with `partial`: the start of a string, or the
+   * first parts of a tuple, each of them whole. Typed by {@link KeyPrefix}.
    *
    * @throws InvalidKeyError if no key can begin so.
    */
   prefix(partial: unknown): Uint8Array;
-  /** The key as text for people and command lines: a string as it is, a tuple as a JSON array (see `tuple`). */
+  /**
+   * The key as text for people and command lines: a string as it is, a tuple as a JSON array (see
+   * `tuple`).
+   */
   format(key: K): string;
   /**
    * The key of such a text.
@@ -47,8 +51,8 @@ export interface KeyCodec<K> {
 }
 
 /**
- * What a scan may be narrowed to: for strings the start of one, for tuples the leading parts. For a tuple of one string also
- * the start of that string.
+ * What a scan may be narrowed to: for strings the start of one, for tuples the leading parts. For a
+ * tuple of one string also the start of that string.
  */
 export type KeyPrefix<K> = unknown extends K
   ? unknown
@@ -152,7 +156,10 @@ export function keyPrefix<K>(key: KeyCodec<K>, partial: KeyPrefix<NoInfer<K>>): 
   return key.prefix(partial);
 }
 
-/** The first byte string after all that begin with `bytes`; `undefined` where there is none: all are 0xff, or none. */
+/**
+ * The first byte string after all that begin with `bytes`; `undefined` where there is none: all are
+ * 0xff, or none.
+ */
 export function prefixEnd(bytes: Uint8Array): Uint8Array | undefined {
   let length = bytes.length;
   while (length > 0 && bytes[length - 1] === 0xff) length--;

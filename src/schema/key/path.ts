@@ -3,8 +3,9 @@ import { asBuffer, decodeUtf8 } from "../utf8.js";
 import { encodeTextKey } from "./key.js";
 
 /*
- * A path is a column as a store has it. A simple column's is its name; a cell of a family is the family's name, NUL, and
- * the qualifier in UTF-8. Paths that begin with a tilde, which no name does, are the protocol's own.
+ * A path is a column as a store has it. A simple column's is its name; a cell of a family is the
+ * family's name, NUL, and the qualifier in UTF-8. Paths that begin with a tilde, which no name
+ * does, are the protocol's own.
  */
 const separator = 0x00;
 const systemMark = 0x7e;
@@ -15,7 +16,10 @@ export interface PathParts {
   readonly qualifier: string | undefined;
 }
 
-/** Which cells of a family: those from `start` to `end` (exclusive), and of these those that begin with `prefix`. */
+/**
+ * Which cells of a family: those from `start` to `end` (exclusive), and of these those that begin
+ * with `prefix`.
+ */
 export interface QualifierRange {
   /** Qualifiers that begin so. */
   readonly prefix?: string | undefined;
@@ -51,8 +55,8 @@ export function qualifierBytes(path: Uint8Array): Uint8Array {
 }
 
 /**
- * The bytes from which (inclusive) to which (exclusive) a family's cells stand: all, or those of `range`. Where no cell
- * can be in the range, `end` is `start`.
+ * The bytes from which (inclusive) to which (exclusive) a family's cells stand: all, or those of
+ * `range`. Where no cell can be in the range, `end` is `start`.
  */
 export function familyRange(name: string, range: QualifierRange = {}): { start: Buffer; end: Buffer } {
   let start: Buffer = Buffer.from(`${name}\0`, "utf8");

@@ -18,16 +18,17 @@ export type TupleOf<P extends KeyParts> = {
 const maxParts = 32;
 
 /**
- * Composite keys, sorted by their first part, then by their second, and so on: strings and bytes by their bytes, numbers
- * as numbers, `false` before `true`. -0 in a `float` part is a key of its own, just below 0; in an `int` part it is 0.
- * NaN has no place in the order and is refused. Parts are made by `text`, `bytes`, `int`, `float` and `boolean`.
+ * Composite keys, sorted by their first part, then by their second, and so on: strings and bytes by
+ * their bytes, numbers as numbers, `false` before `true`. -0 in a `float` part is a key of its own,
+ * just below 0; in an `int` part it is 0. NaN has no place in the order and is refused. Parts are
+ * made by `text`, `bytes`, `int`, `float` and `boolean`.
  *
- * As text, for command lines, a key is a JSON array: bytes as base64, the infinities as `"Infinity"` and `"-Infinity"`.
+ * As text, for command lines, a key is a JSON array: bytes as base64, the infinities as
+ * `"Infinity"` and `"-Infinity"`.
  *
- * @example
- * const visits = table("visits", { seconds: float() }, { key: tuple(text(), int()) });
- * tx.set(visits.seconds, ["https://example.org/", 2024], 1.5);
- * tx.scan(visits, { prefix: ["https://example.org/"] });
+ * @example const visits = table("visits", { seconds: float() }, { key: tuple(text(), int()) });
+ * tx.set(visits.seconds, ["https://example.org/", 2024], 1.5); tx.scan(visits, { prefix:
+ * ["https://example.org/"] });
  */
 export function tuple<P extends KeyParts>(...parts: P): KeyCodec<TupleOf<P>> {
   if (parts.length > maxParts)
@@ -76,7 +77,10 @@ function tupleOfTags(tags: readonly string[]): KeyCodec<readonly unknown[]> {
   });
 }
 
-/** The key codec that a tag of {@link KeyCodec.tag} names; `undefined` where this version knows none. */
+/**
+ * The key codec that a tag of {@link KeyCodec.tag} names; `undefined` where this version knows
+ * none.
+ */
 export function tupleFromTag(tag: string): KeyCodec<readonly unknown[]> | undefined {
   const tags = /^tuple\(([a-z,]+)\)$/.exec(tag)?.[1]?.split(",");
   return tags?.every((part) => keyPartForms.has(part)) ? tupleOfTags(tags) : undefined;
@@ -92,7 +96,10 @@ function encodeParts(forms: readonly KeyPartForm[], key: readonly unknown[]): Bu
   return encoded;
 }
 
-/** Writes the parts to the beginning of `target`, which has room as {@link keyRoom} says; how many bytes they are. */
+/**
+ * Writes the parts to the beginning of `target`, which has room as {@link keyRoom} says; how many
+ * bytes they are.
+ */
 function writeParts(forms: readonly KeyPartForm[], key: readonly unknown[], target: Buffer): number {
   let at = 0;
   for (let i = 0; i < key.length; i++) {
@@ -152,7 +159,10 @@ function checkArity(
   }
 }
 
-/** The error says what a correct prefix looks like: most that are wrong are of one part, written without brackets. */
+/**
+ * The error says what a correct prefix looks like: most that are wrong are of one part, written
+ * without brackets.
+ */
 function checkPrefix(forms: readonly KeyPartForm[], partial: unknown): asserts partial is readonly unknown[] {
   if (Array.isArray(partial) && partial.length <= forms.length) return;
   const one = `[${forms[0]!.example}]`;
@@ -168,7 +178,10 @@ export function isOneText(tags: readonly string[]): boolean {
   return tags.length === 1 && tags[0] === "text";
 }
 
-/** The bytes with which all keys begin whose one part begins so: the part without the mark of its end. */
+/**
+ * The bytes with which all keys begin whose one part begins so: the part without the mark of its
+ * end.
+ */
 function startOfText(forms: readonly KeyPartForm[], start: string): Buffer {
   return encodeParts(forms, [start]).subarray(0, -1);
 }

@@ -3,11 +3,10 @@ import { buildCodec, type Codec, checkValueBytes, refuse, unreadable } from "./c
 const bigintCodec = buildCodec<bigint, "bigint">("bigint", encodeBigint, decodeBigint);
 
 /**
- * Integers of any size, stored in as few bytes as hold them (two's complement, most significant byte first). A number is refused:
- * `int()` is for those. As text, for command lines: decimal.
+ * Integers of any size, stored in as few bytes as hold them (two's complement, most significant
+ * byte first). A number is refused: `int()` is for those. As text, for command lines: decimal.
  *
- * @example
- * const accounts = table("accounts", { wei: bigint() });
+ * @example const accounts = table("accounts", { wei: bigint() });
  */
 export function bigint(): Codec<bigint> {
   return bigintCodec;

@@ -4,30 +4,45 @@ import { limits } from "../limits.js";
 import { asBuffer } from "../utf8.js";
 
 /**
- * How a column's values become bytes and come back: `V` is what is read, `I` what may be written, which is more where a schema fills
- * in defaults. Made by `text`, `bytes`, `int`, `float`, `boolean`, `json` and
- * `codec`. The bytes of the built-in codecs are stable: what one version of the package writes, later ones read.
+ * How a column's values become bytes and come back: `V` is what is read, `I` what may be written,
+ * which is more where a schema fills in defaults. Made by `text`, `bytes`, `int`, `float`,
+ * `boolean`, `json` and `codec`. The bytes of the built-in codecs are stable: what one version of
+ * the package writes, later ones read.
  */
 export interface Codec<V, I = V> {
-  /** Recorded in the database beside the column: `text`, `bytes`, `int`, `float`, `boolean`, `json` or `custom`. */
+  /**
+   * Recorded in the database beside the column: `text`, `bytes`, `int`, `float`, `boolean`, `json`
+   * or `custom`.
+   */
   readonly tag: string;
   /**
-   * The bytes of a value, at most `limits.valueBytes` of them. They are never changed afterwards, whatever becomes of `value`.
+   * The bytes of a value, at most `limits.valueBytes` of them. They are never changed afterwards,
+   * whatever becomes of `value`.
    *
    * @throws InvalidValueError if the codec refuses the value.
    */
   encode(value: I): Uint8Array;
   /**
-   * The value of bytes that {@link Codec.encode} made. The bytes are lent for the length of the call.
+   * The value of bytes that {@link Codec.encode} made. The bytes are lent for the length of the
+   * call.
    *
    * @throws InvalidValueError if they cannot be read.
    */
   decode(bytes: Uint8Array): V;
-  /** As {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`: the fast path, without a view of them. */
+  /**
+   * As {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`: the fast path,
+   * without a view of them.
+   */
   readonly decodeRange?: ((buffer: Buffer, start: number, end: number) => V) | undefined;
-  /** Whether {@link decodeRange} runs no code but this package's, so that a scan may decode where a store has the bytes. */
+  /**
+   * Whether {@link decodeRange} runs no code but this package's, so that a scan may decode where a
+   * store has the bytes.
+   */
   readonly decodesInPlace?: boolean | undefined;
-  /** Whether a schema of the program's checks each value; the database records that there is one. Default: false. */
+  /**
+   * Whether a schema of the program's checks each value; the database records that there is one.
+   * Default: false.
+   */
   readonly hasSchema?: boolean | undefined;
 }
 

@@ -5,21 +5,22 @@ import { copyBytes } from "./scalars.js";
 
 /** The two directions of a codec of one's own. */
 export interface CodecFunctions<V> {
-  /** The bytes of a value, at most `limits.valueBytes`; they are copied. Throws for a value that it refuses. */
+  /**
+   * The bytes of a value, at most `limits.valueBytes`; they are copied. Throws for a value that it
+   * refuses.
+   */
   encode(value: V): Uint8Array;
   /** The value of such bytes; they are the function's own. Throws for bytes that it cannot read. */
   decode(bytes: Uint8Array): V;
 }
 
 /**
- * A codec of one's own. What its functions throw arrives as the `cause` of an `InvalidValueError`. The database
- * records it as `custom`: commands that are not given the module that declares it show its values as bytes.
+ * A codec of one's own. What its functions throw arrives as the `cause` of an `InvalidValueError`.
+ * The database records it as `custom`: commands that are not given the module that declares it show
+ * its values as bytes.
  *
- * @example
- * const bigints = codec<bigint>({
- *   encode: (value) => Buffer.from(value.toString()),
- *   decode: (bytes) => BigInt(Buffer.from(bytes).toString()),
- * });
+ * @example const bigints = codec<bigint>({ encode: (value) => Buffer.from(value.toString()),
+ * decode: (bytes) => BigInt(Buffer.from(bytes).toString()), });
  */
 export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   if (typeof functions?.encode !== "function" || typeof functions.decode !== "function") {
@@ -36,7 +37,9 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   return buildCodec("custom", encode, decodeRange, { decodesInPlace: false });
 }
 
-/** The codec itself where this package made it; an object shaped like one becomes a custom codec. */
+/**
+ * The codec itself where this package made it; an object shaped like one becomes a custom codec.
+ */
 export function adoptCodec(candidate: Codec<unknown>): Codec<unknown> {
   return isBuiltCodec(candidate) ? candidate : codec(candidate);
 }

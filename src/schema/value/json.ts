@@ -7,8 +7,8 @@ import { findUnfit } from "./json-fit.js";
 import { type StandardSchema, validate } from "./standard-schema.js";
 
 /**
- * `T` with `never` in each place whose values JSON cannot carry: dates, bigints, maps, sets, bytes, functions, symbols. A type that
- * differs from its fit cannot be the type of a JSON column.
+ * `T` with `never` in each place whose values JSON cannot carry: dates, bigints, maps, sets, bytes,
+ * functions, symbols. A type that differs from its fit cannot be the type of a JSON column.
  */
 export type JsonFit<T> = unknown extends T
   ? T
@@ -30,18 +30,20 @@ export type JsonFit<T> = unknown extends T
       : { [N in keyof T]: JsonFit<T[N]> };
 
 /**
- * What JSON can carry, stored as JSON text in UTF-8: null, booleans, finite numbers, strings, arrays and plain objects of
- * these, nested to a depth of at most 500. What JSON would change without a word (undefined, functions, symbols, NaN,
- * infinities, instances of classes such as Date and Map, empty places in arrays) and what it cannot carry (bigints, cycles)
- * is refused, and the error says where in the value. -0 becomes 0.
+ * What JSON can carry, stored as JSON text in UTF-8: null, booleans, finite numbers, strings,
+ * arrays and plain objects of these, nested to a depth of at most 500. What JSON would change
+ * without a word (undefined, functions, symbols, NaN, infinities, instances of classes such as Date
+ * and Map, empty places in arrays) and what it cannot carry (bigints, cycles) is refused, and the
+ * error says where in the value. -0 becomes 0.
  *
- * With a Standard Schema, each value is validated when it is written and when it is read, and what the schema gives is
- * what is stored and answered. It must answer at once, and take what it gives: one that turns strings into
- * numbers could not read its own values, and does not compile. Without one, the type is the writer's promise, unchecked but for
- * what JSON cannot carry, which does not compile: for those there are `date()` and `bigint()`.
+ * With a Standard Schema, each value is validated when it is written and when it is read, and what
+ * the schema gives is what is stored and answered. It must answer at once, and take what it gives:
+ * one that turns strings into numbers could not read its own values, and does not compile. Without
+ * one, the type is the writer's promise, unchecked but for what JSON cannot carry, which does not
+ * compile: for those there are `date()` and `bigint()`.
  *
- * @example
- * const pages = table("pages", { links: json<string[]>(), meta: json(z.object({ title: z.string() })) });
+ * @example const pages = table("pages", { links: json<string[]>(), meta: json(z.object({ title:
+ * z.string() })) });
  */
 export function json<T>(...unfit: [T] extends [JsonFit<T>] ? [] : [JsonFit<T>]): Codec<T>;
 export function json<I, O extends I>(schema: StandardSchema<I, O>): Codec<O, I>;

@@ -1,10 +1,12 @@
 /**
  * Numbers as bytes that sort as the numbers do.
  *
- * An int: one byte 0x80 + n (0x80 - n for a negative), then the n bytes of its magnitude, most significant first,
- * each inverted for a negative; n is the least that does, 0 for zero. One to eight bytes.
+ * An int: one byte 0x80 + n (0x80 - n for a negative), then the n bytes of its magnitude, most
+ * significant first, each inverted for a negative; n is the least that does, 0 for zero. One to
+ * eight bytes.
  *
- * A float: its eight IEEE 754 bytes, most significant first, with the sign bit inverted, or all bits for a negative.
+ * A float: its eight IEEE 754 bytes, most significant first, with the sign bit inverted, or all
+ * bits for a negative.
  */
 
 /** The most bytes of an encoded int. */
@@ -32,7 +34,10 @@ export function intLength(first: number): number {
   return length < intBytes ? 1 + length : 0;
 }
 
-/** Reads an int of `length` bytes (of {@link intLength}) at `at`; `undefined` where {@link writeInt} writes no such bytes. */
+/**
+ * Reads an int of `length` bytes (of {@link intLength}) at `at`; `undefined` where {@link writeInt}
+ * writes no such bytes.
+ */
 export function readInt(buffer: Buffer, at: number, length: number): number | undefined {
   if (length === 1) return 0;
   const negative = buffer[at]! < 0x80;

@@ -33,7 +33,9 @@ const booleanCodec = buildCodec<boolean, "boolean">("boolean", encodeBoolean, (b
   return byte === 1;
 });
 
-/** Strings, stored as UTF-8. A string with a lone surrogate, which UTF-8 cannot carry, is refused. */
+/**
+ * Strings, stored as UTF-8. A string with a lone surrogate, which UTF-8 cannot carry, is refused.
+ */
 export function text(): KeyPart<string> {
   return textCodec;
 }
@@ -44,13 +46,17 @@ export function bytes(): KeyPart<Uint8Array> {
 }
 
 /**
- * Safe integers (`Number.isSafeInteger`), stored in one to eight bytes; -0 becomes 0. Other numbers are refused: `float` is for those.
+ * Safe integers (`Number.isSafeInteger`), stored in one to eight bytes; -0 becomes 0. Other numbers
+ * are refused: `float` is for those.
  */
 export function int(): KeyPart<number> {
   return intCodec;
 }
 
-/** Any number, stored in eight bytes (IEEE 754, most significant first); NaN, the infinities and -0 come back as they were. */
+/**
+ * Any number, stored in eight bytes (IEEE 754, most significant first); NaN, the infinities and -0
+ * come back as they were.
+ */
 export function float(): KeyPart<number> {
   return floatCodec;
 }
@@ -64,7 +70,8 @@ export function boolean(): KeyPart<boolean> {
 export function encodeText(value: string): Buffer {
   if (typeof value !== "string") throw refuse("a string", value);
   if (!isWellFormed(value)) throw new InvalidValueError(`the string has ${describeLoneSurrogate(value)}`);
-  // A UTF-16 unit takes at most three bytes; only a long string need be measured before it is copied.
+  // A UTF-16 unit takes at most three bytes; only a long string need be measured before it is
+  // copied.
   if (value.length * 3 > limits.valueBytes) checkValueBytes(Buffer.byteLength(value, "utf8"));
   return Buffer.from(value, "utf8");
 }

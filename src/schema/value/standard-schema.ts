@@ -2,8 +2,8 @@ import { InvalidValueError } from "../../errors/index.js";
 import { describeValue } from "../describe.js";
 
 /**
- * What is needed of a Standard Schema, version 1 (standardschema.dev), the interface that zod, valibot, arktype and
- * others share. `I` is what it takes, `O` what it gives.
+ * What is needed of a Standard Schema, version 1 (standardschema.dev), the interface that zod,
+ * valibot, arktype and others share. `I` is what it takes, `O` what it gives.
  */
 export interface StandardSchema<I = unknown, O = I> {
   readonly "~standard": {
@@ -27,7 +27,10 @@ export interface SchemaIssue {
 
 const shownIssues = 5;
 
-/** Validates a value; what the schema refuses, throws for, or answers by a promise is an {@link InvalidValueError}. */
+/**
+ * Validates a value; what the schema refuses, throws for, or answers by a promise is an
+ * {@link InvalidValueError}.
+ */
 export function validate<O>(schema: StandardSchema<unknown, O>, value: unknown): O {
   const result = answer(schema, value);
   if (isThenable(result)) {

@@ -159,7 +159,8 @@ describe("the embedded store", () => {
   });
 
   it("keeps the event loop free: groups end after some milliseconds of their time", async () => {
-    // A clock that stands a millisecond further at every look ends a transaction after a few dozen requests.
+    // A clock that stands a millisecond further at every look ends a transaction after a few dozen
+    // requests.
     let looks = 0;
     const environment = { ...systemEnvironment, monotonic: () => looks++ };
     const store = await openLmdbStore(newPath(), { environment, durability: "none" });

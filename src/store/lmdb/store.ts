@@ -34,12 +34,16 @@ import { type Answer, Request, type Task } from "./write/request.js";
 
 /** What {@link openLmdbStore} takes. Everything has a default. */
 export interface LmdbStoreOptions {
-  /** Where time comes from. Of several stores on one folder in one process, the first one's holds. Default: the system's. */
+  /**
+   * Where time comes from. Of several stores on one folder in one process, the first one's holds.
+   * Default: the system's.
+   */
   readonly environment?: Environment | undefined;
   /**
-   * `"full"` (default): answered once it is on disk. `"none"`: answered once LMDB has committed it, before the
-   * flush, which still follows. A stop of the process loses nothing then; a stop of the machine may lose what was
-   * answered last, always the newest and never some of it: the database stays whole.
+   * `"full"` (default): answered once it is on disk. `"none"`: answered once LMDB has committed it,
+   * before the flush, which still follows. A stop of the process loses nothing then; a stop of the
+   * machine may lose what was answered last, always the newest and never some of it: the database
+   * stays whole.
    */
   readonly durability?: "full" | "none" | undefined;
   /** Keeps the system from reading ahead: for databases larger than memory. Default: false. */
@@ -48,9 +52,15 @@ export interface LmdbStoreOptions {
   readonly mapSize?: number | undefined;
   /** Refuses to write, and to make a database where there is none. Default: false. */
   readonly readOnly?: boolean | undefined;
-  /** Makes the database where there is none; else that is a `StoreError`. Default: true, unless `readOnly`. */
+  /**
+   * Makes the database where there is none; else that is a `StoreError`. Default: true, unless
+   * `readOnly`.
+   */
   readonly create?: boolean | undefined;
-  /** The most processes and threads that read at once; said by whoever opens the folder first. Default: 1,000. */
+  /**
+   * The most processes and threads that read at once; said by whoever opens the folder first.
+   * Default: 1,000.
+   */
   readonly maxReaders?: number | undefined;
 }
 
@@ -67,14 +77,15 @@ const capabilities: StoreCapabilities = Object.freeze({
 });
 
 /**
- * Opens the database in the folder `path`, and makes both where they are missing. Several processes may have it
- * open, and one process several times. Reads are answered at once; mutations are grouped, and share a flush.
+ * Opens the database in the folder `path`, and makes both where they are missing. Several processes
+ * may have it open, and one process several times. Reads are answered at once; mutations are
+ * grouped, and share a flush.
  *
- * Fails with a `StoreDamagedError` where the folder holds something else or a damaged database, with a
- * `StoreVersionError` where a newer version of the package wrote it, and with a `StoreError` where the system says no.
+ * Fails with a `StoreDamagedError` where the folder holds something else or a damaged database,
+ * with a `StoreVersionError` where a newer version of the package wrote it, and with a `StoreError`
+ * where the system says no.
  *
- * @example
- * const store = await openLmdbStore("./data");
+ * @example const store = await openLmdbStore("./data");
  */
 export async function openLmdbStore(path: string, options: LmdbStoreOptions = {}): Promise<RowStore> {
   const environment = options.environment ?? systemEnvironment;
@@ -255,7 +266,10 @@ class LmdbStore implements RowStore {
     };
   }
 
-  /** What fails here is left to `readRow` and `readRange`, which fail likewise and say why, or mend it. */
+  /**
+   * What fails here is left to `readRow` and `readRange`, which fail likewise and say why, or mend
+   * it.
+   */
   #zeroCopyStore(): ZeroCopyStore {
     return {
       cell: (table, row, rowLength, column, at) => {
@@ -324,8 +338,9 @@ class LmdbStore implements RowStore {
   }
 
   /**
-   * Lets a read of the present see what any process has committed: LMDB's binding keeps a snapshot for the rest of a turn of the event loop. A
-   * read at a timestamp needs none of it: the snapshot is as new as the counter that the timestamp came from, or newer.
+   * Lets a read of the present see what any process has committed: LMDB's binding keeps a snapshot
+   * for the rest of a turn of the event loop. A read at a timestamp needs none of it: the snapshot
+   * is as new as the counter that the timestamp came from, or newer.
    */
   #refresh(at = Number.POSITIVE_INFINITY): void {
     if (at === Number.POSITIVE_INFINITY) this.#shared.refresh();
@@ -349,7 +364,10 @@ class LmdbStore implements RowStore {
   }
 }
 
-/** Whether it is a moment at which cells are lent: reads of the present go the other way, and see what other processes have committed. */
+/**
+ * Whether it is a moment at which cells are lent: reads of the present go the other way, and see
+ * what other processes have committed.
+ */
 function isTimestamp(at: number): boolean {
   return at >= 0 && at < Number.POSITIVE_INFINITY;
 }

@@ -60,7 +60,10 @@ export function isEmpty(cell: MemoryCell): boolean {
   return parts.every((part) => cell[part].length === 0);
 }
 
-/** What a transaction at `at` sees of the cell; undefined where that is neither lock nor write record. */
+/**
+ * What a transaction at `at` sees of the cell; undefined where that is neither lock nor write
+ * record.
+ */
 export function viewCell(cell: MemoryCell, at: number): CellView | undefined {
   const writeIndex = indexAtOrBelow(cell.write, at);
   const write = cell.write[writeIndex];

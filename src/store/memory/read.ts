@@ -28,7 +28,10 @@ function bounds(start: Position | undefined, end: Position | undefined): Bounds 
   };
 }
 
-/** The wanted cells from `low` to `high`, ascending; undefined now and then for one that is not wanted. */
+/**
+ * The wanted cells from `low` to `high`, ascending; undefined now and then for one that is not
+ * wanted.
+ */
 function* ascending(
   table: MemoryTable,
   read: Pick<RangeRead, "columns">,

@@ -29,15 +29,24 @@ import { type PageLimits, readRange, readRaw, readRow } from "./read.js";
 export interface MemoryStoreOptions {
   /** Where the time of the counter comes from. Default: the system's clock. */
   readonly environment?: Environment | undefined;
-  /** Whether several rows can be changed in one step. False: a store of one-row mutations, without `atomic`. Default: true. */
+  /**
+   * Whether several rows can be changed in one step. False: a store of one-row mutations, without
+   * `atomic`. Default: true.
+   */
   readonly atomicBatches?: boolean | undefined;
   /** Whether ranges can be read backwards. Default: true. */
   readonly reverseScans?: boolean | undefined;
-  /** Longest value, in bytes, that goes into lock and write records. Default: 64, so that data cells are used. */
+  /**
+   * Longest value, in bytes, that goes into lock and write records. Default: 64, so that data cells
+   * are used.
+   */
   readonly inlineBytes?: number | undefined;
   /** The most guards and mutations of one row mutation. Default: 1,000. */
   readonly mutationCells?: number | undefined;
-  /** Whether to declare that mutations without guards go in bulk; they are applied at once all the same. Default: false. */
+  /**
+   * Whether to declare that mutations without guards go in bulk; they are applied at once all the
+   * same. Default: false.
+   */
   readonly bulkMutations?: boolean | undefined;
   /** The most cells of a page. Default: 1,000. */
   readonly pageCells?: number | undefined;
@@ -46,9 +55,9 @@ export interface MemoryStoreOptions {
 const pageBytes = 1 << 20;
 
 /**
- * A store in this process's memory, for tests, simulations and databases that need not outlive the process.
- * It answers reads at once. What it answers are its own bytes, and what it is given it keeps: neither may be
- * changed.
+ * A store in this process's memory, for tests, simulations and databases that need not outlive the
+ * process. It answers reads at once. What it answers are its own bytes, and what it is given it
+ * keeps: neither may be changed.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): RowStore {
   return new MemoryStore(options);

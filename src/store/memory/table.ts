@@ -11,9 +11,9 @@ function escaped(bytes: Uint8Array): string {
 }
 
 /**
- * A place in a table as a string that sorts by the rows' bytes and then by the columns': each byte a character,
- * NUL followed by 0xFF, and NUL 0x01 between row and column. A row that another begins with comes first, since
- * NUL 0x01 sorts before every byte that may follow.
+ * A place in a table as a string that sorts by the rows' bytes and then by the columns': each byte
+ * a character, NUL followed by 0xFF, and NUL 0x01 between row and column. A row that another begins
+ * with comes first, since NUL 0x01 sorts before every byte that may follow.
  */
 export function cellKey(row: Uint8Array, column: Uint8Array | undefined): string {
   return column === undefined ? `${escaped(row)}\0\x01` : `${escaped(row)}\0\x01${escaped(column)}`;

@@ -17,19 +17,23 @@ import type { Root } from "../record/databases.js";
 import { DataFile, type Meta, metaRecord } from "./pages.js";
 
 /**
- * Makes sure, before this process writes its first page, that the newest state of the file is flushed, and named as the flushed one.
+ * Makes sure, before this process writes its first page, that the newest state of the file is
+ * flushed, and named as the flushed one.
  *
- * LMDB takes the newest state that it finds when it opens a file for a flushed one, and uses pages anew that no flushed state
- * needs. But a process that was killed, or one that is just writing, has newer states than the last one flushed; those pages
- * then belong to the very state that a stop of the machine falls back to, and until the first flush of this process ends there would be no whole one.
- * A new file's heads, too, are only written, and would not come before the first pages by themselves.
+ * LMDB takes the newest state that it finds when it opens a file for a flushed one, and uses pages
+ * anew that no flushed state needs. But a process that was killed, or one that is just writing, has
+ * newer states than the last one flushed; those pages then belong to the very state that a stop of
+ * the machine falls back to, and until the first flush of this process ends there would be no whole
+ * one. A new file's heads, too, are only written, and would not come before the first pages by
+ * themselves.
  */
 export function settleFlushedHead(
   root: Pick<Root, "env" | "transactionSync">,
   dataFile: string,
   flushed: FlushedBefore,
 ): void {
-  // Waits for the flush of another process that may be under way: it would name an older state than the one found here.
+  // Waits for the flush of another process that may be under way: it would name an older state than
+  // the one found here.
   root.env.sync();
   let failure: unknown;
   // With LMDB's write lock in hand no newer state comes.
@@ -67,14 +71,15 @@ export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void
 }
 
 /**
- * The number of LMDB's newest transaction that {@link flushUnderPermissions} has flushed. Undefined if a file can be flushed at once, which is so
- * without Node's permission model.
+ * The number of LMDB's newest transaction that {@link flushUnderPermissions} has flushed. Undefined
+ * if a file can be flushed at once, which is so without Node's permission model.
  */
 export type FlushedBefore = number | undefined;
 
 /**
- * Flushes the file before LMDB's locks are taken, if this process runs under Node's permission model: that refuses to flush a file
- * synchronously, which alone can be done with the locks in hand. Then one write at a time is flushed by how the file is opened (`O_DSYNC`).
+ * Flushes the file before LMDB's locks are taken, if this process runs under Node's permission
+ * model: that refuses to flush a file synchronously, which alone can be done with the locks in
+ * hand. Then one write at a time is flushed by how the file is opened (`O_DSYNC`).
  */
 export async function flushUnderPermissions(dataFile: string): Promise<FlushedBefore> {
   if (process.permission === undefined || !isReadable()) return undefined;
@@ -104,7 +109,10 @@ function headOf(data: DataFile) {
 const maxFlushMs = 5_000;
 const lookMs = 2;
 
-/** Another process has committed since the file was flushed here; it flushes that itself, for which it needs no write lock. */
+/**
+ * Another process has committed since the file was flushed here; it flushes that itself, for which
+ * it needs no write lock.
+ */
 function untilNamed(data: DataFile, dataFile: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let waitedMs = 0; waitedMs < maxFlushMs; waitedMs += lookMs) {
@@ -124,7 +132,10 @@ function rewrite(file: number, length: number): void {
   writeSync(file, bytes, 0, readSync(file, bytes, 0, length, 0), 0);
 }
 
-/** A file that was just made: its heads go to the disk before anything else of it, and its name does. */
+/**
+ * A file that was just made: its heads go to the disk before anything else of it, and its name
+ * does.
+ */
 function settleNew(file: number, dataFile: string): void {
   fdatasyncSync(file);
   if (platform() === "win32") return;
@@ -147,7 +158,10 @@ function isNamed(newest: Meta, flushed: Meta | undefined): boolean {
   return newest.flushed || (flushed !== undefined && flushed.transaction >= newest.transaction);
 }
 
-/** Copies the description of a state to the place of the flushed one, in one write of less than a sector. */
+/**
+ * Copies the description of a state to the place of the flushed one, in one write of less than a
+ * sector.
+ */
 function nameFlushed(file: number, from: number, to: number): void {
   const { start, end, flagsAt, unflushed } = metaRecord;
   const bytes = Buffer.alloc(end - start);

@@ -140,7 +140,8 @@ describe("opening a folder", () => {
     const path = await filled();
     await writeFormat(path, "percolatordb 4");
     await refused(path, StoreVersionError, /layout 4.*Upgrade/);
-    // One changed bit in the number must not make it an older one, whose records would be sealed twice.
+    // One changed bit in the number must not make it an older one, whose records would be sealed
+    // twice.
     for (const number of [1, 2]) {
       await writeFormat(path, `percolatordb ${number} sealed`);
       await refused(path, StoreDamagedError, /no database of this package/);

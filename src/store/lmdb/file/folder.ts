@@ -18,10 +18,16 @@ const knownDatabases: ReadonlySet<string> = new Set([...databaseNames, "meta"]);
 /** Upper levels of each tree that are looked at when a database is opened. */
 const checkedLevels = 1;
 const allLevels = 40;
-/** While another process writes, what is being looked at may be replaced; then it is looked at again. */
+/**
+ * While another process writes, what is being looked at may be replaced; then it is looked at
+ * again.
+ */
 const checkAttempts = 8;
 
-/** Makes the folder where it is missing, if that is wanted; gives its real path. Refuses what cannot be a folder of this package. */
+/**
+ * Makes the folder where it is missing, if that is wanted; gives its real path. Refuses what cannot
+ * be a folder of this package.
+ */
 export async function prepareFolder(path: string, create: boolean): Promise<string> {
   try {
     const known = await statistics(path);
@@ -81,7 +87,8 @@ function checkDataFile(path: string): void {
         checkTrees(data, state);
         return;
       } catch (error) {
-        // Another process may have made the file longer since its size was asked for, or have committed since.
+        // Another process may have made the file longer since its size was asked for, or have
+        // committed since.
         const longer = fstatSync(file).size > data.size;
         if (attempt < checkAttempts && (longer || (state !== undefined && changed(data, state)))) continue;
         throw refusal(error, path);
@@ -92,7 +99,9 @@ function checkDataFile(path: string): void {
   }
 }
 
-/** The number by which LMDB tells whether the machine was started anew; 0 where the system has none. */
+/**
+ * The number by which LMDB tells whether the machine was started anew; 0 where the system has none.
+ */
 function bootNumber(): bigint {
   try {
     return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
@@ -102,7 +111,8 @@ function bootNumber(): bigint {
 }
 
 function checkTrees(data: DataFile, meta: Meta): void {
-  // The file may end before its last page if that is free; then all that is used must be in what there is.
+  // The file may end before its last page if that is free; then all that is used must be in what
+  // there is.
   const levels = data.size < (meta.lastPage + 1) * meta.pageSize ? allLevels : checkedLevels;
   data.check(meta.main, allLevels);
   data.check(meta.free, levels);

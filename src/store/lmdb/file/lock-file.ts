@@ -12,10 +12,12 @@ const slotBytes = 64;
 const noSpace: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * Makes the folder's lock file if there is none, with all its blocks. LMDB makes it as a hole and writes to it through a memory map: on a
- * full disk, such as after a restore from a backup, which has no lock file, that ends the process by SIGBUS.
+ * Makes the folder's lock file if there is none, with all its blocks. LMDB makes it as a hole and
+ * writes to it through a memory map: on a full disk, such as after a restore from a backup, which
+ * has no lock file, that ends the process by SIGBUS.
  *
- * The file gets its name when it is whole, so that a process which opens the folder at the same time never sees a part of it.
+ * The file gets its name when it is whole, so that a process which opens the folder at the same
+ * time never sees a part of it.
  */
 export function makeLockFile(folder: string, maxReaders: number): void {
   const path = join(folder, lockFileName);
@@ -37,7 +39,8 @@ export function makeLockFile(folder: string, maxReaders: number): void {
         { cause: error },
       );
     }
-    // Another process has made it, or the file system has no links, or cannot be written: LMDB then does what it can, and says why it cannot.
+    // Another process has made it, or the file system has no links, or cannot be written: LMDB then
+    // does what it can, and says why it cannot.
   } finally {
     try {
       rmSync(made, { force: true });
@@ -47,7 +50,10 @@ export function makeLockFile(folder: string, maxReaders: number): void {
   }
 }
 
-/** Whether LMDB has taken its lock on a folder that it has just opened to read. It goes without if it may not write the file, or make it. */
+/**
+ * Whether LMDB has taken its lock on a folder that it has just opened to read. It goes without if
+ * it may not write the file, or make it.
+ */
 export function hasLock(folder: string): boolean {
   try {
     // Not opened: to close it again would give back the locks that LMDB has on it.

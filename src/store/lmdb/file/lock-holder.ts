@@ -12,15 +12,23 @@ export interface LockHolder {
   readonly process: number;
   /** Its program, as the system shows it. */
   readonly program: string;
-  /** LMDB's last committed transaction. If it stays and so does the thread, the thread has held the lock all the while. */
+  /**
+   * LMDB's last committed transaction. If it stays and so does the thread, the thread has held the
+   * lock all the while.
+   */
   readonly transaction: bigint;
-  /** Whether it was stopped, by SIGSTOP or a debugger, and does nothing until somebody continues it. */
+  /**
+   * Whether it was stopped, by SIGSTOP or a debugger, and does nothing until somebody continues it.
+   */
   readonly isStopped: boolean;
 }
 
 const lockFileName = "lock.mdb";
 
-/** Where the lock file names the thread that holds a lock: robust mutexes of glibc, the first one at 24. */
+/**
+ * Where the lock file names the thread that holds a lock: robust mutexes of glibc, the first one at
+ * 24.
+ */
 const mutexBytes: Readonly<Record<string, number>> = { x64: 40, arm64: 48 };
 const firstMutex = 24;
 const lastTransaction = 8;
@@ -28,8 +36,9 @@ const ownerInMutex = 8;
 const order: Readonly<Record<LockName, number>> = { write: 1, flush: 2 };
 
 /**
- * Tells which other process holds one of LMDB's locks on a folder: on Linux, by what LMDB keeps in the lock file. Elsewhere, or if what
- * stands there names no process that has the file open, nobody is known.
+ * Tells which other process holds one of LMDB's locks on a folder: on Linux, by what LMDB keeps in
+ * the lock file. Elsewhere, or if what stands there names no process that has the file open, nobody
+ * is known.
  */
 export function lockHolder(folder: string, lock: LockName): LockHolder | undefined {
   const bytes = platform() === "linux" && endianness() === "LE" ? mutexBytes[arch()] : undefined;
@@ -46,8 +55,8 @@ export function lockHolder(folder: string, lock: LockName): LockHolder | undefin
 }
 
 /**
- * If this process has the file open, it is read where it is mapped. To open and close it would give up this process's locks on it,
- * by which other processes see that it lives.
+ * If this process has the file open, it is read where it is mapped. To open and close it would give
+ * up this process's locks on it, by which other processes see that it lives.
  */
 function readHead(path: string, length: number): Buffer | undefined {
   const address = mappedAt(path);

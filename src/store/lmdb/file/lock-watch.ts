@@ -4,11 +4,17 @@ import { type LockHolder, type LockName, lockHolder } from "./lock-holder.js";
 
 /** Between two looks at who holds a lock that is waited for, in milliseconds. */
 const lookMs = 250;
-/** A lock that was held for so long is waited for no longer: far longer than a write or a flush takes, shorter than an operator's patience. */
+/**
+ * A lock that was held for so long is waited for no longer: far longer than a write or a flush
+ * takes, shorter than an operator's patience.
+ */
 const patienceMs = 10_000;
 /** For so long closing waits for it, and opening. */
 const shortPatienceMs = 1_000;
-/** Opening waits so long for a process that is stopped: one that is just being continued is left the time. */
+/**
+ * Opening waits so long for a process that is stopped: one that is just being continued is left the
+ * time.
+ */
 const stoppedPatienceMs = 100;
 const openingLookMs = 50;
 
@@ -30,8 +36,9 @@ export interface HeldLock {
 }
 
 /**
- * Watches whether another process holds one of LMDB's locks without end, because it was stopped or its event loop is blocked, and
- * then gives up what waits for it. LMDB's own wait has no end and cannot be interrupted.
+ * Watches whether another process holds one of LMDB's locks without end, because it was stopped or
+ * its event loop is blocked, and then gives up what waits for it. LMDB's own wait has no end and
+ * cannot be interrupted.
  */
 export class LockWatch {
   readonly #folder: string;
@@ -82,12 +89,18 @@ export class LockWatch {
   }
 }
 
-/** A thread that flushes holds up no transactions, and one that holds up transactions lets none be committed. */
+/**
+ * A thread that flushes holds up no transactions, and one that holds up transactions lets none be
+ * committed.
+ */
 function isSameHolding(before: LockHolder, now: LockHolder, lock: LockName): boolean {
   return before.thread === now.thread && (lock === "flush" || before.transaction === now.transaction);
 }
 
-/** The lock that another process was seen to hold without end, before this one opens the folder; undefined if it may be opened as ever. */
+/**
+ * The lock that another process was seen to hold without end, before this one opens the folder;
+ * undefined if it may be opened as ever.
+ */
 export async function stuckLock(folder: string, environment: Environment): Promise<HeldLock | undefined> {
   const locks = ["write", "flush"] as const;
   for (const lock of locks) {
@@ -104,8 +117,8 @@ export async function stuckLock(folder: string, environment: Environment): Promi
 }
 
 /**
- * Resolves when no other process holds one of the locks. Ends when `isOver` says so. Something is to be written meanwhile, which keeps
- * the process.
+ * Resolves when no other process holds one of the locks. Ends when `isOver` says so. Something is
+ * to be written meanwhile, which keeps the process.
  */
 export async function untilUnlocked(
   folder: string,

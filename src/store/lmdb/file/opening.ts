@@ -34,9 +34,10 @@ export interface Opened {
 }
 
 /**
- * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`: a lock that another process holds
- * without end; then they are opened without it, and before the first write `settleHead` has to be called. A database that has yet to be
- * made, or taken over from another layout, cannot be opened so.
+ * Opens LMDB's databases in the folder. Other threads of this process share the environment.
+ * `held`: a lock that another process holds without end; then they are opened without it, and
+ * before the first write `settleHead` has to be called. A database that has yet to be made, or
+ * taken over from another layout, cannot be opened so.
  */
 export function openDatabases(
   path: string,
@@ -59,7 +60,10 @@ export function openDatabases(
   }
 }
 
-/** The binding opens databases in write transactions, which wait on the main thread. Here it opens those that are there as a reader does. */
+/**
+ * The binding opens databases in write transactions, which wait on the main thread. Here it opens
+ * those that are there as a reader does.
+ */
 function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
   let root: RootDatabase | undefined;
   guardExit();
@@ -101,7 +105,8 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
     noMemInit: true,
     // For the statistics; a few looks at the clock for each transaction.
     trackMetrics: true,
-    // Its batches are not needed, and where one cannot be committed they leave a rejected promise to nobody.
+    // Its batches are not needed, and where one cannot be committed they leave a rejected promise
+    // to nobody.
     eventTurnBatching: false,
     mapSize: options.mapSize,
     maxReaders: options.maxReaders,
@@ -112,7 +117,10 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
 
 /** What of the binding's root {@link rootOf} passes on. */
 interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
-  /** Lines with the process, the thread and the transaction of each reader; a reader that reads none has a dash there. */
+  /**
+   * Lines with the process, the thread and the transaction of each reader; a reader that reads none
+   * has a dash there.
+   */
   readerList(): string;
 }
 
@@ -150,15 +158,18 @@ interface UnlockedClass {
   };
 }
 
-/** What is used of the binding's class of databases, which opens the environment before there is any. */
+/**
+ * What is used of the binding's class of databases, which opens the environment before there is
+ * any.
+ */
 interface DatabaseClass {
   new (name: null, options: object): unknown;
   readonly prototype: { close(this: { isRoot: true }): Promise<void> };
 }
 
 /**
- * Throws where this process still has the folder's broken environment: another thread has it open, and to write in it would
- * end the process. A look at it for reading does no harm.
+ * Throws where this process still has the folder's broken environment: another thread has it open,
+ * and to write in it would end the process. A look at it for reading does no harm.
  */
 export function probeFolder(path: string, options: EnvironmentOptions): void {
   const probe = { ...nativeOptions(path, { ...options, readOnly: true }), asClass: true };

@@ -1,9 +1,9 @@
 import { readSync } from "node:fs";
 
 /**
- * Reads LMDB's data file page by page, as it lies on disk (data version 2, 64 bits, little-endian). Only to look
- * before opening whether the file can be one, since LMDB ends the process over some damaged pages; and to
- * find, from the upper pages of a tree, keys that divide it about equally.
+ * Reads LMDB's data file page by page, as it lies on disk (data version 2, 64 bits, little-endian).
+ * Only to look before opening whether the file can be one, since LMDB ends the process over some
+ * damaged pages; and to find, from the upper pages of a tree, keys that divide it about equally.
  */
 const magic = 0xbeefc0de;
 const dataVersion = 2;
@@ -19,7 +19,10 @@ const bigDataFlag = 1;
 const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
-/** What is written anew of a state's description, from its place in the file; where its flags stand, and which one says unflushed. */
+/**
+ * What is written anew of a state's description, from its place in the file; where its flags stand,
+ * and which one says unflushed.
+ */
 export const metaRecord = Object.freeze({
   start: pageHeader + 16,
   end: pageHeader + metaBytes,
@@ -114,7 +117,9 @@ export class DataFile {
     this.size = size;
   }
 
-  /** The states that the file holds: the two that LMDB alternates between, and the last one flushed. */
+  /**
+   * The states that the file holds: the two that LMDB alternates between, and the last one flushed.
+   */
   metas(): { readonly pair: readonly [Meta, Meta]; readonly flushed: Meta | undefined } {
     const first = this.#meta(0);
     this.pageSize = first.pageSize;
@@ -132,8 +137,8 @@ export class DataFile {
   }
 
   /**
-   * The state that LMDB begins with where nobody else has the file open: the newest, if it was flushed or written
-   * since the machine started, which is number `boot`; else the last flushed.
+   * The state that LMDB begins with where nobody else has the file open: the newest, if it was
+   * flushed or written since the machine started, which is number `boot`; else the last flushed.
    */
   beginning(boot: bigint): Meta {
     const { pair, flushed } = this.metas();
@@ -163,8 +168,8 @@ export class DataFile {
   }
 
   /**
-   * The pages of the value of a {@link isLong} node. There may be more than it needs: LMDB leaves a value its pages if it becomes
-   * shorter within the transaction that wrote it.
+   * The pages of the value of a {@link isLong} node. There may be more than it needs: LMDB leaves a
+   * value its pages if it becomes shorter within the transaction that wrote it.
    */
   longPages(node: Node): { readonly first: number; readonly count: number } {
     const first = Number(node.data.readBigUInt64LE(0));
@@ -207,7 +212,9 @@ export class DataFile {
     return trees;
   }
 
-  /** The free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`. */
+  /**
+   * The free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`.
+   */
   freePages(meta: Meta, reader: number): FreePages {
     const before = Math.min(reader, meta.transaction);
     const blocks: Block[] = [];
@@ -308,7 +315,10 @@ export class DataFile {
   }
 }
 
-/** A list begins with its length; a negative number in it says of how many pages the next one is the first. */
+/**
+ * A list begins with its length; a negative number in it says of how many pages the next one is the
+ * first.
+ */
 function addBlocks(blocks: Block[], list: Buffer): void {
   for (let i = 1; i <= Number(list.readBigInt64LE(0)); i++) {
     const number = Number(list.readBigInt64LE(8 * i));

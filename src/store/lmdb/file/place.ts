@@ -12,8 +12,9 @@ interface File {
 }
 
 /**
- * The files of a folder as they stood when LMDB opened them. LMDB never looks at them again by name: a process would write into a
- * deleted data file, or, with another lock file than the other processes, at the same time as they do.
+ * The files of a folder as they stood when LMDB opened them. LMDB never looks at them again by
+ * name: a process would write into a deleted data file, or, with another lock file than the other
+ * processes, at the same time as they do.
  */
 export class FolderPlace {
   readonly #folder: string;
@@ -26,10 +27,12 @@ export class FolderPlace {
   }
 
   /**
-   * To be called when LMDB has just opened the folder: what stood before and stands still is what LMDB has opened. Adds the files that LMDB has
-   * made. On a file system that can only be read there may be no lock file.
+   * To be called when LMDB has just opened the folder: what stood before and stands still is what
+   * LMDB has opened. Adds the files that LMDB has made. On a file system that can only be read
+   * there may be no lock file.
    *
-   * @throws StoreMovedError if a file was replaced meanwhile: LMDB may have opened the one or the other.
+   * @throws StoreMovedError if a file was replaced meanwhile: LMDB may have opened the one or the
+   * other.
    */
   complete(): void {
     this.check();

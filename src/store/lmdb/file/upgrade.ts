@@ -18,8 +18,8 @@ const atOnce = 10_000;
 const tilde = 0x7e;
 
 /**
- * Makes layout 2 of layout 1: there the system tables' keys began with a tilde. Gives what is to be done in one write transaction, so that
- * all of it is, or nothing.
+ * Makes layout 2 of layout 1: there the system tables' keys began with a tilde. Gives what is to be
+ * done in one write transaction, so that all of it is, or nothing.
  */
 export function upgradeFrom1(root: RootDatabase): () => void {
   const databases = databaseNames.map((name) =>
@@ -47,15 +47,19 @@ function moveSystemTables(database: Bytes): void {
   }
 }
 
-/** Makes layout 3 of layout 2, with the first step of it: records had no seals there. Inside a write transaction. */
+/**
+ * Makes layout 3 of layout 2, with the first step of it: records had no seals there. Inside a write
+ * transaction.
+ */
 export function beginSealing(databases: Pick<Databases, "meta">): void {
   sealState(databases);
   writeFormat(databases, formats.sealing);
 }
 
 /**
- * Seals the records that have no seal yet, in write transactions of {@link atOnce} records. Each transaction records how far it came,
- * so an upgrade that was interrupted goes on there, and processes that open the folder at the same time do it together.
+ * Seals the records that have no seal yet, in write transactions of {@link atOnce} records. Each
+ * transaction records how far it came, so an upgrade that was interrupted goes on there, and
+ * processes that open the folder at the same time do it together.
  */
 export function sealAll(root: RootDatabase, own: Root, databases: Pick<Databases, "meta">): void {
   const raw = databaseNames.map((name) =>

@@ -21,9 +21,10 @@ const maxDamage = 1_000;
 const deepest = 40;
 
 /**
- * Reads every page of the newest state and every record in it, with plain reads of the file: LMDB itself can end the process over a
- * damaged page. Finds pages that are not what the page above says, keys out of order or outside their page's bounds (a get would not
- * find them, and a scan would), counts that differ, and records whose checksum is wrong.
+ * Reads every page of the newest state and every record in it, with plain reads of the file: LMDB
+ * itself can end the process over a damaged page. Finds pages that are not what the page above
+ * says, keys out of order or outside their page's bounds (a get would not find them, and a scan
+ * would), counts that differ, and records whose checksum is wrong.
  *
  * A read transaction keeps the pages of the state in place, so the database may be in use.
  */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type NativeEnvironment, Writing } from "./writing.js";
 
-/** LMDB's binding as far as it is used here: one thread at a time, of which the test says what it comes to. */
+/**
+ * LMDB's binding as far as it is used here: one thread at a time, of which the test says what it
+ * comes to.
+ */
 class FakeBinding {
   threads: ((status: number) => unknown)[] = [];
   asked: (() => void)[] = [];
@@ -31,7 +34,10 @@ class FakeBinding {
     return new Promise(() => undefined);
   }
 
-  /** Starts a thread as the binding does; it is done with what was asked for when its transaction opens. */
+  /**
+   * Starts a thread as the binding does; it is done with what was asked for when its transaction
+   * opens.
+   */
   start(): (status: number) => void {
     const before = this.threads.length;
     this.env.startWriting(0, (status) => {

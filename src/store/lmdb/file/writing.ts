@@ -7,7 +7,10 @@ import { guard, unguard } from "./exit-guard.js";
 export interface NativeEnvironment {
   /** 0 once it is closed. */
   address: number;
-  /** Runs a write thread. `report` is told 2: the transaction is open, 1: it can be seen, or at the end LMDB's answer. */
+  /**
+   * Runs a write thread. `report` is told 2: the transaction is open, 1: it can be seen, or at the
+   * end LMDB's answer.
+   */
   startWriting(instructions: number, report: (status: number) => unknown): void;
   /** Gives back the lock that the binding's write threads share. */
   resumeWriting(): void;
@@ -43,8 +46,9 @@ const open = 2;
 /**
  * The write threads of one LMDB environment, and what each of them came to.
  *
- * The binding's own promises do not say it exactly: at times they are resolved with the thread before, and they never
- * settle where LMDB could not begin a transaction. So the end of each thread is listened to, and settles what went into it.
+ * The binding's own promises do not say it exactly: at times they are resolved with the thread
+ * before, and they never settle where LMDB could not begin a transaction. So the end of each thread
+ * is listened to, and settles what went into it.
  */
 export class Writing {
   readonly #root: NativeRoot;
@@ -87,19 +91,26 @@ export class Writing {
   }
 
   /**
-   * Whether a thread waits for the event loop, or soon will: see {@link guardExit}. One whose transaction is open waits again for
-   * what joins it; that it has joined is known only when it is run.
+   * Whether a thread waits for the event loop, or soon will: see {@link guardExit}. One whose
+   * transaction is open waits again for what joins it; that it has joined is known only when it is
+   * run.
    */
   get isBeginning(): boolean {
     return this.#beginning > 0 || (this.#open > 0 && this.#asked > 0);
   }
 
-  /** Number of the thread whose transaction is open: each has its own, also where LMDB gives a transaction's number again. */
+  /**
+   * Number of the thread whose transaction is open: each has its own, also where LMDB gives a
+   * transaction's number again.
+   */
   get thread(): number {
     return this.#current?.number ?? 0;
   }
 
-  /** Runs `action` in a write transaction, soon. Settled when that is committed and flushed, or has failed. */
+  /**
+   * Runs `action` in a write transaction, soon. Settled when that is committed and flushed, or has
+   * failed.
+   */
   transaction(action: () => void): Promise<void> {
     if (this.#broken) return Promise.reject(failure(panic));
     return new Promise((resolve, reject) => {
@@ -141,7 +152,10 @@ export class Writing {
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Closes the environment, which nothing uses any more. After a failure the binding waits for promises that may never settle. */
+  /**
+   * Closes the environment, which nothing uses any more. After a failure the binding waits for
+   * promises that may never settle.
+   */
   async close(): Promise<void> {
     if (this.#broken || this.#failed) {
       await this.stop();
@@ -153,8 +167,9 @@ export class Writing {
   }
 
   /**
-   * Closes the environment, after {@link stop}, without waiting for the binding's promises. False where that cannot be:
-   * closing takes the lock of the write threads, which on Windows only the thread that holds it can give back.
+   * Closes the environment, after {@link stop}, without waiting for the binding's promises. False
+   * where that cannot be: closing takes the lock of the write threads, which on Windows only the
+   * thread that holds it can give back.
    */
   abandon(): boolean {
     if (this.#locked > 0 && platform() === "win32") return false;
@@ -234,7 +249,10 @@ function failure(status: number): Error {
   return Object.assign(new Error(text), { code: status });
 }
 
-/** The binding rejects with an error on which the promise of another hangs: neither may be left to nobody. */
+/**
+ * The binding rejects with an error on which the promise of another hangs: neither may be left to
+ * nobody.
+ */
 function forget(error: unknown): void {
   if (typeof error !== "object" || error === null || !("commitError" in error)) return;
   Promise.resolve(error.commitError).catch(() => undefined);

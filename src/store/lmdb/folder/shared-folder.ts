@@ -14,12 +14,21 @@ import { readCounter } from "../record/state.js";
 import { WriteQueue } from "../write/queue.js";
 import { Room } from "../write/room.js";
 
-/** While other threads of this process have not parted with a broken environment: attempts to open it anew, so far apart. */
+/**
+ * While other threads of this process have not parted with a broken environment: attempts to open
+ * it anew, so far apart.
+ */
 const mendAttempts = 150;
 const mendPauseMs = 20;
-/** Between two looks whether the files stand where they stood, for those who only read: a look costs as much as a few reads. */
+/**
+ * Between two looks whether the files stand where they stood, for those who only read: a look costs
+ * as much as a few reads.
+ */
 const placeCheckMs = 1_000;
-/** Between two looks for readers that have ended: what they read is kept, and the file grows, until they are cleared away. */
+/**
+ * Between two looks for readers that have ended: what they read is kept, and the file grows, until
+ * they are cleared away.
+ */
 const readerCheckMs = 60_000;
 
 /** One open folder, shared by all stores of this process that are open on it. */
@@ -49,10 +58,16 @@ export class SharedFolder {
   #place: FolderPlace;
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
-  /** LMDB's transaction at the opening, if LMDB could take no lock; undefined with a lock, which keeps in place what is read. */
+  /**
+   * LMDB's transaction at the opening, if LMDB could take no lock; undefined with a lock, which
+   * keeps in place what is read.
+   */
   readonly #unlockedAt: number | undefined;
 
-  /** `flushed`: of {@link flushUnderPermissions}. `held`: a lock of LMDB's that another process holds without end. */
+  /**
+   * `flushed`: of {@link flushUnderPermissions}. `held`: a lock of LMDB's that another process
+   * holds without end.
+   */
   constructor(
     path: string,
     options: EnvironmentOptions,
@@ -103,7 +118,9 @@ export class SharedFolder {
     this.#isSettled = true;
   }
 
-  /** LMDB is asked for its lock only once it is free: a thread that waits for it could not be ended. */
+  /**
+   * LMDB is asked for its lock only once it is free: a thread that waits for it could not be ended.
+   */
   async #untilUnlocked(): Promise<void> {
     this.#unlocked ??= untilUnlocked(this.path, this.environment, () => this.#closed);
     await this.#unlocked;
@@ -132,10 +149,12 @@ export class SharedFolder {
   }
 
   /**
-   * To be called after each read, before its result is used. LMDB uses no page of a state again before the transaction after it is committed, so
-   * what was read is whole if there is no such transaction yet.
+   * To be called after each read, before its result is used. LMDB uses no page of a state again
+   * before the transaction after it is committed, so what was read is whole if there is no such
+   * transaction yet.
    *
-   * @throws StoreChangedError if the folder is read without a lock and was written to since it was opened.
+   * @throws StoreChangedError if the folder is read without a lock and was written to since it was
+   * opened.
    */
   checkUnchanged(): void {
     if (this.#unlockedAt === undefined || this.databases.root.lastTransaction() === this.#unlockedAt) return;
@@ -148,7 +167,8 @@ export class SharedFolder {
 
   /** Frees what processes that have ended still hold of the file. */
   clearDeadReaders(): void {
-    // While LMDB is opened again nothing is to be cleared, or what is wrong is told to those who read.
+    // While LMDB is opened again nothing is to be cleared, or what is wrong is told to those who
+    // read.
     if (this.#opened === undefined || this.#opened.writing.broken) return;
     this.databases.root.readerCheck();
   }
@@ -162,8 +182,9 @@ export class SharedFolder {
   }
 
   /**
-   * Where LMDB has declared its environment broken, or has lost its way in it, and `error` comes of that: opens it anew, for all who ask
-   * for it meanwhile, and then resolves to true; fails where that does not succeed. Resolves to false where `error` has another reason.
+   * Where LMDB has declared its environment broken, or has lost its way in it, and `error` comes of
+   * that: opens it anew, for all who ask for it meanwhile, and then resolves to true; fails where
+   * that does not succeed. Resolves to false where `error` has another reason.
    */
   async mend(error: unknown): Promise<boolean> {
     if (!this.isBroken(error)) return false;
@@ -171,7 +192,10 @@ export class SharedFolder {
     return true;
   }
 
-  /** Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it is. */
+  /**
+   * Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it
+   * is.
+   */
   isBroken(error: unknown): boolean {
     if (this.#mending.isRunning || this.#opened === undefined || this.#opened.writing.broken) return true;
     if (!isPanic(error) && !isFreePagesLost(error) && !this.#panics()) return false;
@@ -187,7 +211,8 @@ export class SharedFolder {
       this.#watch.stuck().then(() => true),
     ]);
     if (!isStuck) return this.#end();
-    // A thread waits in LMDB for a lock that another process holds. All that it would write was given up.
+    // A thread waits in LMDB for a lock that another process holds. All that it would write was
+    // given up.
     this.queue
       .idle()
       .then(() => this.#end())
@@ -211,7 +236,10 @@ export class SharedFolder {
     }
   }
 
-  /** From the closing to the opening nobody else gets a turn, unless another thread has it open, too. */
+  /**
+   * From the closing to the opening nobody else gets a turn, unless another thread has it open,
+   * too.
+   */
   async #reopen(): Promise<void> {
     let flushed: FlushedBefore;
     if (this.#opened !== undefined) {

@@ -5,7 +5,10 @@ import { dataFileName } from "../file/folder.js";
 import { lockHolder } from "../file/lock-holder.js";
 import type { SharedFolder } from "./shared-folder.js";
 
-/** The map grows by itself, up to the address space that a process has: 128 TiB on processors of 64 bits. */
+/**
+ * The map grows by itself, up to the address space that a process has: 128 TiB on processors of 64
+ * bits.
+ */
 const maxMapBytes = arch() === "arm" || arch() === "ia32" ? 2 ** 31 : 2 ** 47;
 
 /** Figures of an open folder. */
@@ -39,8 +42,9 @@ export function folderStatistics({
 }
 
 /**
- * Of this process since it opened the folder; all figures above are the folder's, or of the moment. LMDB counts the opening of one that is
- * only read as transactions of hours, so that nothing counts before a page was written.
+ * Of this process since it opened the folder; all figures above are the folder's, or of the moment.
+ * LMDB counts the opening of one that is only read as transactions of hours, so that nothing counts
+ * before a page was written.
  */
 function writingStatistics(counted: Record<string, unknown>) {
   const environment: Record<string, unknown> = number(counted.pagesWritten) === 0 ? {} : counted;
@@ -49,7 +53,8 @@ function writingStatistics(counted: Record<string, unknown>) {
     pagesWritten: number(environment.pagesWritten),
     // Until LMDB's write lock was free, which one process has at a time.
     writeLockWaitMs: milliseconds(environment.timeStartTxns),
-    // With the lock: all of it, the part in which the write thread waited for what was put, and that in which pages were written.
+    // With the lock: all of it, the part in which the write thread waited for what was put, and
+    // that in which pages were written.
     writeTransactionMs: milliseconds(environment.timeDuringTxns),
     writeFillMs: milliseconds(environment.timeTxnWaiting),
     pageWriteMs: milliseconds(environment.timePageFlushes),

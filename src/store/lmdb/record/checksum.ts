@@ -1,7 +1,8 @@
 /**
- * XXH32: four lanes of 32 bits, so that JavaScript does it in integers. A changed bit within one word always changes the sum.
- * Beside zlib's crc32 (370 ns for 100 bytes, most of it the call) and a table of CRC-32C (300 ns) it took 100 ns; from 2 KB on all
- * of it is as fast as zlib's. docs/decisions/embedded-layout.md has the table.
+ * XXH32: four lanes of 32 bits, so that JavaScript does it in integers. A changed bit within one
+ * word always changes the sum. Beside zlib's crc32 (370 ns for 100 bytes, most of it the call) and
+ * a table of CRC-32C (300 ns) it took 100 ns; from 2 KB on all of it is as fast as zlib's.
+ * docs/decisions/embedded-layout.md has the table.
  */
 const prime1 = 0x9e3779b1 | 0;
 const prime2 = 0x85ebca77 | 0;
@@ -10,8 +11,9 @@ const prime4 = 0x27d4eb2f | 0;
 const prime5 = 0x165667b1 | 0;
 
 /**
- * The two arrays used last, with their views: of a record, LMDB's binding keeps the key in one and the value in another, always the same
- * ones. They are compared as objects, since to ask an array for its buffer takes longer than to sum up a key.
+ * The two arrays used last, with their views: of a record, LMDB's binding keeps the key in one and
+ * the value in another, always the same ones. They are compared as objects, since to ask an array
+ * for its buffer takes longer than to sum up a key.
  */
 let firstBytes: Uint8Array = new Uint8Array(0);
 let firstView: DataView = new DataView(firstBytes.buffer);

@@ -15,7 +15,9 @@ export interface ScanOptions {
 
 /** What is used of one of LMDB's named databases, as the options below make it behave. */
 export interface Handle<Entry> {
-  /** Lent: one buffer is used for all answers up to 32 KB, and longer ones lie in the mapped file. */
+  /**
+   * Lent: one buffer is used for all answers up to 32 KB, and longer ones lie in the mapped file.
+   */
   getBinaryFast(key: Key | CellAddress): Buffer | undefined;
   getRange(options: ScanOptions): Iterable<Entry>;
   /** Inside a write transaction only, where they are done at once, and throw where they fail. */
@@ -26,10 +28,16 @@ export interface Handle<Entry> {
 
 /** What is used of LMDB's environment. */
 export interface Root {
-  /** Runs `action` in a write transaction, soon; settled when that is flushed, or has failed. `action` must not throw. */
+  /**
+   * Runs `action` in a write transaction, soon; settled when that is flushed, or has failed.
+   * `action` must not throw.
+   */
   transaction(action: () => void): Promise<void>;
   transactionSync(action: () => void): void;
-  /** Inside a write transaction: its number, one above the last committed one's. One that is not committed leaves it to the next. */
+  /**
+   * Inside a write transaction: its number, one above the last committed one's. One that is not
+   * committed leaves it to the next.
+   */
   getWriteTxnId(): number;
   /** Inside a write transaction that {@link transaction} began: a number that no other one has. */
   thread(): number;
@@ -42,12 +50,18 @@ export interface Root {
   oldestReader(): number;
   /** LMDB's newest transaction, of any process. */
   lastTransaction(): number;
-  /** `sync` waits for a flush under way, and flushes what this process has not; it blocks without a callback. */
+  /**
+   * `sync` waits for a flush under way, and flushes what this process has not; it blocks without a
+   * callback.
+   */
   readonly env: { sync(callback?: (error?: unknown) => void): void };
   close(): Promise<void>;
 }
 
-/** An entry of a database whose keys end with a timestamp: that, and a copy of the value unless `values: false`. */
+/**
+ * An entry of a database whose keys end with a timestamp: that, and a copy of the value unless
+ * `values: false`.
+ */
 export interface VersionEntry {
   readonly key: number;
   readonly value: Buffer;
@@ -56,7 +70,10 @@ export interface VersionEntry {
 /** LMDB's named databases of one store. The root itself holds nothing else. */
 export interface Databases {
   readonly root: Root;
-  /** A cell's flags, newest write record and its timestamp, under the cell's key. Read by {@link entryReader}. */
+  /**
+   * A cell's flags, newest write record and its timestamp, under the cell's key. Read by
+   * {@link entryReader}.
+   */
   readonly cells: Handle<unknown>;
   /** Older write records, under the cell's key and the timestamp. */
   readonly versions: Handle<VersionEntry>;
@@ -74,7 +91,9 @@ export interface EntryReader {
   value(entry: Uint8Array, length: number): void;
 }
 
-/** Who reads what the scan of the moment meets; scans run to their end, or pause between entries. */
+/**
+ * Who reads what the scan of the moment meets; scans run to their end, or pause between entries.
+ */
 export const entryReader: { current: EntryReader | undefined } = { current: undefined };
 
 interface HandleOptions {
@@ -124,7 +143,10 @@ const copyOf = (record: Uint8Array, recordLength?: number) => {
   return Buffer.from(record.subarray(0, length));
 };
 
-/** How LMDB is to read and write {@link Key}s and bytes in each database. Its values are lent, so they are copied. */
+/**
+ * How LMDB is to read and write {@link Key}s and bytes in each database. Its values are lent, so
+ * they are copied.
+ */
 export const databaseOptions = Object.freeze({
   cells: handleOptions(
     "cells",

@@ -13,25 +13,38 @@ const versionMismatch = -30794;
 const lockTableFull = -30790;
 const mapFailed = 12;
 const noPermission = new Set([1, 13, 30]);
-/** A system's error in reading or writing; LMDB says so too where the system wrote less than it was told. */
+/**
+ * A system's error in reading or writing; LMDB says so too where the system wrote less than it was
+ * told.
+ */
 const inputOutput = 5;
 
-/** LMDB's answer to everything once it has declared its environment, what this process has of the file, broken. */
+/**
+ * LMDB's answer to everything once it has declared its environment, what this process has of the
+ * file, broken.
+ */
 export const panic = -30795;
 
-/** Whether LMDB says by `error` that its environment is broken. Its binding does not always pass the number on. */
+/**
+ * Whether LMDB says by `error` that its environment is broken. Its binding does not always pass the
+ * number on.
+ */
 export function isPanic(error: unknown): boolean {
   return errorNumber(error) === panic || (error instanceof Error && error.message.includes("MDB_PANIC"));
 }
 
 /**
- * What LMDB's fork answers, at a commit or a put, where it has lost its way in its list of free pages; mostly where several processes
- * write. Of ours no key has a size that it does not take, no put finds nothing, and what no put has failed of can be committed. Nothing
- * of the transaction is done.
+ * What LMDB's fork answers, at a commit or a put, where it has lost its way in its list of free
+ * pages; mostly where several processes write. Of ours no key has a size that it does not take, no
+ * put finds nothing, and what no put has failed of can be committed. Nothing of the transaction is
+ * done.
  */
 const freePagesLost = new Set([-30781, -30782, -30798]);
 
-/** Whether LMDB has lost its way in its list of free pages: opened anew, it reads that from the file. */
+/**
+ * Whether LMDB has lost its way in its list of free pages: opened anew, it reads that from the
+ * file.
+ */
 export function isFreePagesLost(error: unknown): boolean {
   const code = errorNumber(error);
   return code !== undefined && freePagesLost.has(code);

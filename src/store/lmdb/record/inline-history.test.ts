@@ -61,7 +61,9 @@ const column = Buffer.from("c");
 const most = 12;
 const timestamp = fc.integer({ min: 0, max: most });
 const part: fc.Arbitrary<Part> = fc.constantFrom("write", "write", "write", "lock");
-/** Around each of the limits: of what stands beside, of what it stands beside, and of what is far. */
+/**
+ * Around each of the limits: of what stands beside, of what it stands beside, and of what is far.
+ */
 const length = fc.constantFrom(0, 1, 30, 180, 374, 375, 1_024, 1_025, 16_384, 16_385);
 const put = fc.record({ part, timestamp, length }).map(
   ({ part, timestamp, length }): Mutation => ({

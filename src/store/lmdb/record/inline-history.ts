@@ -3,8 +3,9 @@ import { damagedStore } from "./errors.js";
 import { readTimestamp, writeTimestamp } from "./key.js";
 
 /**
- * The older write records that stand beside the newest one in a cell's entry, newest first: of each its timestamp, the
- * length of its bytes, and these. All of them are newer than those in `versions`.
+ * The older write records that stand beside the newest one in a cell's entry, newest first: of each
+ * its timestamp, the length of its bytes, and these. All of them are newer than those in
+ * `versions`.
  */
 export type Beside = Buffer;
 
@@ -28,7 +29,9 @@ export function withNewer(beside: Beside, timestamp: number, value: Uint8Array):
   return result;
 }
 
-/** Where the newest record at or below `at` stands, from `start` on in `bytes`; -1 where none does. */
+/**
+ * Where the newest record at or below `at` stands, from `start` on in `bytes`; -1 where none does.
+ */
 export function placeBelow(bytes: Uint8Array, start: number, end: number, at: number): number {
   for (let place = start; place < end; place = nextPlace(bytes, place, end)) {
     if (place + headBytes > end) throw damagedStore("a cell's entry whose older records are cut off");

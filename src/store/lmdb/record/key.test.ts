@@ -6,7 +6,8 @@ const encoded = (key: Key) => Buffer.from(key.bytes.subarray(0, key.length));
 const prefix = tablePrefix("t");
 
 function randomBytes(random: () => number): Buffer {
-  // Few bytes, so that keys begin alike; NUL, 0x01 and 0xFF are those that the encoding gives a meaning.
+  // Few bytes, so that keys begin alike; NUL, 0x01 and 0xFF are those that the encoding gives a
+  // meaning.
   const alphabet = [0, 0, 1, 0x61, 0xff];
   return Buffer.from(
     Array.from({ length: Math.floor(random() * 6) }, () => alphabet[Math.floor(random() * 5)]!),

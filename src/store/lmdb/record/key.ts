@@ -17,9 +17,10 @@ const latestTimestamp = Number.MAX_SAFE_INTEGER;
 const prefixes = new Map<string, Uint8Array>();
 
 /**
- * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with another. With NUL in place of the
- * tilde that system tables begin with, they stand first, and the last of the other tables at the end of the tree, where LMDB fills
- * pages to the brim with what is loaded in order. Refuses what cannot be a table's name.
+ * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with
+ * another. With NUL in place of the tilde that system tables begin with, they stand first, and the
+ * last of the other tables at the end of the tree, where LMDB fills pages to the brim with what is
+ * loaded in order. Refuses what cannot be a table's name.
  */
 export function tablePrefix(table: string): Uint8Array {
   const known = prefixes.get(table);
@@ -32,8 +33,9 @@ export function tablePrefix(table: string): Uint8Array {
 
 /**
  * A key under construction, reused from call to call so that reads allocate none. A cell's key is
- * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 by 00 FF. It sorts by the rows' bytes, then by the
- * columns': where one row begins with another, the shorter's 00 01 meets a byte above 00, or 00 FF.
+ * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 by 00 FF. It sorts by the rows'
+ * bytes, then by the columns': where one row begins with another, the shorter's 00 01 meets a byte
+ * above 00, or 00 FF.
  */
 export class Key {
   readonly bytes: Buffer = Buffer.alloc(maxBytes);
@@ -142,7 +144,10 @@ export class Key {
   }
 }
 
-/** Writes the key of a cell, or of the place before a row's first, to `start`; gives the place behind it. */
+/**
+ * Writes the key of a cell, or of the place before a row's first, to `start`; gives the place
+ * behind it.
+ */
 export function encodeCell(
   prefix: Uint8Array,
   row: Uint8Array,
@@ -164,7 +169,10 @@ export function encodeCell(
   return at;
 }
 
-/** Copies the first `length` bytes of `source` to `at`, each NUL as 00 FF; gives the place behind them. */
+/**
+ * Copies the first `length` bytes of `source` to `at`, each NUL as 00 FF; gives the place behind
+ * them.
+ */
 function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: number): number {
   for (let i = 0; i < length; i++) {
     const byte = source[i]!;
@@ -226,7 +234,10 @@ export function cellOfKey(
   return { table, row: Buffer.from(parts[0]!), column: Buffer.from(parts[1]!) };
 }
 
-/** A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused likewise. */
+/**
+ * A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused
+ * likewise.
+ */
 export class CellAddress {
   prefix: Uint8Array = noBytes;
   row: Uint8Array = noBytes;

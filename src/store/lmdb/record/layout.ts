@@ -3,11 +3,17 @@ import { damagedStore } from "./errors.js";
 import { type Key, writeTimestamp } from "./key.js";
 import { contentLength, sealBytes, sealInPlace } from "./seal.js";
 
-/** Version of the layout below; a newer one is refused, older ones are made into it. See docs/decisions/embedded-layout.md. */
+/**
+ * Version of the layout below; a newer one is refused, older ones are made into it. See
+ * docs/decisions/embedded-layout.md.
+ */
 export const formatVersion = 3;
 export const formatName = "percolatordb";
 
-/** What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a version does. */
+/**
+ * What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a
+ * version does.
+ */
 export const flags = Object.freeze({
   lock: 1,
   /** The newest write record's timestamp and bytes follow. */
@@ -16,7 +22,10 @@ export const flags = Object.freeze({
   txn: 8,
   /** Older write records stand in `versions`. */
   older: 16,
-  /** The newest write record's bytes stand in `versions`, because they are many; only its timestamp follows. */
+  /**
+   * The newest write record's bytes stand in `versions`, because they are many; only its timestamp
+   * follows.
+   */
   far: 32,
   /** The newest of the older write records stand behind the newest one; see `beside.ts`. */
   beside: 64,
@@ -30,13 +39,19 @@ export const headerBytes = 9;
 /** The same and the length of the newest write record, where older ones follow it. */
 const besideHeaderBytes = 11;
 
-/** So many bytes of older write records stand beside the newest one: to write a cell anew mostly touches one page. */
+/**
+ * So many bytes of older write records stand beside the newest one: to write a cell anew mostly
+ * touches one page.
+ */
 export const besideBytes = 384;
 
 /** Beside a longer newest write record stand none: LMDB keeps what is long on pages of its own. */
 export const besideNewestBytes = 1_024;
 
-/** Longer write records stand in `versions` from the start, so that to set a lock need not copy them. */
+/**
+ * Longer write records stand in `versions` from the start, so that to set a lock need not copy
+ * them.
+ */
 export const nearBytes = 16_384;
 
 /** The parts that stand in `protocol`, with their codes in keys and their flags. */
@@ -95,8 +110,8 @@ export function newestEnd(entry: Uint8Array, length: number): number {
 }
 
 /**
- * The length of a cell's entry without its seal, of the `recordLength` bytes that stand under the key with this sum. Throws for
- * what is damaged.
+ * The length of a cell's entry without its seal, of the `recordLength` bytes that stand under the
+ * key with this sum. Throws for what is damaged.
  */
 export function openEntry(entry: Uint8Array, recordLength: number, sumOfKey: number): number {
   if (recordLength > longestEntry) throw damagedStore(`a cell's entry of ${recordLength} bytes`);

@@ -4,8 +4,9 @@ import { damagedStore } from "./errors.js";
 import type { Key } from "./key.js";
 
 /**
- * Every record of ours ends with a checksum over its key and its bytes. So a value that the disk changed is noticed, and so is
- * a record that is found under another key than the one it was written under. LMDB itself has no checksums.
+ * Every record of ours ends with a checksum over its key and its bytes. So a value that the disk
+ * changed is noticed, and so is a record that is found under another key than the one it was
+ * written under. LMDB itself has no checksums.
  */
 export const sealBytes = 4;
 
@@ -16,7 +17,10 @@ const longestRecord = storeLimits.valueBytes + 1_024;
 const scratchBytes = 65_536;
 const scratch = Buffer.allocUnsafeSlow(scratchBytes);
 
-/** Appends the checksum of `record[0..length)`, for which there must be room. Gives the length of both. */
+/**
+ * Appends the checksum of `record[0..length)`, for which there must be room. Gives the length of
+ * both.
+ */
 export function sealInPlace(key: Key, record: Buffer, length: number): number {
   return record.writeInt32LE(checksum(record, 0, length, keySum(key.bytes, 0, key.length)), length);
 }
@@ -30,7 +34,10 @@ export function sealed(key: Key, content: Uint8Array): Buffer {
   return record.subarray(0, sealInPlace(key, record, length));
 }
 
-/** The length of the content of a record of `length` bytes. Throws a `StoreDamagedError` if the checksum is wrong. */
+/**
+ * The length of the content of a record of `length` bytes. Throws a `StoreDamagedError` if the
+ * checksum is wrong.
+ */
 export function contentLength(record: Uint8Array, length: number, sumOfKey: number): number {
   const end = length - sealBytes;
   if (end < 0 || length > longestRecord) throw damagedStore(`a record of ${length} bytes`);

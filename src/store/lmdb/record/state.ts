@@ -16,7 +16,9 @@ export interface StoreState {
 const stateKey = metaKey("state");
 const sumOfStateKey = stateKey.sum;
 const formatKey = metaKey("format");
-/** While records are being sealed: the number of the database, and the last key in it that is done. */
+/**
+ * While records are being sealed: the number of the database, and the last key in it that is done.
+ */
 const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
 const record = Buffer.alloc(24);
@@ -61,9 +63,10 @@ export function writeState(databases: Databases, state: StoreState): void {
 }
 
 /**
- * Leaves free pages in the list that LMDB has in memory, for it to keep its own records with at the commit. Its fork may else have to read on
- * in those records while it changes them, and then meets pages that are half divided: after another process has committed the list
- * begins empty, so that it often ends just there. A long value that is put and removed gives back the pages it has got.
+ * Leaves free pages in the list that LMDB has in memory, for it to keep its own records with at the
+ * commit. Its fork may else have to read on in those records while it changes them, and then meets
+ * pages that are half divided: after another process has committed the list begins empty, so that
+ * it often ends just there. A long value that is put and removed gives back the pages it has got.
  */
 export function leaveFreePages({ meta }: Pick<Databases, "meta">): void {
   meta.put(sparesKey, spares);
@@ -81,8 +84,8 @@ export function writeFormat(databases: Pick<Databases, "meta">, format: string):
 }
 
 /**
- * How `meta` names the layouts. A changed bit in the number of the current one makes none of the others of it: then records would be
- * sealed twice.
+ * How `meta` names the layouts. A changed bit in the number of the current one makes none of the
+ * others of it: then records would be sealed twice.
  */
 export const formats = Object.freeze({
   first: `${formatName} 1`,

@@ -27,15 +27,19 @@ import {
 } from "../record/layout.js";
 import { sealed } from "../record/seal.js";
 
-/** By timestamp: a put, or a delete if there is no value, in `versions` (part `write`) or `protocol`. */
+/**
+ * By timestamp: a put, or a delete if there is no value, in `versions` (part `write`) or
+ * `protocol`.
+ */
 type Steps = Map<number, Uint8Array | undefined>;
 
 const allVersions = Number.MAX_SAFE_INTEGER;
 const key = new Key();
 
 /**
- * One cell within one request: read once, when its first guard or mutation meets it; changed here; written last,
- * with as few puts as do it. Nothing reaches LMDB before {@link write}, so a request that fails has done nothing.
+ * One cell within one request: read once, when its first guard or mutation meets it; changed here;
+ * written last, with as few puts as do it. Nothing reaches LMDB before {@link write}, so a request
+ * that fails has done nothing.
  */
 export class CellEdit {
   readonly prefix: Uint8Array;
@@ -52,7 +56,9 @@ export class CellEdit {
   #beside: Beside = nothingBeside;
   #changed = false;
   readonly #steps = new Map<Part, Steps>();
-  /** Parts of which versions were deleted: whether any are left is looked up once, before writing. */
+  /**
+   * Parts of which versions were deleted: whether any are left is looked up once, before writing.
+   */
   readonly #thinned = new Set<Part>();
 
   constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
@@ -80,7 +86,10 @@ export class CellEdit {
     }
   }
 
-  /** Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any change. */
+  /**
+   * Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any
+   * change.
+   */
   has(part: Part, from: number, to: number): boolean {
     if (part !== "write") {
       if (!this.#is(protocolParts[part].flag)) return false;
@@ -126,7 +135,10 @@ export class CellEdit {
     else this.#deletePart(part, from, to);
   }
 
-  /** Writes what has changed; whether anything has. A failure leaves LMDB's transaction unfit to commit. */
+  /**
+   * Writes what has changed; whether anything has. A failure leaves LMDB's transaction unfit to
+   * commit.
+   */
   write(): boolean {
     if (!this.#changed) return false;
     const { cells, versions, protocol } = this.#databases;
@@ -276,8 +288,9 @@ export class CellEdit {
   }
 
   /**
-   * Deletes the versions that stand in the interval, with the steps so far; the newest write record apart. Looks at no others, so that
-   * many deletes of few versions each cost what they delete, however many versions the cell has.
+   * Deletes the versions that stand in the interval, with the steps so far; the newest write record
+   * apart. Looks at no others, so that many deletes of few versions each cost what they delete,
+   * however many versions the cell has.
    */
   #deleteStanding(part: Part, from: number, to: number): void {
     const gone = new Set<number>();
@@ -299,7 +312,10 @@ export class CellEdit {
     this.#thinned.add(part);
   }
 
-  /** The newest version that stands with the steps so far, the newest write record apart; -1 if there is none. */
+  /**
+   * The newest version that stands with the steps so far, the newest write record apart; -1 if
+   * there is none.
+   */
   #newestStanding(part: Part): number {
     const newest = part === "write" ? this.#newest : -1;
     const steps = this.#steps.get(part);

@@ -27,8 +27,8 @@ export class Group {
   }
 
   /**
-   * What became of it by the state after its transaction and before any later one of the queue's, whose groups `writer` names;
-   * undefined where another process has committed in between.
+   * What became of it by the state after its transaction and before any later one of the queue's,
+   * whose groups `writer` names; undefined where another process has committed in between.
    */
   fateBy(state: StoreState, writer: number): "lost" | "committed" | undefined {
     if (this.cannotBeSeen) return "lost";

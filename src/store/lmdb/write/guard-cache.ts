@@ -11,8 +11,9 @@ interface Remembered {
 const maxRemembered = 32;
 
 /**
- * Outcomes of guards on system rows, such as the safepoint and the registry's generation: every batch of a
- * group repeats them, as the same objects. For one group; a mutation of the row makes its guards be checked anew.
+ * Outcomes of guards on system rows, such as the safepoint and the registry's generation: every
+ * batch of a group repeats them, as the same objects. For one group; a mutation of the row makes
+ * its guards be checked anew.
  */
 export class GuardCache {
   readonly #tables = new Map<string, Remembered[]>();

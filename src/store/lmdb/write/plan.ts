@@ -20,8 +20,8 @@ const fewCells = 16;
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * The cells that one request reads and changes. Guards and mutations of one column, wherever they stand in the
- * request, share one read and one put.
+ * The cells that one request reads and changes. Guards and mutations of one column, wherever they
+ * stand in the request, share one read and one put.
  */
 export class Plan {
   readonly #databases: Databases;
@@ -108,7 +108,10 @@ export class Plan {
     return this.#add(new CellEdit(this.#databases, prefix, row, column));
   }
 
-  /** A list made with what it holds is smaller than one that grows to it: most requests change one cell. */
+  /**
+   * A list made with what it holds is smaller than one that grows to it: most requests change one
+   * cell.
+   */
   #add(cell: CellEdit): CellEdit {
     if (this.#cells === none) this.#cells = [cell];
     else (this.#cells as CellEdit[]).push(cell);
@@ -132,7 +135,10 @@ function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): stri
   return `${prefix.length} ${row.length} ${byteString(prefix)}${byteString(row)}${byteString(column)}`;
 }
 
-/** Checks one request, plans what it writes, and notes its answer; gives the counter after it. `nowMs` by the system's clock. */
+/**
+ * Checks one request, plans what it writes, and notes its answer; gives the counter after it.
+ * `nowMs` by the system's clock.
+ */
 export function planRequest(plan: Plan, request: Request, counter: number, nowMs: number): number {
   const { task } = request;
   if (task.type === "mutate") {

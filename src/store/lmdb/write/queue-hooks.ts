@@ -2,9 +2,15 @@ import type { Room } from "./room.js";
 
 /** What a write queue asks of its folder, and tells it. Default: nothing. */
 export interface QueueHooks {
-  /** Throws unless LMDB's files stand where others find them. Called with LMDB's write lock in hand, and before an answer. */
+  /**
+   * Throws unless LMDB's files stand where others find them. Called with LMDB's write lock in hand,
+   * and before an answer.
+   */
   readonly checkPlace?: () => void;
-  /** The room that LMDB's next transaction has; undefined for plenty. Called with LMDB's write lock in hand. */
+  /**
+   * The room that LMDB's next transaction has; undefined for plenty. Called with LMDB's write lock
+   * in hand.
+   */
   readonly room?: () => Room | undefined;
   /** A group waits for LMDB's write lock. */
   readonly waits?: () => void;

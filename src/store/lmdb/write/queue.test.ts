@@ -10,9 +10,10 @@ import { WriteQueue } from "./queue.js";
 import { type Answer, Request } from "./request.js";
 
 /**
- * What becomes of a commit: done; not done; done but not flushed; not done, and another process has committed; not done, which is
- * told only once the next one is; done, and LMDB is broken; not done, and it is; not even begun, since it is; not done, as LMDB has lost its
- * free pages, and another process has committed.
+ * What becomes of a commit: done; not done; done but not flushed; not done, and another process has
+ * committed; not done, which is told only once the next one is; done, and LMDB is broken; not done,
+ * and it is; not even begun, since it is; not done, as LMDB has lost its free pages, and another
+ * process has committed.
  */
 type Fate =
   | "committed"
@@ -134,7 +135,9 @@ function ask(queue: WriteQueue, request: Request): Promise<Answer> {
   return request.answered;
 }
 
-/** A group takes requests for so many milliseconds: on a busy machine they may be over at any time. */
+/**
+ * A group takes requests for so many milliseconds: on a busy machine they may be over at any time.
+ */
 const timeless = { ...systemEnvironment, monotonic: () => 0 };
 
 function start(mend?: (error: unknown) => Promise<boolean>) {

@@ -12,24 +12,28 @@ import type { QueueHooks } from "./queue-hooks.js";
 import { nameTask, type Request } from "./request.js";
 
 /**
- * A transaction takes requests for so long on the event loop, or so many; the rest goes into the next one. What each one
- * costs LMDB is shared by its requests: with 4 ms, 1,000 small commits in flight were a third slower than with 10.
+ * A transaction takes requests for so long on the event loop, or so many; the rest goes into the
+ * next one. What each one costs LMDB is shared by its requests: with 4 ms, 1,000 small commits in
+ * flight were a third slower than with 10.
  */
 const transactionMs = 10;
 const transactionRequests = 4_096;
 /**
- * After a group that came too soon, before the next one: whatever is asked of LMDB's binding before its thread has
- * seen the end of a transaction joins that transaction, and holds up its flush.
+ * After a group that came too soon, before the next one: whatever is asked of LMDB's binding before
+ * its thread has seen the end of a transaction joins that transaction, and holds up its flush.
  */
 const restMs = 1;
-/** Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits fails. */
+/**
+ * Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits
+ * fails.
+ */
 const maxNotBegun = 3;
 /** Requests between two looks at the clock. */
 const requestsPerLook = 8;
 
 /**
- * Writes for one LMDB environment. All that waits when LMDB's write lock has been got goes into one transaction,
- * and shares its flush; the next group begins while that flush runs.
+ * Writes for one LMDB environment. All that waits when LMDB's write lock has been got goes into one
+ * transaction, and shares its flush; the next group begins while that flush runs.
  */
 export class WriteQueue {
   readonly #databases: Databases;
@@ -56,8 +60,8 @@ export class WriteQueue {
   #broken: PercolatorError | undefined;
 
   /**
-   * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB anew where that has to be after a
-   * failure, and says whether it had to.
+   * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB
+   * anew where that has to be after a failure, and says whether it had to.
    */
   constructor(
     databases: Databases,
@@ -210,7 +214,10 @@ export class WriteQueue {
     return before.writer !== this.#writer;
   }
 
-  /** Why there is no room for what a request writes; undefined if there is. `spares`: a request beside others. */
+  /**
+   * Why there is no room for what a request writes; undefined if there is. `spares`: a request
+   * beside others.
+   */
   #findRoom({ task }: Request, { room }: Transaction, spares: boolean): PercolatorError | undefined {
     try {
       return room === undefined || room.take(task, spares) ? undefined : room.refusal();
@@ -219,7 +226,9 @@ export class WriteQueue {
     }
   }
 
-  /** Under load the line never becomes empty: what was taken goes once it is as much as what waits. */
+  /**
+   * Under load the line never becomes empty: what was taken goes once it is as much as what waits.
+   */
   #forgetTaken(): void {
     if (this.#taken * 2 < this.#waiting.length) return;
     this.#waiting = this.#waiting.slice(this.#taken);
@@ -253,8 +262,9 @@ export class WriteQueue {
   }
 
   /**
-   * With LMDB's write lock in hand, the state says of every earlier transaction whether it is committed. Later it does not: once
-   * this one is committed, the state is of this group, whatever became of those before.
+   * With LMDB's write lock in hand, the state says of every earlier transaction whether it is
+   * committed. Later it does not: once this one is committed, the state is of this group, whatever
+   * became of those before.
    */
   #noteFates(transaction: Transaction, state: StoreState): void {
     for (const group of this.#groups) {
@@ -265,9 +275,9 @@ export class WriteQueue {
   }
 
   /**
-   * With LMDB's write lock in hand, earlier transactions are committed or lost. If the state is still ours, and
-   * of that group or a later one, it is committed, and may be answered without its flush; if not, another
-   * process may have come between, and the flush will tell.
+   * With LMDB's write lock in hand, earlier transactions are committed or lost. If the state is
+   * still ours, and of that group or a later one, it is committed, and may be answered without its
+   * flush; if not, another process may have come between, and the flush will tell.
    */
   #answerEarly(transaction: Transaction, state: StoreState): void {
     const earlier = this.#unanswered.filter((group) => group.transaction !== transaction);
@@ -280,8 +290,8 @@ export class WriteQueue {
   }
 
   /**
-   * A group counts as flushed when the file says so, not when LMDB's binding does: that at times resolved one with the flush of
-   * the transaction before the group's own.
+   * A group counts as flushed when the file says so, not when LMDB's binding does: that at times
+   * resolved one with the flush of the transaction before the group's own.
    */
   #flushed(group: Group): Promise<void> | undefined {
     const { transaction, wrote } = group;
@@ -325,10 +335,13 @@ export class WriteQueue {
     for (const request of requests) if (!request.settled) request.settle();
   }
 
-  /** The commit failed: either nothing of the group was committed, or it was, and the flush failed. */
+  /**
+   * The commit failed: either nothing of the group was committed, or it was, and the flush failed.
+   */
   async #fail(group: Group, failure: unknown): Promise<void> {
     const reason = group.transaction?.failure ?? failure;
-    // LMDB breaks its environment only after it has committed, and says so only then, or before it has begun.
+    // LMDB breaks its environment only after it has committed, and says so only then, or before it
+    // has begun.
     if (isPanic(reason) && !group.cannotBeSeen) group.fate ??= "committed";
     // It writes its free pages before anything can be seen.
     if (isFreePagesLost(reason)) group.fate ??= "lost";
@@ -399,7 +412,10 @@ export class WriteQueue {
     }
   }
 
-  /** After a failed flush, what the system still holds of the file is not known: writing on could tear it. */
+  /**
+   * After a failed flush, what the system still holds of the file is not known: writing on could
+   * tear it.
+   */
   #break({ requests }: { readonly requests: readonly Request[] }, error: PercolatorError): void {
     this.#broken ??= error;
     for (const request of requests) if (!request.settled) request.settleUnknown(error);

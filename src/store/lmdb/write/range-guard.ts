@@ -9,7 +9,10 @@ import { CellEdit } from "./cell.js";
 /** Copies no values. */
 const noValues = -1;
 
-/** Whether no cell of the range has what must be absent. Walks over the range's cells, and stops at the first. */
+/**
+ * Whether no cell of the range has what must be absent. Walks over the range's cells, and stops at
+ * the first.
+ */
 export function rangeHolds(databases: Databases, guard: RangeGuard): boolean {
   const prefix = tablePrefix(guard.table);
   const bounds = rangeBounds(

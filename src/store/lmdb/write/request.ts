@@ -18,7 +18,10 @@ const doing = {
   next: "To take a timestamp",
 } as const;
 
-/** So long an aborted request waits for its answer if it may have been written already: an answer is worth more than "unknown". */
+/**
+ * So long an aborted request waits for its answer if it may have been written already: an answer is
+ * worth more than "unknown".
+ */
 const answerMs = 1_000;
 
 /** Times that a request goes into another group, after LMDB had to be opened anew. */
@@ -54,8 +57,9 @@ export class Request {
   ) {
     this.task = task;
     this.#environment = environment;
-    // A timestamp need not wait for the flush. LMDB keeps the order of its commits: where anything written with it,
-    // or after it, outlives a stop of the machine, so does the counter; where nothing does, nothing knows of it.
+    // A timestamp need not wait for the flush. LMDB keeps the order of its commits: where anything
+    // written with it, or after it, outlives a stop of the machine, so does the counter; where
+    // nothing does, nothing knows of it.
     this.early = early || task.type === "next";
     this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -120,7 +124,10 @@ export class Request {
     this.#environment.setTimer(giveUp, answerMs, { background: true });
   }
 
-  /** Another process holds a lock that it waits for: given up at the second look, so that each has waited a while. */
+  /**
+   * Another process holds a lock that it waits for: given up at the second look, so that each has
+   * waited a while.
+   */
   giveUp(error: PercolatorError): void {
     if (this.settled) return;
     if (!this.#seenWaiting) this.#seenWaiting = true;

@@ -12,13 +12,22 @@ import type { Task } from "./request.js";
 const plentyBytes = 1024 ** 3;
 /** Left to others on the disk: what they take while LMDB writes would be missing to it. */
 const leftBytes = 4 * 1024 ** 2;
-/** The file is made longer by so much more than is needed, if there is as much: not at each transaction. */
+/**
+ * The file is made longer by so much more than is needed, if there is as much: not at each
+ * transaction.
+ */
 const stepBytes = 1024 ** 2;
 const zeros = Buffer.alloc(64 * 1024);
 
-/** What a transaction changes besides its cells: the counter, the roots of the trees, the ways down to them. */
+/**
+ * What a transaction changes besides its cells: the counter, the roots of the trees, the ways down
+ * to them.
+ */
 const pagesOfTransaction = 24;
-/** The last pages are kept for collection and for the ends of sessions, those before them for short values and deleted cells. */
+/**
+ * The last pages are kept for collection and for the ends of sessions, those before them for short
+ * values and deleted cells.
+ */
 const pagesForMakingRoom = 32;
 const pagesForShort = 32;
 const shortBytes = 256;
@@ -30,7 +39,9 @@ const entryFactor = 1.25;
 const longPart = 0.25;
 /** The value that a long one replaces may be moved, to as many pages. */
 const rowsOfValue = 2;
-/** LMDB divides rows of free pages that others would have fitted better: so many at most, mostly. */
+/**
+ * LMDB divides rows of free pages that others would have fitted better: so many at most, mostly.
+ */
 const dividedRows = 4;
 
 /** Whether the file's pages can be read here. */
@@ -40,9 +51,10 @@ const noSpace: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 /**
  * Room on the disk for what one of LMDB's transactions writes, found before LMDB needs it.
  *
- * LMDB learns that a disk is full from a write that fails, and says so on the standard error stream, past Node. So with little space
- * left the file is made longer beforehand, by zeros behind LMDB's last page: what LMDB then writes has its blocks. A task for which
- * that does not go, and which the file's free pages cannot hold either, is refused, and LMDB does not hear of it.
+ * LMDB learns that a disk is full from a write that fails, and says so on the standard error
+ * stream, past Node. So with little space left the file is made longer beforehand, by zeros behind
+ * LMDB's last page: what LMDB then writes has its blocks. A task for which that does not go, and
+ * which the file's free pages cannot hold either, is refused, and LMDB does not hear of it.
  */
 export class Room {
   readonly #dataFile: string;
@@ -69,8 +81,9 @@ export class Room {
   }
 
   /**
-   * To be called with LMDB's write lock in hand, as a transaction begins. Undefined if there is plenty, and on systems that do not tell.
-   * `oldestReader`: the oldest of LMDB's transactions that somebody reads; Infinity for none.
+   * To be called with LMDB's write lock in hand, as a transaction begins. Undefined if there is
+   * plenty, and on systems that do not tell. `oldestReader`: the oldest of LMDB's transactions that
+   * somebody reads; Infinity for none.
    */
   static begin(dataFile: string, oldestReader: () => number): Room | undefined {
     try {
@@ -83,7 +96,10 @@ export class Room {
     }
   }
 
-  /** Whether `task` has room, beside those that were taken before. If so, it is taken. `spares`: free pages are left with it. */
+  /**
+   * Whether `task` has room, beside those that were taken before. If so, it is taken. `spares`:
+   * free pages are left with it.
+   */
   take(task: Task, spares: boolean): boolean {
     const { pageSize } = this.#state;
     const need = { ...this.#taken };
@@ -123,7 +139,8 @@ export class Room {
       const { size, blocks } = fstatSync(file);
       const spare = Math.max(0, Math.floor((size - end) / pageSize));
       if (spare >= all) return true;
-      // Pages that were never written are holes, or behind the file's end: to write one takes a block.
+      // Pages that were never written are holes, or behind the file's end: to write one takes a
+      // block.
       const holes = Math.max(0, Math.ceil((Math.max(size, end) - blocks * 512) / pageSize));
       const data = new DataFile(file, size);
       this.#freePages ??= data.freePages(data.newest(), this.#oldestReader());
@@ -176,7 +193,10 @@ function rowsOf(task: Task): readonly RowMutation[] {
   return task.type === "mutate" ? [task.mutation] : task.batch.rows;
 }
 
-/** Writes zeros to the file's end until `pages` and some more are behind LMDB's last one, or the disk is full. */
+/**
+ * Writes zeros to the file's end until `pages` and some more are behind LMDB's last one, or the
+ * disk is full.
+ */
 function lengthen(file: number, { lastPage, pageSize }: Meta, pages: number): void {
   const needed = (lastPage + 1 + pages) * pageSize;
   let { size } = fstatSync(file);
