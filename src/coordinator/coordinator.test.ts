@@ -30,7 +30,7 @@ describe("timestamps", () => {
       if (round === 10) {
         const second = await all.start();
         await eventually(() => expect(second.status.leader).toBe(first.address));
-        // The one with a list of one address hears of the other from the one that it knows.
+        // The client with one address learns of the other coordinator from that one.
         await Promise.all([first.stop(), eventually(() => expect(second.status.role).toBe("leading"))]);
         clients[1] = all.client({ addresses: [first.address, second.address] });
       }
@@ -38,7 +38,7 @@ describe("timestamps", () => {
     expect(await all.client().oracle.latest()).toBeGreaterThan(greatest);
   });
 
-  test("are refused where the store counts by itself", async () => {
+  test("are refused if the store counts by itself", async () => {
     const { address } = await all.lead({ store: memoryStore() });
     const { oracle, cluster } = all.client({ addresses: [address] });
     await expect(oracle.next()).rejects.toMatchObject({ code: "COORDINATOR" });
@@ -47,7 +47,7 @@ describe("timestamps", () => {
     await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
-  test("are waited for until nobody has given any for long enough", async () => {
+  test("are waited for until `retryForMs` is over", async () => {
     const { oracle } = all.client({ retryForMs: 300 });
     await expect(oracle.next()).rejects.toMatchObject({
       code: "ORACLE_UNAVAILABLE",
@@ -129,7 +129,7 @@ describe("sessions", () => {
   });
 });
 
-describe("claims and turns", () => {
+describe("claims and busy periods", () => {
   beforeEach(() => {
     all = new Coordinators(unhurried);
   });
@@ -144,7 +144,7 @@ describe("claims and turns", () => {
     await a.busy();
     expect(await Promise.all(keys.map((key) => b.claim(key)))).toEqual([false, true, false]);
     expect(await b.activity()).toMatchObject({
-      turns: 1,
+      busyPeriods: 1,
       sessions: new Set(["a", "b"]),
       busy: new Set(["a"]),
     });
@@ -152,10 +152,10 @@ describe("claims and turns", () => {
     await eventually(async () => expect((await b.activity())?.busy).toEqual(new Set()));
     await a.leave();
     expect(await b.claim(keys[0]!)).toBe(true);
-    expect((await b.activity())?.turns).toBe(1);
+    expect((await b.activity())?.busyPeriods).toBe(1);
   });
 
-  test("are told anew to the next leader", async () => {
+  test("are reported again to the next leader", async () => {
     all = new Coordinators();
     const first = await all.lead();
     const [a, b] = [(await all.member("a")).cluster, (await all.member("b")).cluster];
@@ -167,7 +167,7 @@ describe("claims and turns", () => {
     const second = await all.start();
     await first.stop();
     await eventually(() => expect(second.status.role).toBe("leading"));
-    // Meanwhile: advice, and what is told later.
+    // Without a leader: advice, and steps that are sent later.
     a.release(returned);
     expect(await Promise.race([a.claim(Buffer.from("new")), new Promise((r) => setTimeout(r, 5_000))])).toBe(
       true,
@@ -176,7 +176,7 @@ describe("claims and turns", () => {
       expect(await b.activity()).toMatchObject({ sessions: new Set(["a", "b"]), busy: new Set(["a"]) });
     });
     expect((await b.activity())?.epoch).not.toBe(before?.epoch);
-    // Where an answer takes long, what is safe without it is believed: then it is asked again.
+    // If an answer takes long, a claim counts as granted. Then ask again.
     await isTaken(held);
     await isTaken(Buffer.from("new"));
     expect(await b.claim(returned)).toBe(true);
@@ -193,7 +193,7 @@ describe("claims and turns", () => {
     for (const [key, isGranted] of asked) expect(isGranted).toBe(Number(`${key}`.slice(4)) % 2 !== 0);
   });
 
-  test("where nobody answers, advice is what is safe without it, and comes soon", async () => {
+  test("without an answer, advice is what is safe without it, and comes soon", async () => {
     const failures: unknown[] = [];
     const { cluster } = all.client({ onFailure: ({ error }) => failures.push(error) });
     expect(await cluster.claim(Buffer.from("x"))).toBe(true);
@@ -218,7 +218,7 @@ describe("who leads", () => {
     await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
-  test("a lease of another oracle is told apart from nobody", async () => {
+  test("a lease of another oracle differs from having no leader", async () => {
     const { store } = all;
     const another = new OracleLeader({ store, environment: systemEnvironment, name: "another" });
     another.start();

@@ -1,7 +1,7 @@
-/** Version of what clients and coordinators say to each other. Both must have the same. */
+/** Version of the protocol between clients and coordinators. Both must have the same. */
 export const protocolVersion = 1;
 
-/** What a coordinator keeps and takes, at most. */
+/** Limits of a coordinator. */
 export const coordinatorLimits = Object.freeze({
   /** Timestamps of one request. */
   timestamps: 100_000,
@@ -9,7 +9,7 @@ export const coordinatorLimits = Object.freeze({
   sessions: 10_000,
   /** Characters of a session's name. */
   sessionName: 200,
-  /** Sessions that have ended, and are remembered to have. */
+  /** Ended sessions that a coordinator remembers. */
   endedSessions: 100_000,
   /** Claims of one session at a time. */
   claimsOfSession: 10_000,
@@ -21,21 +21,24 @@ export const coordinatorLimits = Object.freeze({
   claimBytes: 4_096,
   /** Steps of one message. */
   steps: 1_000,
-  /** Sessions that one question is about. */
+  /** Sessions in one question about liveness. */
   asked: 1_000,
-  /** Bytes of a message that a coordinator takes. */
+  /** Bytes of a message to a coordinator. */
   requestBytes: 8 * 2 ** 20,
-  /** Bytes of a message that a client takes. */
+  /** Bytes of a message to a client. */
   replyBytes: 8 * 2 ** 20,
-  /** Streams of timestamps and sessions together, and watchers of health, at a time. */
+  /** Streams of timestamps and sessions together at a time; also watchers of health at a time. */
   streams: 30_000,
 });
 
-/** How often a connection is asked for a sign of life, in milliseconds, and how long it may take to give one. */
+/**
+ * Heartbeats of a connection: their interval, and how long the other side may take to answer, in
+ * milliseconds.
+ */
 export const keepalive = Object.freeze({ everyMs: 2_000, withinMs: 2_500 });
 
 /**
- * A coordinator that stood still for so long, in milliseconds, has forgotten everything: clients have given up
- * waiting for what they told it last.
+ * After a pause of this length, in milliseconds, a coordinator forgets everything: its clients no
+ * longer wait for the acknowledgment of what they reported last.
  */
 export const maxStallMs = 2_000;

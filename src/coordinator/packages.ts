@@ -2,7 +2,10 @@ import type * as Grpc from "@grpc/grpc-js";
 import type Protobuf from "protobufjs/minimal.js";
 import { type PackageNeed, requirePackage } from "../errors/index.js";
 
-/** The optional peers of a coordinator and its clients. Programs that have neither load none of them. */
+/**
+ * The optional peers of coordinators and their clients. Only this room loads them, so other
+ * programs do not need them.
+ */
 
 const need: PackageNeed = { user: "A coordinator or its client", packages: ["@grpc/grpc-js", "protobufjs"] };
 

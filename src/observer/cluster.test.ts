@@ -337,7 +337,7 @@ describe("telling whether one is busy", () => {
     expect(world.service.told).toEqual({ busy: 1, quiet: 0 });
     await world.environment.advance(100);
     expect(world.service.told).toEqual({ busy: 1, quiet: 1 });
-    expect(world.service.turns).toBe(1);
+    expect(world.service.busyPeriods).toBe(1);
     await world.environment.until(worker.stop());
   });
 });

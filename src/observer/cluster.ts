@@ -11,7 +11,7 @@ export interface ClusterActivity {
    */
   readonly epoch: string;
   /** How often any process has begun to be busy since. */
-  readonly turns: number;
+  readonly busyPeriods: number;
   /** Sessions that report to it. */
   readonly sessions: ReadonlySet<string>;
   /** Those of them that have a run in flight. */

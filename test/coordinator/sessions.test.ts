@@ -49,7 +49,7 @@ test("a process that is killed, or stands still, has no session, and its work is
     await soon(async () => {
       const activity = await cluster.activity();
       expect(activity?.busy).toEqual(new Set(["a"]));
-      expect(activity?.turns).toBeGreaterThan(before.turns);
+      expect(activity?.busyPeriods).toBeGreaterThan(before.busyPeriods);
     });
     await isTaken();
     a.kill("SIGKILL");

@@ -7,14 +7,14 @@ import type { Security } from "../security/client-security.js";
 import type { Received } from "../wire/message-codec.js";
 import type { Method } from "../wire/service.js";
 
-/** A stream to a coordinator, as its client sees it. */
+/** The client side of a stream. */
 export type ClientStream<Request, Reply> = ClientDuplexStream<Received<Request>, Received<Reply>>;
 
 const channelOptions: ChannelOptions = {
   "grpc.keepalive_time_ms": keepalive.everyMs,
   "grpc.keepalive_timeout_ms": keepalive.withinMs,
   "grpc.max_receive_message_length": limits.replyBytes,
-  // A connection that failed is left; the next is made anew, when this package says so.
+  // A failed connection is dropped, and this package decides when to connect again.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
   "grpc.service_config_disable_resolution": 1,
@@ -22,7 +22,7 @@ const channelOptions: ChannelOptions = {
   "grpc.enable_channelz": 0,
 };
 
-/** A connection to one coordinator, until it is dropped. */
+/** A connection to one coordinator. */
 export class Channel {
   readonly address: string;
   readonly #client: Client;
@@ -30,7 +30,7 @@ export class Channel {
   readonly #version: string | undefined;
   readonly #dropping = new AbortController();
 
-  /** `version`: of what it says. */
+  /** `version` is the protocol version to claim, for tests. */
   constructor(address: string, security: Security, version?: string) {
     this.address = address;
     this.#security = security;
@@ -45,7 +45,7 @@ export class Channel {
     });
   }
 
-  /** With the token of the moment: it may have changed since the connection was made. */
+  /** Uses the current token, which may have changed since the connection was made. */
   #introduction(): Metadata {
     return introduction(this.#security.token, this.#version);
   }
@@ -55,7 +55,9 @@ export class Channel {
     return this.#dropping.signal;
   }
 
-  /** One question. Rejects with gRPC's error, or with the message's where it cannot be read. */
+  /**
+   * A unary call. Rejects with gRPC's error, or with a `CoordinatorError` if the answer is invalid.
+   */
   ask<Request, Reply>(method: Method<Request, Reply>, request: Request, signal: AbortSignal): Promise<Reply> {
     const { path, requestSerialize, responseDeserialize } = method;
     return new Promise((resolve, reject) => {
@@ -94,7 +96,7 @@ export class Channel {
     );
   }
 
-  /** Ends the connection, and all that goes over it. Harmless to repeat. */
+  /** Closes the connection with everything on it. Calling it again has no effect. */
   drop(): void {
     if (this.#dropping.signal.aborted) return;
     this.#dropping.abort();

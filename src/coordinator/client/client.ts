@@ -11,23 +11,29 @@ import { remoteOracle } from "./remote-oracle.js";
 /** A process's connection to the coordinator of its cluster. */
 export interface CoordinatorClient {
   /**
-   * Timestamps. While nobody gives any it asks again for `retryForMs`, then rejects with an `OracleUnavailableError`; with a
-   * `CoordinatorError` at once where asking again does not help.
+   * Timestamps. If no coordinator gives any, it retries for `retryForMs` and then rejects with an
+   * `OracleUnavailableError`. It rejects at once with a `CoordinatorError` if a retry cannot help.
    */
   readonly oracle: GatheredOracle;
-  /** Who lives, who works on what, and whether anybody does. */
+  /** Which sessions are alive, what they work on, and whether any of them is busy. */
   readonly cluster: Cluster;
-  /** Resolves if the coordinator that leads answers and admits this process; rejects with why not. Does not repeat. */
+  /**
+   * Resolves if the coordinator that leads answers and admits this process. Otherwise rejects with
+   * the reason, without a retry.
+   */
   check(signal: AbortSignal): Promise<void>;
-  /** Leaves the cluster and closes the connection. Whoever waits for timestamps gets a `ClosedError`. Harmless to repeat. */
+  /**
+   * Leaves the cluster and closes the connection. Callers that wait for timestamps get a
+   * `ClosedError`. Calling it again has no effect.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Makes the client of a cluster's coordinator. It connects when it is first asked for something, to whoever leads; follows where
- * that changes; and connects again, by itself, when a connection ends. Throws an `InvalidArgumentError` for options that
- * cannot be meant.
+ * Makes a client for the coordinator of a cluster. It connects to the leader at the first request,
+ * follows the leadership when it changes, and reconnects automatically. Throws an
+ * `InvalidArgumentError` if an option makes no sense.
  *
  * ```ts
  * const client = connectCoordinator({ store, environment: systemEnvironment, token });

@@ -8,27 +8,42 @@ import { credentialsOf } from "../security/client-credentials.js";
 import { type ClientTls, securityOf } from "../security/client-security.js";
 import { parseAddress } from "../wire/address.js";
 
-/** How to find a cluster's coordinator and speak to it. One of `store` and `addresses` must be given. */
+/**
+ * Options of `connectCoordinator`: how to find the coordinator of a cluster and how to talk to it.
+ * Either `store` or `addresses` must be given.
+ */
 export interface ConnectOptions
   extends Pick<GatheringOptions, "maxAtOnce" | "maxWaiting" | "retryForMs" | "environment"> {
   readonly environment: Environment;
-  /** The store of the cluster: the row of the lease names the leader's address. */
+  /** The store of the cluster. The lease in it names the address of the leader. */
   readonly store?: RowStore | undefined;
-  /** `HOST:PORT` of each coordinator, at most 100; the leader among them is found by asking. */
+  /** `HOST:PORT` of each coordinator, at most 100. The client asks them which one leads. */
   readonly addresses?: readonly string[] | undefined;
-  /** TLS; `true` for the defaults. A function is asked for each new connection, so that certificates may change. Default: none. */
+  /**
+   * TLS, or `true` for its defaults. A function is called for each new connection, so that
+   * certificates can be replaced. Default: no TLS.
+   */
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
-  /** What the coordinator asks for. A function is asked at each call, so that the token may change. */
+  /**
+   * The token of the coordinator. A function is called for each call, so that the token can be
+   * replaced.
+   */
   readonly token?: string | (() => string | undefined) | undefined;
-  /** How long one coordinator may take to answer before it is given up, in milliseconds. Default: 2,000. */
+  /**
+   * How long one coordinator may take to answer before the client tries the next, in milliseconds.
+   * Default: 2,000.
+   */
   readonly attemptMs?: number | undefined;
-  /** Told of each failure that nobody waits for; what can pass is tried again by itself. Must not throw. */
+  /**
+   * Called with each failure in the background. Those that can pass are retried automatically. Must
+   * not throw.
+   */
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
 const maxAddresses = 100;
 
-/** Refuses options that cannot be meant. */
+/** Checks the options. */
 export function checkConnect(options: ConnectOptions): void {
   const { store, addresses } = options;
   if ((store === undefined) === (addresses === undefined)) {

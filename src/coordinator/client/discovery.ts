@@ -3,19 +3,19 @@ import { OracleUnavailableError } from "../../errors/index.js";
 import { readLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 
-/** Where to look for the leader, as long as nobody has pointed to it. */
+/** Finds coordinators to ask if none has named the leader. */
 export interface Discovery {
   /** The next address to try. */
   next(signal: AbortSignal): Promise<string>;
 }
 
-/** One address after another. */
+/** Tries the addresses in turn. */
 export function listedAddresses(addresses: readonly string[]): Discovery {
   let index = 0;
   return { next: async () => addresses[index++ % addresses.length]! };
 }
 
-/** Whom the lease in the store names. */
+/** Reads the address of the leader from the lease in the store. */
 export function leasedAddress(store: RowStore, environment: Environment, timeoutMs: number): Discovery {
   return {
     async next(signal) {

@@ -22,11 +22,11 @@ export interface LeaderConnectionOptions {
   readonly attemptMs: number;
 }
 
-/** How often one question follows a coordinator that points to another. */
+/** How many redirections to another coordinator one question follows. */
 const maxHops = 3;
-/** For how long nobody is expected to answer after nobody did, in milliseconds. */
+/** How long to expect no answer after a question got none, in milliseconds. */
 const awayMs = 500;
-/** How long a diagnosis holds, in milliseconds. */
+/** How long a diagnosis is reused, in milliseconds. */
 const diagnosisMs = 2_000;
 
 interface Diagnosis {
@@ -35,14 +35,17 @@ interface Diagnosis {
   readonly result: Promise<PercolatorError | undefined>;
 }
 
-/** The connection of a process to whoever leads the cluster. Everything that it asks for goes over one. */
+/**
+ * The connection of this process to the coordinator that leads. All its requests share one
+ * connection.
+ */
 export class LeaderConnection {
   readonly #options: LeaderConnectionOptions;
   readonly #environment: Environment;
   readonly #closing = new AbortController();
   #channel: Channel | undefined;
   readonly #finding = new SingleFlight<Channel>();
-  /** Whom another has named as the leader. */
+  /** The leader that another coordinator has named. */
   #pointedTo: string | undefined;
   #awayUntil = Number.NEGATIVE_INFINITY;
   #diagnosis: Diagnosis | undefined;
@@ -52,14 +55,17 @@ export class LeaderConnection {
     this.#environment = options.environment;
   }
 
-  /** Whether nobody answered a moment ago, so that it is not worth while to wait for advice. */
+  /**
+   * Whether a question got no answer a moment ago, so that waiting for advice is not worth while.
+   */
   get isAway(): boolean {
     return this.#environment.monotonic() < this.#awayUntil;
   }
 
   /**
-   * Asks whoever leads, each coordinator for no longer than an attempt may last. Rejects with an error of this package: a
-   * `NotLeaderError` or an `OracleUnavailableError` where asking again may help.
+   * Asks the leader. Each coordinator on the way may take as long as one attempt. Rejects with an
+   * error of this package: a `NotLeaderError` or an `OracleUnavailableError` if asking again may
+   * help.
    */
   async ask<T>(
     doing: string,
@@ -81,7 +87,7 @@ export class LeaderConnection {
     }
   }
 
-  /** What became of a channel: takes note of it, and says it as an error of this package. */
+  /** Records the failure of a channel and translates it into an error of this package. */
   async failed(channel: Channel, failure: unknown): Promise<PercolatorError> {
     if (this.#closing.signal.aborted) return closedError();
     const error = errorOf(failure, channel.address);
@@ -95,7 +101,7 @@ export class LeaderConnection {
     return (await this.#diagnose(channel.address, wasInUse)) ?? error;
   }
 
-  /** Refuses everything from now on. Harmless to repeat. */
+  /** Rejects everything from now on. Calling it again has no effect. */
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(closedError());
@@ -129,7 +135,7 @@ export class LeaderConnection {
     return this.#channel;
   }
 
-  /** Believes who is said to lead, where that is an address. */
+  /** Remembers the named leader if it is an address. */
   #follow(leader: string | undefined): void {
     this.#pointedTo = leader !== undefined && isAddress(leader) ? leader : undefined;
   }
@@ -149,7 +155,7 @@ export class LeaderConnection {
     }
   }
 
-  /** Whether it was the one in use. */
+  /** Drops a channel. True if it was the one in use. */
   #leave(channel: Channel): boolean {
     channel.drop();
     if (this.#channel !== channel) return false;
@@ -157,7 +163,7 @@ export class LeaderConnection {
     return true;
   }
 
-  /** What is wrong at an address, for all who failed there at about one time. */
+  /** Diagnoses an address. Failures at about the same time share one diagnosis. */
   async #diagnose(address: string, isNew: boolean): Promise<PercolatorError | undefined> {
     const { environment, security } = this.#options;
     const now = environment.monotonic();

@@ -4,14 +4,17 @@ import { coordinatorLimits as limits } from "../limits.js";
 import { coordinatorService } from "../wire/service.js";
 import type { LeaderConnection } from "./leader-connection.js";
 
-/** How long an answer is waited for, in milliseconds. */
+/** How long to wait for an answer, in milliseconds. */
 const askMs = 1_000;
-/** Sessions that may be asked about at a time; beyond, nothing is known. */
+/** Sessions with an open question at a time. Of more, nothing is known. */
 const maxWaiting = 10_000;
 
 type Resolve = (alive: boolean | undefined) => void;
 
-/** Asks whether sessions live: the questions of one turn in one request. */
+/**
+ * Asks the coordinator whether sessions are alive. The questions of one turn of the event loop
+ * share a request.
+ */
 export class LivenessQueries {
   readonly #connection: LeaderConnection;
   readonly #environment: Environment;
@@ -23,7 +26,7 @@ export class LivenessQueries {
     this.#environment = environment;
   }
 
-  /** Undefined where nobody answers. */
+  /** Whether a session is alive. Undefined if no coordinator answers. */
   ask(session: string): MaybePromise<boolean | undefined> {
     const before = this.#waiting.get(session);
     if (before !== undefined) return before;

@@ -17,24 +17,32 @@ export interface RemoteClusterOptions {
   readonly onFailure: (doing: string, error: unknown) => void;
 }
 
-/** How long an answer to a claim is waited for, in milliseconds: then it counts as granted. */
+/** How long to wait for the answer to a claim, in milliseconds. After that it counts as granted. */
 const claimMs = 500;
-/** How long until it counts as known that this process is busy. Longer than a coordinator may stand still and remember. */
+/**
+ * How long to wait for the acknowledgment that this process is busy, in milliseconds. Longer than
+ * the pause after which a coordinator forgets everything.
+ */
 const busyMs = 3_000;
-/** Requests that may be unanswered; what happens meanwhile is gathered. */
+/** Unanswered requests at a time. Later steps wait and go together. */
 const maxUnanswered = 8;
-/** Steps that may wait to be told; beyond, the session joins anew, with what it then holds. */
+/**
+ * Steps that may wait. If there are more, the session joins again and reports what it then holds.
+ */
 const maxSteps = 4 * limits.claimsOfSession;
 
 interface WaitingStep {
   readonly step: Step;
-  /** For busy: which of this process's turns it begins. */
-  readonly turn?: number | undefined;
-  /** For a claim: told whether it is granted. For busy: told that it is known. */
+  /** For busy: the number of the busy period that begins. */
+  readonly busyPeriod?: number | undefined;
+  /** For a claim: called with whether it is granted. For busy: called after the acknowledgment. */
   readonly resolve?: ((isGranted: boolean) => void) | undefined;
 }
 
-/** The cluster, by the word of the coordinator. Where nobody answers, it says what is safe without it. */
+/**
+ * The cluster as the coordinator sees it. If no coordinator answers, each method returns the answer
+ * that is safe without one.
+ */
 export class RemoteCluster implements Cluster {
   readonly #options: RemoteClusterOptions;
   readonly #environment: Environment;
@@ -44,10 +52,12 @@ export class RemoteCluster implements Cluster {
   #stream: SessionStream | undefined;
   #steps: WaitingStep[] = [];
   #isFlushing = false;
-  /** What this process holds, for the next coordinator. */
+  /** What this process holds. It tells the next leader when it joins. */
   readonly #held = new Map<string, Uint8Array>();
   #isBusy = false;
-  /** How often it has begun to be busy, and up to which time the coordinator is known to have heard of it. */
+  /**
+   * Busy periods are numbered. The coordinator has acknowledged those up to `#acknowledgedPeriod`.
+   */
   #busyPeriod = 0;
   #acknowledgedPeriod = 0;
   #introducedPeriod = 0;
@@ -107,7 +117,7 @@ export class RemoteCluster implements Cluster {
 
   busy(): MaybePromise<void> {
     this.#isBusy = true;
-    const turn = ++this.#busyPeriod;
+    const busyPeriod = ++this.#busyPeriod;
     const stream = this.#stream;
     if (stream === undefined) return;
     return new Promise((resolve) => {
@@ -116,11 +126,12 @@ export class RemoteCluster implements Cluster {
         resolve();
       };
       const timer = this.#environment.setTimer(() => {
-        // Whoever asks the coordinator must not find a quiet session here: it joins again, as a busy one.
+        // Without an acknowledgment the coordinator may still call this session quiet. Joining
+        // again reports it as busy.
         stream.cancel();
         resolve();
       }, busyMs);
-      this.#tell({ step: { type: "busy" }, turn, resolve: done });
+      this.#tell({ step: { type: "busy" }, busyPeriod, resolve: done });
     });
   }
 
@@ -133,12 +144,12 @@ export class RemoteCluster implements Cluster {
     const doing = "Asking the coordinator what the cluster does";
     throwIfAborted(signal, doing);
     try {
-      const { epoch, turns, sessions, busy } = await this.#options.connection.ask(
+      const { epoch, busyPeriods, sessions, busy } = await this.#options.connection.ask(
         doing,
         signal,
         (channel, bounded) => channel.ask(coordinatorService.activity, nothing, bounded),
       );
-      return { epoch, turns, sessions: new Set(sessions), busy: new Set(busy) };
+      return { epoch, busyPeriods, sessions: new Set(sessions), busy: new Set(busy) };
     } catch (error) {
       throwIfAborted(signal, doing);
       this.#options.onFailure(doing, error);
@@ -147,11 +158,11 @@ export class RemoteCluster implements Cluster {
   }
 
   #introduce(session: string): Join {
-    // What waits to be told is part of what is held now.
+    // The introduction says what is held now, which includes the steps that wait.
     for (const { resolve } of this.#steps.splice(0)) resolve?.(true);
     this.#introducedPeriod = this.#busyPeriod;
-    // A turn that nobody heard of, since there was no connection, is told though it may be over: whoever looked before
-    // and looks again is to know of it.
+    // A busy period that was not acknowledged, because there was no connection, is reported even if
+    // it has ended. A process that compares two answers of the coordinator must see it.
     const busy = this.#isBusy || this.#acknowledgedPeriod < this.#busyPeriod;
     return { session, busy, claims: [...this.#held.values()] };
   }
@@ -175,7 +186,7 @@ export class RemoteCluster implements Cluster {
     this.#flushSoon();
   }
 
-  /** What happens in one turn is told in one request. */
+  /** Sends the steps of one turn of the event loop in one request. */
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -206,10 +217,12 @@ export class RemoteCluster implements Cluster {
       for (const { step, resolve } of waiting) if (step.type === "busy") resolve?.(true);
       if (this.#steps.length > 0) this.#flushSoon();
     };
-    const heard = (granted: readonly boolean[]) => {
-      for (const { turn = 0 } of waiting) this.#acknowledgedPeriod = Math.max(this.#acknowledgedPeriod, turn);
+    const acknowledged = (granted: readonly boolean[]) => {
+      for (const { busyPeriod = 0 } of waiting) {
+        this.#acknowledgedPeriod = Math.max(this.#acknowledgedPeriod, busyPeriod);
+      }
       answered(granted);
     };
-    stream.send(waiting.map(({ step }) => step)).then(heard, () => answered([]));
+    stream.send(waiting.map(({ step }) => step)).then(acknowledged, () => answered([]));
   }
 }

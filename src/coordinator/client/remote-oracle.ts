@@ -9,7 +9,7 @@ import type { Channel, ClientStream } from "./channel.js";
 import type { ConnectOptions } from "./connect-options.js";
 import type { LeaderConnection } from "./leader-connection.js";
 
-/** The oracle of whoever leads: one stream, one request under way. */
+/** Timestamps from the coordinator that leads, over one stream with one request at a time. */
 export function remoteOracle(connection: LeaderConnection, options: ConnectOptions): GatheredOracle {
   const { environment, maxAtOnce, maxWaiting, retryForMs } = options;
   let stream: TimestampStream | undefined;
@@ -34,7 +34,7 @@ export function remoteOracle(connection: LeaderConnection, options: ConnectOptio
   });
 }
 
-/** Whoever asks for timestamps need not know of leaders. */
+/** Callers of the oracle need not know of leaders. */
 function asUnavailable(error: unknown): never {
   if (!(error instanceof NotLeaderError)) throw error;
   throw new OracleUnavailableError(
@@ -48,7 +48,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A stream of timestamps from one coordinator. A request that is given up ends it: its answer must not meet the next one. */
+/**
+ * A stream of timestamps from one coordinator. An abandoned request ends the stream, because its
+ * answer could be taken for that of the next request.
+ */
 class TimestampStream {
   readonly channel: Channel;
   readonly #stream: ClientStream<number, TimestampRange>;
@@ -92,7 +95,7 @@ class TimestampStream {
   #take(reply: Received<TimestampRange>): void {
     const waiting = this.#waiting;
     if (reply instanceof Error || waiting === undefined) {
-      this.#end(reply instanceof Error ? reply : brokenMessage("an answer that nobody asked for"));
+      this.#end(reply instanceof Error ? reply : brokenMessage("an answer without a request"));
       this.#stream.cancel();
       return;
     }

@@ -13,25 +13,33 @@ import type { LeaderConnection } from "./leader-connection.js";
 import { SessionStream } from "./session-stream.js";
 
 const retrying: Backoff = { initialMs: 50, maximumMs: 2_000 };
-/** Between attempts at what was refused, and worked before: a token that is being changed, for example. */
+/**
+ * Interval of attempts after a refusal, in milliseconds, if an earlier attempt had worked: somebody
+ * may be replacing a token, for example.
+ */
 const refusedMs = 10_000;
-/** How long others may take to hear that a session has left, in milliseconds. */
+/**
+ * How long to wait until the coordinator has acknowledged that the session leaves, in milliseconds.
+ */
 const leaveMs = 1_000;
 
 export interface SessionKeeperOptions {
   readonly connection: LeaderConnection;
   readonly environment: Environment;
   readonly attemptMs: number;
-  /** What to say when joining, now. */
+  /** The introduction for joining now. */
   readonly introduce: () => Join;
-  /** The session has a connection again, or (undefined) has none. */
+  /** Called with each new connection of the session, and with undefined when it is lost. */
   readonly onStream: (stream: SessionStream | undefined) => void;
-  /** The coordinator knows it. */
+  /** Called when the coordinator has acknowledged the session. */
   readonly onJoined: (epoch: string) => void;
   readonly onFailure: (doing: string, error: unknown) => void;
 }
 
-/** Keeps one session known to whoever leads: joins, joins again when the connection ends, and leaves. */
+/**
+ * Keeps one session joined to the coordinator that leads: it joins, joins again after a connection
+ * ends, and leaves.
+ */
 export class SessionKeeper {
   readonly #options: SessionKeeperOptions;
   readonly #leaving = new AbortController();
@@ -46,17 +54,19 @@ export class SessionKeeper {
     this.#known = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Whoever waits hears of it.
+    // Callers of `known` get the rejection.
     this.#known.catch(() => undefined);
     this.#running = this.#run();
   }
 
-  /** Resolves when the session is known; rejects where it never will be, or `signal` is aborted. */
+  /**
+   * Resolves when the session has joined. Rejects if it never will, or when `signal` is aborted.
+   */
   known(signal: AbortSignal | undefined): Promise<void> {
     return unlessAborted(this.#known, signal, "Joining the cluster");
   }
 
-  /** Leaves. Never rejects; takes a second at most. */
+  /** Leaves the cluster, within a second. Never rejects. */
   async leave(): Promise<void> {
     const { environment } = this.#options;
     const stream = this.#stream;
@@ -78,7 +88,8 @@ export class SessionKeeper {
       if (this.#isLeaving) return;
       if (this.#wasJoined) failures = 0;
       this.#wasJoined = false;
-      // Where another was named, it is asked at once; but a ring of such words must not be followed without end.
+      // A leader that was named is tried at once, but only once: two coordinators could name each
+      // other for ever.
       if (error instanceof NotLeaderError && failures === 0) {
         failures++;
         continue;
@@ -100,7 +111,7 @@ export class SessionKeeper {
     return this.#leaving.signal.aborted;
   }
 
-  /** Joins, and stays until the connection ends; answers why it did. */
+  /** Joins, and waits until the connection ends. Resolves to the reason. */
   async #stand(): Promise<PercolatorError> {
     const { connection, introduce, onStream, onJoined } = this.#options;
     const doing = "Joining the cluster";
@@ -108,7 +119,7 @@ export class SessionKeeper {
       const opened = new SessionStream(channel, introduce());
       const cancel = () => opened.cancel();
       signal.addEventListener("abort", cancel, { once: true });
-      // What happens from now on is told after the introduction.
+      // Steps from now on are sent after the introduction.
       onStream(opened);
       this.#stream = opened;
       try {

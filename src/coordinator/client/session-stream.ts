@@ -10,12 +10,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** One connection of a session. Replies come in the order of the requests. */
+/** One connection of a session. Replies arrive in the order of the requests. */
 export class SessionStream {
   readonly channel: Channel;
-  /** Resolves to the table's epoch when the coordinator knows the session; rejects where it will not. */
+  /**
+   * Resolves to the table's epoch when the coordinator has accepted the session. Rejects if it
+   * refuses.
+   */
   readonly joined: Promise<string>;
-  /** Resolves when it is over, to why. */
+  /** Resolves to the reason when the stream ends. */
   readonly over: Promise<unknown>;
   readonly #stream: ClientStream<SessionRequest, SessionReply>;
   readonly #waiting: Waiting[] = [];
@@ -38,22 +41,22 @@ export class SessionStream {
     return this.#isOver;
   }
 
-  /** Requests that are not answered yet. */
+  /** Number of requests without an answer. */
   get unanswered(): number {
     return this.#waiting.length;
   }
 
-  /** Tells what happened; resolves to whether each claim among it is granted. */
+  /** Sends steps. Resolves to whether each claim among them is granted. */
   async send(steps: readonly Step[]): Promise<readonly boolean[]> {
     return (await this.#request({ join: undefined, steps })).granted;
   }
 
-  /** Says that the session is over. {@link over} resolves when that is known. */
+  /** Ends the session. {@link over} resolves when the coordinator has acknowledged that. */
   finish(): void {
     if (!this.#isOver) this.#stream.end();
   }
 
-  /** Leaves without a word. */
+  /** Drops the stream without ending the session first. */
   cancel(): void {
     this.#ended(new OracleUnavailableError("The session's connection was given up."));
     this.#stream.cancel();
@@ -74,7 +77,7 @@ export class SessionStream {
     if (this.#isOver) return;
     const waiting = this.#waiting.shift();
     if (reply instanceof Error || waiting === undefined) {
-      const reason = reply instanceof Error ? reply : brokenMessage("an answer that nobody asked for");
+      const reason = reply instanceof Error ? reply : brokenMessage("an answer without a request");
       waiting?.reject(reason);
       this.#ended(reason);
       this.#stream.cancel();

@@ -7,8 +7,9 @@ import { parseAddress } from "../wire/address.js";
 const maxMs = 1_000;
 
 /**
- * Finds out by a handshake of its own whether TLS is why a connection failed, which gRPC does not tell reliably; undefined where it
- * is not, or cannot be known.
+ * Finds out by a TLS handshake of its own whether TLS is the reason for a failed connection,
+ * because gRPC does not report that reliably. Undefined if TLS is not the reason, or if that is not
+ * certain.
  */
 export async function diagnose(
   address: string,
@@ -42,7 +43,10 @@ export async function diagnose(
 
 type Outcome = "secure" | "unknown" | NodeJS.ErrnoException;
 
-/** One TLS handshake. Without `tls`, any certificate will do: whether there is one is what is asked. */
+/**
+ * Does one TLS handshake. Without `tls` every certificate is accepted, because the only question is
+ * whether there is one.
+ */
 function shakeHands(address: string, tls: Security["tls"], environment: Environment): Promise<Outcome> {
   const { host, port } = parseAddress(address, "The coordinator's address");
   const [ca, key, cert] = pemsOf(tls ?? {});
@@ -70,7 +74,7 @@ function shakeHands(address: string, tls: Security["tls"], environment: Environm
   });
 }
 
-/** An IP address is no name that a server could be asked for. */
+/** Whether the host can be sent as a server name, which an IP address cannot. */
 function isName(host: string): boolean {
   return !/^[\d.]+$/.test(host) && !host.includes(":");
 }

@@ -6,7 +6,7 @@ import type { SessionReply, SessionRequest } from "../wire/messages.js";
 import type { LeaderConnection } from "./leader-connection.js";
 import { RemoteCluster } from "./remote-cluster.js";
 
-/** A connection that a test can cut, to a table that stays the same. */
+/** A connection that a test can cut. The table at its other end stays the same. */
 class CutConnection {
   readonly table = new MembershipTable("e");
   isCut = false;
@@ -70,7 +70,7 @@ class CutStream extends EventEmitter {
   }
 }
 
-test("a turn that nobody heard of is told when there is a connection again, though it is over", async () => {
+test("a busy period that was not acknowledged is reported after the next connection, though it has ended", async () => {
   const connection = new CutConnection();
   const cluster = new RemoteCluster({
     connection: connection as unknown as LeaderConnection,
@@ -81,15 +81,17 @@ test("a turn that nobody heard of is told when there is a connection again, thou
   await cluster.join("s");
   await cluster.busy();
   cluster.quiet();
-  await expect.poll(() => connection.table.activity()).toMatchObject({ turns: 1, sessions: ["s"], busy: [] });
+  await expect
+    .poll(() => connection.table.activity())
+    .toMatchObject({ busyPeriods: 1, sessions: ["s"], busy: [] });
   connection.cut();
   expect(connection.table.activity().sessions).toEqual([]);
   await cluster.busy();
   cluster.quiet();
   connection.isCut = false;
-  // Whoever looked before and looks again knows that something ran.
+  // A process that compares two answers sees that something ran in between.
   await expect
     .poll(() => connection.table.activity(), { timeout: 30_000 })
-    .toMatchObject({ turns: 2, sessions: ["s"], busy: [] });
+    .toMatchObject({ busyPeriods: 2, sessions: ["s"], busy: [] });
   await cluster.leave();
 });

@@ -12,7 +12,7 @@ function stand(world: TestWorld, name: string) {
 const epochOf = ({ leadership }: ReturnType<typeof stand>) => leadership.term().table.epoch;
 const join = { session: "s", busy: true, claims: [Buffer.from("x")] };
 
-test("a leader that stood still has forgotten what it was told, though nobody took its place", async () => {
+test("a leader that was paused has forgotten all sessions, though no other has led", async () => {
   const world = new TestWorld();
   const only = stand(world, "only");
   await world.when(() => only.leadership.leader.status.role === "leading");
@@ -32,7 +32,7 @@ test("a leader that stood still has forgotten what it was told, though nobody to
   expect(second.signal.reason).toMatchObject({ code: "NOT_LEADER" });
 });
 
-test("who follows begins anew, and one whose lease has run out answers nothing", async () => {
+test("the next leader begins a new term, and one whose lease has expired answers nothing", async () => {
   const world = new TestWorld();
   const a = stand(world, "a");
   await world.when(() => a.leadership.leader.status.role === "leading");

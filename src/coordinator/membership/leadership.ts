@@ -5,10 +5,10 @@ import { type LeaderStatus, OracleLeader, type OracleLeaderOptions } from "../..
 import { maxStallMs } from "../limits.js";
 import { MembershipTable } from "./membership-table.js";
 
-/** What a leader keeps for as long as it leads without a break, and what ends with it. */
+/** One uninterrupted period of leadership, and the membership table that lives as long. */
 export interface Term {
   readonly table: MembershipTable;
-  /** Aborted when the term is over; its reason is what clients are told. */
+  /** Aborted when the term ends. Clients get its reason. */
   readonly signal: AbortSignal;
 }
 
@@ -17,7 +17,7 @@ interface RunningTerm extends Term {
   readonly ending: AbortController;
 }
 
-/** Whether this coordinator leads, and the table that it keeps while it does. */
+/** Tracks whether this coordinator leads. Each term begins with an empty membership table. */
 export class Leadership {
   readonly leader: OracleLeader;
   readonly #environment: Environment;
@@ -27,7 +27,10 @@ export class Leadership {
   #seenAt: number;
   #timer: Timer | undefined;
 
-  /** `onLook`: called several times a second, since a lease runs out without an event. Must not throw. */
+  /**
+   * `onLook` is called several times a second, because no event tells when a lease expires. It must
+   * not throw.
+   */
   constructor(options: OracleLeaderOptions, onLook: () => void = () => undefined) {
     this.#environment = options.environment;
     this.#onLook = onLook;
@@ -41,21 +44,21 @@ export class Leadership {
     this.#watch();
   }
 
-  /** Gives up the lease, so that another takes over at once. Never rejects. */
+  /** Releases the lease so that a standby takes over at once. Never rejects. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     await this.leader.stop();
   }
 
-  /** The term of this moment; undefined unless the lease holds. */
+  /** The current term. Undefined unless the lease holds. */
   get currentTerm(): Term | undefined {
     return this.leader.holds ? this.#term : undefined;
   }
 
-  /** The term of this moment. A `NotLeaderError` where the lease does not hold. */
+  /** The current term. Throws a `NotLeaderError` if the lease does not hold. */
   term(): Term {
     this.#look();
-    // Throws where it cannot be sure to lead: what stands on the table may then be known better elsewhere.
+    // Throws if the lease may have expired: another leader may then know better than this table.
     this.leader.latest();
     if (this.#term === undefined) throw new NotLeaderError("it does not lead yet. Ask again.");
     return this.#term;
@@ -75,9 +78,9 @@ export class Leadership {
   }
 
   #begin(epoch: number): void {
-    this.#end(new NotLeaderError("it leads anew, and has forgotten what it was told. Tell it again."));
+    this.#end(new NotLeaderError("it has begun a new term, and forgotten all sessions. Join again."));
     const ending = new AbortController();
-    // Every session listens to it.
+    // Every session adds a listener.
     setMaxListeners(0, ending.signal);
     const table = new MembershipTable(`${epoch}-${this.#environment.uniqueId()}`);
     this.#term = { epoch, table, ending, signal: ending.signal };
@@ -89,7 +92,10 @@ export class Leadership {
     term?.ending.abort(reason);
   }
 
-  /** Notices that the process stood still: clients may then believe of it what is no longer so. */
+  /**
+   * Detects that this process was paused. Its clients may have acted in the meantime on assumptions
+   * that this table contradicts, so a new term begins.
+   */
   #look(): void {
     const now = this.#environment.monotonic();
     const stoodMs = now - this.#seenAt;
@@ -98,7 +104,7 @@ export class Leadership {
     const { epoch } = this.#term;
     this.#end(
       new OracleUnavailableError(
-        `it stood still for ${Math.round(stoodMs)} ms, and has forgotten what it was told. Tell it again.`,
+        `it was paused for ${Math.round(stoodMs)} ms, and has forgotten all sessions. Join again.`,
       ),
     );
     this.#begin(epoch);

@@ -19,7 +19,7 @@ describe("sessions", () => {
     expect(table.alive("a")).toBe(true);
   });
 
-  test("one that joins again takes the place of the one before, whose end is then of no account", () => {
+  test("one that joins again replaces its earlier member, whose end then changes nothing", () => {
     const table = new MembershipTable("e");
     let replaced = 0;
     const before = member(table, "a", () => void replaced++);
@@ -42,7 +42,7 @@ describe("sessions", () => {
     expect([table.alive("s0"), table.alive("s1"), table.alive("s2")]).toEqual([undefined, undefined, false]);
     for (let index = 0; index < limits.sessions; index++) member(table, `t${index}`);
     expect(() => member(table, "one more")).toThrow(expect.objectContaining({ code: "LIMIT_EXCEEDED" }));
-    // Whoever is seated may come again.
+    // A session that has joined may join again.
     member(table, "t0");
   });
 });
@@ -100,8 +100,8 @@ describe("activity", () => {
     a.busy();
     b.busy();
     a.quiet();
-    expect(table.activity()).toEqual({ epoch: "e", turns: 3, sessions: ["a", "b"], busy: ["b"] });
+    expect(table.activity()).toEqual({ epoch: "e", busyPeriods: 3, sessions: ["a", "b"], busy: ["b"] });
     b.end();
-    expect(table.activity()).toEqual({ epoch: "e", turns: 3, sessions: ["a"], busy: [] });
+    expect(table.activity()).toEqual({ epoch: "e", busyPeriods: 3, sessions: ["a"], busy: [] });
   });
 });

@@ -4,13 +4,13 @@ import { coordinatorLimits as limits } from "../limits.js";
 import type { ActivityReply, Join } from "../wire/messages.js";
 
 /**
- * Who lives, who works on what, and whether anybody does: one epoch of it, in memory only. A new leader begins with an empty
- * one, and its clients tell it anew.
+ * The sessions that are alive, their claims, and which of them are busy, within one epoch and in
+ * memory only. A new leader starts with an empty table, and its clients report to it again.
  */
 export class MembershipTable {
   readonly epoch: string;
   readonly #members = new Map<string, Member>();
-  /** Sessions that have ended; the oldest first. */
+  /** Sessions that have ended, oldest first. */
   readonly #ended = new Set<string>();
   readonly #claims = new Map<string, Member>();
   #claimBytes = 0;
@@ -20,19 +20,20 @@ export class MembershipTable {
     this.epoch = epoch;
   }
 
-  /** How many sessions there are. */
+  /** Number of sessions. */
   get sessions(): number {
     return this.#members.size;
   }
 
-  /** How many claims there are. */
+  /** Number of claims. */
   get claims(): number {
     return this.#claims.size;
   }
 
   /**
-   * Seats a session. One of the same name gives way to it: a client that comes again, before it was noticed that it had gone.
-   * `onReplaced`: called where that happens to this one.
+   * Adds a session. It replaces a member of the same name: that client has reconnected before its
+   * old connection was seen to end. `onReplaced` is called if this member is replaced in the same
+   * way.
    */
   join({ session, busy, claims }: Join, onReplaced: () => void): Member {
     const before = this.#members.get(session);
@@ -50,7 +51,7 @@ export class MembershipTable {
     return member;
   }
 
-  /** Whether a session lives; undefined for one that is not known. */
+  /** Whether a session is alive. Undefined if the session is not known. */
   alive(session: string): boolean | undefined {
     if (this.#members.has(session)) return true;
     return this.#ended.has(session) ? false : undefined;
@@ -60,21 +61,21 @@ export class MembershipTable {
     const busy = [...this.#members.values()]
       .filter((member) => member.isBusy)
       .map((member) => member.session);
-    return { epoch: this.epoch, turns: this.#busyPeriods, sessions: [...this.#members.keys()], busy };
+    return { epoch: this.epoch, busyPeriods: this.#busyPeriods, sessions: [...this.#members.keys()], busy };
   }
 
-  /** For its members: takes a claim where nobody else has it. */
+  /** For members: takes a claim unless another member holds it. */
   take(key: string, member: Member): boolean {
     const holder = this.#claims.get(key);
     if (holder !== undefined) return holder === member;
-    // Beyond the limits everybody works: a claim is advice.
+    // A claim is only advice. If the table is full, every session may do the work.
     if (!this.#hasRoom(key, member)) return true;
     this.#claims.set(key, member);
     this.#claimBytes += key.length;
     return true;
   }
 
-  /** For its members: gives a claim back. */
+  /** For members: releases a claim. */
   give(key: string, member: Member): void {
     if (this.#claims.get(key) !== member) return;
     this.#claims.delete(key);
@@ -97,7 +98,7 @@ export class MembershipTable {
     this.#busyPeriods++;
   }
 
-  /** For its members: a session is over. */
+  /** For members: removes an ended session. */
   remove(member: Member): void {
     if (this.#members.get(member.session) !== member) return;
     this.#members.delete(member.session);
@@ -108,7 +109,7 @@ export class MembershipTable {
   }
 }
 
-/** A session's place on the table. */
+/** One session in the table. */
 export class Member {
   readonly session: string;
   readonly #table: MembershipTable;
@@ -127,12 +128,12 @@ export class Member {
     return this.#isBusy;
   }
 
-  /** How many claims it holds. */
+  /** Number of claims that it holds. */
   get held(): number {
     return this.#claims.size;
   }
 
-  /** Whether the claim is this session's; also where there is no room to keep it. */
+  /** Takes a claim. True if this session has it, and also if there was no room to record it. */
   claim(key: Uint8Array): boolean {
     this.#checkOpen();
     const name = byteString(key);
@@ -157,7 +158,7 @@ export class Member {
     this.#isBusy = false;
   }
 
-  /** The session is over; its claims are given back. Harmless to repeat. */
+  /** Ends the session and releases its claims. Calling it again has no effect. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -167,7 +168,7 @@ export class Member {
     this.#table.remove(this);
   }
 
-  /** Another of the same name comes in its place. */
+  /** Ends this session because its client has joined again. */
   replace(): void {
     this.end();
     this.#onReplaced();

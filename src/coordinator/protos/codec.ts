@@ -79,7 +79,7 @@ export type ActivityRequest = Record<string, never>;
 /** `percolator.coordinator.v1.ActivityReply` */
 export interface ActivityReply {
   epoch?: string | undefined;
-  turns?: number | undefined;
+  busyPeriods?: number | undefined;
   sessions?: readonly string[] | undefined;
   busy?: readonly string[] | undefined;
 }
@@ -317,8 +317,8 @@ function writeActivityReply(w: Writer, m: ActivityReply): void {
   if (m.epoch) {
     w.uint32(10).string(m.epoch);
   }
-  if (m.turns) {
-    w.uint32(16).uint64(m.turns);
+  if (m.busyPeriods) {
+    w.uint32(16).uint64(m.busyPeriods);
   }
   for (const each of m.sessions ?? none) {
     w.uint32(26).string(each);
@@ -552,7 +552,7 @@ function readActivityRequest(r: Reader, length: number): ActivityRequest {
 }
 
 function readActivityReply(r: Reader, length: number): ActivityReply {
-  const m: ActivityReply = { epoch: undefined, turns: undefined, sessions: undefined, busy: undefined };
+  const m: ActivityReply = { epoch: undefined, busyPeriods: undefined, sessions: undefined, busy: undefined };
   let sessions: string[] | undefined;
   let busy: string[] | undefined;
   for (const end = r.pos + length; r.pos < end; ) {
@@ -562,7 +562,7 @@ function readActivityReply(r: Reader, length: number): ActivityReply {
         m.epoch = r.string();
         break;
       case 2:
-        m.turns = Number(r.uint64());
+        m.busyPeriods = Number(r.uint64());
         break;
       case 3:
         sessions ??= [];

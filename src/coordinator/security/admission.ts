@@ -7,7 +7,7 @@ const versionKey = "percolator-version";
 const tokenKey = "authorization";
 const scheme = "Bearer ";
 
-/** What a client says of itself with each call. */
+/** The metadata that a client sends with each call. */
 export function introduction(token: string | undefined, version: string = String(protocolVersion)): Metadata {
   const metadata = new Metadata();
   metadata.set(versionKey, version);
@@ -15,22 +15,22 @@ export function introduction(token: string | undefined, version: string = String
   return metadata;
 }
 
-/** Who may call. */
+/** Decides whether a call is admitted. */
 export class Admission {
   #digests: readonly Buffer[] = [];
 
-  /** `tokens`: any of them will do; none where everybody may call. */
+  /** `tokens`: a call must show one of them. If there are none, every call is admitted. */
   constructor(tokens: readonly string[]) {
     this.replace(tokens);
   }
 
-  /** Takes other tokens, for calls from now on. Keeps what it has if one of them cannot be sent. */
+  /** Replaces the tokens, for new calls. Keeps the old ones if a new one is invalid. */
   replace(tokens: readonly string[]): void {
     for (const token of tokens) checkToken(token);
     this.#digests = tokens.map(digestOf);
   }
 
-  /** Throws a {@link CoordinatorError} for a call that may not be. */
+  /** Throws a {@link CoordinatorError} if a call is not admitted. */
   check(metadata: Metadata): void {
     this.#checkToken(metadata);
     const version = metadata.get(versionKey)[0];
@@ -51,7 +51,7 @@ export class Admission {
         { reason: "token" },
       );
     }
-    // Digests have one length, and comparing them tells nothing by its time.
+    // All digests have the same length, so the time of a comparison reveals nothing.
     const digest = digestOf(given.slice(scheme.length));
     const matches = this.#digests.filter((known) => timingSafeEqual(known, digest));
     if (matches.length > 0) return;
@@ -61,7 +61,7 @@ export class Admission {
   }
 }
 
-/** Refuses a token that cannot be sent. */
+/** Refuses a token that cannot be sent in a header. */
 export function checkToken(token: string): void {
   if (typeof token === "string" && /^[\x21-\x7e]{1,4096}$/.test(token)) return;
   throw new InvalidArgumentError(

@@ -3,23 +3,26 @@ import { isIP } from "node:net";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { type Pem, pemOf } from "./pem.js";
 
-/** What options are called, for messages. */
+/** Names of the options, for messages. */
 interface Named {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A certificate that could be used. */
+/** A valid certificate. */
 export interface CheckedCertificate {
   /** When it expires, in milliseconds since 1970. */
   readonly expires: number;
-  /** Whether it names a host, by which clients call. */
+  /** Whether it names this host, by which clients connect. */
   names(host: string): boolean;
-  /** The names that it has, as it says them. */
+  /** Its names as text, for messages. */
   readonly subjects: string;
 }
 
-/** Refuses a certificate that has expired, is not valid yet, or does not belong to its key. `nowMs`: milliseconds since 1970. */
+/**
+ * Refuses a certificate that has expired, is not valid yet, or does not belong to its key. `nowMs`
+ * is in milliseconds since 1970.
+ */
 export function checkPair(what: Named, cert: Pem, key: Pem | undefined, nowMs: number): CheckedCertificate {
   const certificate = parsed(what.cert, () => new X509Certificate(pemOf(what.cert, cert)));
   const [from, expires] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];

@@ -1,23 +1,26 @@
 import { optionalPem, type Pem } from "./pem.js";
 
-/** TLS at the client's side. */
+/** TLS of a client. */
 export interface ClientTls {
-  /** Authorities that the coordinator's certificate may come from. Default: those that Node trusts. */
+  /**
+   * Authorities that may have signed the certificate of the coordinator. Default: those that Node
+   * trusts.
+   */
   readonly ca?: Pem | undefined;
-  /** The client's own certificate and its key, where the coordinator asks for one. */
+  /** The client's own certificate with its key, if the coordinator asks for one. */
   readonly cert?: Pem | undefined;
   readonly key?: Pem | undefined;
-  /** The name that the coordinator's certificate has, where it is not the one in its address. */
+  /** The name in the certificate of the coordinator, if it is not the host of its address. */
   readonly serverName?: string | undefined;
 }
 
-/** How a client shows who it is, and knows whom it speaks to, at the moment: files may change while it runs. */
+/** The current TLS settings and token of a client. Their files may change while it runs. */
 export interface Security {
   readonly tls: ClientTls | undefined;
   readonly token: string | undefined;
 }
 
-/** The same as options have it: a function is asked again each time. */
+/** TLS settings and token as options give them. A function is called again each time. */
 export interface GivenSecurity {
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
   readonly token?: string | (() => string | undefined) | undefined;

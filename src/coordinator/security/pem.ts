@@ -3,7 +3,9 @@ import { InvalidArgumentError } from "../../errors/index.js";
 /** A certificate or key as PEM text, or its bytes. */
 export type Pem = string | Uint8Array;
 
-/** The bytes; refuses what is no PEM, which TLS would ignore. `what`: the option that it is. */
+/**
+ * The bytes of a PEM. Refuses other text, which TLS would ignore. `what` is the name of the option.
+ */
 export function pemOf(what: string, pem: Pem): Buffer {
   const bytes = Buffer.from(typeof pem === "string" ? Buffer.from(pem) : pem);
   if (bytes.includes("-----BEGIN ")) return bytes;

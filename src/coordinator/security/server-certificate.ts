@@ -3,19 +3,23 @@ import { parseAddress } from "../wire/address.js";
 import { type CheckedCertificate, checkPair } from "./certificate.js";
 import type { Pem } from "./pem.js";
 
-/** TLS at the coordinator's side. */
+/** TLS of a coordinator. */
 export interface CoordinatorTls {
   /** Its certificate, with the chain to its authority. */
   readonly cert: Pem;
   /** The certificate's private key. */
   readonly key: Pem;
-  /** Authorities of clients' certificates. Where given, only clients with a certificate of one of them may connect. */
+  /**
+   * Authorities of clients' certificates. If given, only clients with a certificate of one of them
+   * can connect.
+   */
   readonly ca?: Pem | undefined;
 }
 
 /**
- * Refuses a certificate that no client would take: one that has expired, is of another key, or does not name the address that clients are
- * told of. Clients that are told another name (`serverName`) take others, so an address that was not given is not compared.
+ * Refuses a certificate that no client would accept: one that has expired, has another key, or does
+ * not name the advertised address. Without `advertise` the name is not checked, because clients may
+ * expect another one (`serverName`).
  */
 export function checkServerCertificate(
   tls: CoordinatorTls,

@@ -4,7 +4,7 @@ import { ServerCredentials } from "../packages.js";
 import { optionalPem, pemOf } from "./pem.js";
 import type { CoordinatorTls } from "./server-certificate.js";
 
-/** The certificate by which a server is known; another can take its place while the server runs. */
+/** Server credentials whose certificate can be replaced while the server runs. */
 export class ReplaceableCredentials extends ServerCredentials {
   readonly #asksClients: boolean;
 
@@ -13,7 +13,7 @@ export class ReplaceableCredentials extends ServerCredentials {
     this.#asksClients = tls.ca !== undefined;
   }
 
-  /** Counts for connections from now on; those that stand stay. */
+  /** Applies to new connections. Existing ones stay open. */
   replace(tls: CoordinatorTls): void {
     if (this.#asksClients !== (tls.ca !== undefined)) {
       throw new InvalidArgumentError(

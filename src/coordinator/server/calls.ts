@@ -7,10 +7,10 @@ import type { Received } from "../wire/message-codec.js";
 /** A stream of a client, as its server sees it. */
 export type ServerStream<Request, Reply> = ServerDuplexStream<Received<Request>, Received<Reply>>;
 
-/** Told of what is wrong with this process, and not with a call. */
+/** Called with failures of this process itself, as opposed to failures of one call. */
 export type ReportFailure = (doing: string, error: unknown) => void;
 
-/** Answers a call of one request; what `answer` throws becomes the call's status. */
+/** Answers a unary call. An error that `answer` throws becomes the status of the call. */
 export function answering<Request, Reply>(
   admission: Admission,
   answer: (request: Request) => Reply,
@@ -30,17 +30,18 @@ export function answering<Request, Reply>(
   };
 }
 
-/** What serves one stream. */
+/** The server side of one stream. */
 export interface StreamServer<Request, Reply> {
-  /** Answers one request; the next is taken only after it. */
+  /** Answers one request. The next request is read only after this answer. */
   answer(request: Request): Reply | Promise<Reply>;
-  /** The client sends no more, or is gone. Called once. */
+  /** Called once, when the client has finished or has disconnected. */
   end(): void;
 }
 
 /**
- * Serves a stream request by request: one is taken when the one before it was answered, and when the client has taken enough of
- * the answers. `open` begins it; what it throws ends the stream, as does what the server throws later.
+ * Serves a stream one request at a time. It reads the next request after it has answered the
+ * previous one, and while the client keeps reading the answers. `open` starts the server side. An
+ * error from `open`, or from the server later, ends the stream.
  */
 export function serveStream<Request, Reply>(
   stream: ServerStream<Request, Reply>,
@@ -58,7 +59,7 @@ export function serveStream<Request, Reply>(
     end();
     stream.emit("error", refusalOf(error));
   };
-  // Errors that are emitted above come here too.
+  // The errors that are emitted above arrive here too.
   stream.on("error", end);
   stream.on("cancelled", end);
   try {

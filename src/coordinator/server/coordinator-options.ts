@@ -5,28 +5,40 @@ import type { RowStore } from "../../store/index.js";
 import type { CoordinatorTls } from "../security/server-certificate.js";
 import { type Address, formatAddress, isLoopback, isWildcard, parseAddress } from "../wire/address.js";
 
-/** What a coordinator is made of. */
+/** Options of `startCoordinator`. */
 export interface CoordinatorOptions {
-  /** The store of the cluster; a row of it holds the lease. It stays the caller's to close. */
+  /** The store of the cluster. One of its rows holds the lease. The caller closes the store. */
   readonly store: RowStore;
   readonly environment: Environment;
   /** `HOST:PORT` to listen at; port 0 takes a free one. Default: `127.0.0.1:0`. */
   readonly listen?: string | undefined;
-  /** `HOST:PORT` by which clients reach it, where that is not where it listens. */
+  /** `HOST:PORT` by which clients reach it. Default: the address that it listens at. */
   readonly advertise?: string | undefined;
   /** Default: none, which is refused beyond loopback. */
   readonly tls?: CoordinatorTls | undefined;
-  /** What clients must show: one token, or any of several while they are changed. Default: none, which is refused beyond loopback. */
+  /**
+   * The token that clients must show. Of several, each one is accepted, so that tokens can be
+   * rotated. Default: none, which is refused beyond loopback.
+   */
   readonly token?: string | readonly string[] | undefined;
-  /** Listens beyond loopback without TLS or a token too: in a network where everybody may take timestamps and end sessions. */
+  /**
+   * Allows listening beyond loopback without TLS or a token. Then everyone in the network can take
+   * timestamps and end sessions.
+   */
   readonly insecure?: boolean | undefined;
-  /** Length of the lease, in milliseconds: about as long does nobody lead after a leader has died. Default: 10,000. */
+  /**
+   * Length of the lease, in milliseconds. After a leader has died, the cluster has no leader for
+   * about that long. Default: 10,000.
+   */
   readonly leaseMs?: number | undefined;
-  /** How far the high-water mark is raised ahead, in milliseconds: 1,000 timestamps each. Default: 10,000. */
+  /**
+   * How far ahead the high-water mark is raised, in milliseconds: 1,000 timestamps each. Default:
+   * 10,000.
+   */
   readonly windowMs?: number | undefined;
-  /** Told of each change of {@link Coordinator.status}. Must not throw. */
+  /** Called after each change of {@link Coordinator.status}. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
-  /** Told of each failure in the background; it is tried again by itself. Must not throw. */
+  /** Called with each failure in the background, which is retried automatically. Must not throw. */
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
@@ -36,7 +48,7 @@ export interface CoordinatorSettings {
   readonly tokens: readonly string[];
 }
 
-/** Refuses options that cannot be meant. */
+/** Checks the options and fills in defaults. */
 export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSettings {
   const listen = parseAddress(options.listen ?? "127.0.0.1:0", "`listen`");
   const tokens = typeof options.token === "string" ? [options.token] : (options.token ?? []);
@@ -57,7 +69,7 @@ export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSet
     if (missing.length > 0) {
       throw new InvalidArgumentError(
         `A coordinator does not listen beyond this machine (${formatAddress(listen)}) without ${missing.join(" and ")}: give ` +
-          "`tls` (--tls-cert, --tls-key) and `token` (--token-file), or `insecure` (--insecure) where everybody in the network may " +
+          "`tls` (--tls-cert, --tls-key) and `token` (--token-file), or `insecure` (--insecure) if every program in the network may " +
           "disturb the cluster.",
       );
     }

@@ -1,3 +1,20 @@
+/**
+ * The service that all processes of a cluster share, and the legend of its terms:
+ *
+ * - *Coordinator*: a process that runs this service. Of all coordinators of a store, the one that
+ *   holds the oracle's lease is the *leader*; the others are *standbys*, which name the leader.
+ * - *Term*: one uninterrupted period of leadership. A term has an *epoch* and begins with an empty
+ *   membership table. A pause of this process ends a term, even if it keeps the lease.
+ * - *Session*: a process of the cluster that has joined. It lives as long as its stream.
+ * - *Member*: a session in the *membership table* of the term.
+ * - *Claim*: advice that a session works on a row, so that others leave it alone.
+ * - *Busy*: a session with a run in flight. A *busy period* lasts until it has none. The count of
+ *   busy periods tells an observer of two quiet moments whether something ran in between.
+ *
+ * `wire/` has the messages and their codec, `security/` certificates and tokens, `membership/` the
+ * table and the leadership, `client/` the other side, and this folder the server.
+ */
+
 import type { ServerOptions } from "@grpc/grpc-js";
 import { sleep } from "../../environment/index.js";
 import { InvalidArgumentError, LimitExceededError } from "../../errors/index.js";
@@ -26,13 +43,13 @@ import {
 import { Health } from "./health.js";
 import { SessionServer, TimestampServer } from "./stream-servers.js";
 
-/** How long clients may take to leave when a coordinator stops, in milliseconds. */
+/** How long a stopping coordinator waits for its clients to disconnect, in milliseconds. */
 const shutdownMs = 1_000;
 
-/** How often a standby looks whether the leader has gone, in milliseconds, at most. */
+/** The longest interval at which a standby checks whether the leader has gone, in milliseconds. */
 const maxLookMs = 500;
 
-/** How long the store may take to answer one request, in milliseconds, at most. */
+/** The longest time that the store may take for one request, in milliseconds. */
 const maxStoreMs = 5_000;
 
 const serverOptions: ServerOptions = {
@@ -45,50 +62,59 @@ const serverOptions: ServerOptions = {
 
 /** What a coordinator counts. */
 export interface CoordinatorFigures {
-  /** Sessions that report to it, and those of them that have a run in flight; 0 unless it leads. */
+  /**
+   * Sessions that are connected, and those of them that have a run in flight. Both are 0 unless
+   * this coordinator leads.
+   */
   readonly sessions: number;
   readonly busySessions: number;
-  /** Streams of clients. */
+  /** Open streams of clients. */
   readonly streams: number;
-  /** Timestamps that it was asked for. */
+  /** Timestamps that clients have asked for. */
   readonly timestamps: number;
   /** Failures in the background. */
   readonly failures: number;
 }
 
-/** The service of a cluster, in this process: leader, or standby. */
+/** A coordinator that runs in this process, as the leader or as a standby. */
 export interface Coordinator {
   /** `HOST:PORT` by which clients reach it. */
   readonly address: string;
-  /** Whether it leads, and who does. Its role stays `leading` while it renews a lease that has run out. */
+  /**
+   * Its role, and which coordinator leads. The role stays `leading` while an expired lease is being
+   * renewed.
+   */
   readonly status: LeaderStatus;
-  /** Whether it leads and its lease holds at this moment, so that it answers clients. */
+  /** Whether it leads and its lease holds right now. Only then does it answer clients. */
   readonly holdsLease: boolean;
   /** What it counts, for metrics. */
   readonly figures: CoordinatorFigures;
   /** When its certificate expires, in milliseconds since 1970; undefined without TLS. */
   readonly certificateExpires: number | undefined;
   /**
-   * Takes another certificate and other tokens: the certificate for connections from now on, the tokens for calls from now on.
+   * Replaces the certificate, for new connections, and the tokens, for new calls.
    *
-   * @throws InvalidArgumentError for what it would have refused at its start; it keeps what it has then.
+   * @throws InvalidArgumentError for secrets that it would have refused at its start. It then keeps
+   * the old ones.
    */
   replace(secrets: Pick<CoordinatorOptions, "tls" | "token">): void;
   /**
-   * Gives the lease back, so that a standby takes over at once, tells its clients to go there, and closes. Never rejects.
-   * Harmless to repeat.
+   * Releases the lease so that a standby takes over at once, sends its clients to the new leader,
+   * and closes. Never rejects. Calling it again has no effect.
    */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Starts a coordinator: the one small service that the processes of a cluster share. It gives out timestamps where the store
- * does not count by itself, and knows which sessions live, what they work on and whether anybody does. Of any
- * number of coordinators of one store the one that holds its lease serves; the others refuse, name it, and take over when it goes.
+ * Starts a coordinator, the service that all processes of a cluster share. It gives out timestamps
+ * if the store has no counter of its own. It also tracks which sessions are alive, what they work
+ * on and whether any of them is busy. A store may have any number of coordinators. The one that
+ * holds the lease leads and answers; the standbys refuse, name the leader, and take over when it
+ * goes.
  *
- * Rejects with an `InvalidArgumentError` for options that cannot be meant, such as listening beyond the machine without TLS and a
- * token, and for an address that cannot be listened at.
+ * Rejects with an `InvalidArgumentError` if an option makes no sense, such as listening beyond this
+ * machine without TLS and a token, and if it cannot listen at the address.
  *
  * ```ts
  * await using coordinator = await startCoordinator({ store, environment: systemEnvironment, listen: "127.0.0.1:4100" });
@@ -161,7 +187,7 @@ class CoordinatorServer implements Coordinator {
       this.#health.look();
       options.onChange?.(status);
     };
-    // So that a lease that is given back is taken at once.
+    // Short, so that a standby takes a released lease at once.
     const lookEveryMs = Math.min(maxLookMs, (leaseMs ?? 10_000) / 4);
     const asked = {
       store,
@@ -266,7 +292,7 @@ class CoordinatorServer implements Coordinator {
     this.#server.addService(healthService, { check: this.#health.check, watch: this.#health.watch });
   }
 
-  /** Timestamps come from the coordinator only where the store has none of its own. */
+  /** Refuses to give timestamps if the store counts by itself. */
   #checkCounts(): void {
     const { store } = this.#options;
     if (store.atomic === undefined) return;
@@ -286,7 +312,7 @@ class CoordinatorServer implements Coordinator {
   }
 }
 
-/** Resolves to where it listens. */
+/** Resolves to the address that it listens at. */
 async function bind(
   server: Server,
   listen: Address,

@@ -10,8 +10,10 @@ import { leaderServiceName, serviceName } from "../wire/service-names.js";
 type Watcher = ServerWritableStream<Received<HealthRequest>, Received<HealthResponse>>;
 
 /**
- * gRPC's health service, without a token, as probes need it. `""` and the coordinator's own name: serving from its start until it
- * drains, be it leader or standby. {@link leaderServiceName}: serving while it leads and its lease holds, so that it answers.
+ * gRPC's health service. It asks for no token, because probes have none. The services `""` and the
+ * coordinator's own name are SERVING from the start until the coordinator drains, on the leader and
+ * on standbys. {@link leaderServiceName} is SERVING only while this coordinator leads and its lease
+ * holds, which is when it answers clients.
  */
 export class Health {
   readonly #holdsLease: () => boolean;
@@ -31,17 +33,20 @@ export class Health {
     this.#holdsLease = holdsLease;
   }
 
-  /** Serves nothing more. */
+  /** From now on every service is NOT_SERVING. */
   drain(): void {
     this.#isDraining = true;
     this.look();
   }
 
-  /** Tells those who watch what has changed. To be called often: a lease runs out without an event. */
+  /**
+   * Sends changed statuses to the watchers. Must be called often, because no event tells when a
+   * lease expires.
+   */
   look(): void {
     for (const [call, watcher] of this.#watchers) {
       const serving = this.#statusOf(watcher.service) ?? ServingStatus.SERVICE_UNKNOWN;
-      // A watcher that takes nothing is not written to without end; it is told when it takes again.
+      // Back-pressure: a watcher that does not read gets the newest status when it reads again.
       if (serving === watcher.told || call.writableNeedDrain) continue;
       watcher.told = serving;
       call.write({ status: serving });
@@ -80,13 +85,13 @@ export class Health {
     call.write({ status: told });
   };
 
-  /** Ends all that watch. */
+  /** Ends the streams of all watchers. */
   close(): void {
     for (const call of this.#watchers.keys()) call.end();
     this.#watchers.clear();
   }
 
-  /** Undefined for a service that is not here. */
+  /** Undefined if this server does not have the service. */
   #statusOf(service: string): number | undefined {
     const isServing = this.#servings[service];
     if (isServing === undefined) return undefined;

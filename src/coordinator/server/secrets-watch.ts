@@ -2,32 +2,39 @@ import type { Environment, Timer } from "../../environment/index.js";
 import type { Coordinator } from "./coordinator.js";
 import type { CoordinatorOptions } from "./coordinator-options.js";
 
-/** What a coordinator shows to clients, and asks them for. */
+/**
+ * The certificate that a coordinator shows to clients, and the tokens that it accepts from them.
+ */
 export type Secrets = Pick<CoordinatorOptions, "tls" | "token">;
 
-/** Which coordinator a {@link SecretsWatch} keeps up to date, from what, and whom it tells. */
+/** Options of a {@link SecretsWatch}. */
 export interface SecretsWatchOptions {
   readonly environment: Environment;
   readonly coordinator: Coordinator;
-  /** What the coordinator was started with. */
+  /** The secrets that the coordinator was started with. */
   readonly first: Secrets;
-  /** The secrets of this moment. */
+  /** Reads the current secrets. */
   readonly read: () => Secrets | Promise<Secrets>;
-  /** What was read cannot be used; what was there before still is. */
+  /**
+   * Called if the secrets that were read cannot be used. The coordinator keeps the previous ones.
+   */
   readonly onFailure: (doing: string, error: unknown) => void;
-  /** Other secrets are used. Default: nobody is told. */
+  /** Called after the secrets were replaced. Default: does nothing. */
   readonly onReplaced?: (() => void) | undefined;
-  /** The certificate ends soon: in milliseconds since 1970. Default: nobody is told. */
+  /**
+   * Called when the certificate expires soon, with the time in milliseconds since 1970. Default:
+   * does nothing.
+   */
   readonly onExpiring?: ((expires: number) => void) | undefined;
 }
 
 /** How often the secrets are read again, in milliseconds. */
 const lookMs = 1_000;
-/** How long before its end a certificate is warned of, in milliseconds, and how often. */
+/** How long before its expiry to warn of a certificate, in milliseconds, and how often. */
 const soonMs = 14 * 86_400_000;
 const warnEveryMs = 86_400_000;
 
-/** Reads a coordinator's secrets again every second, and gives the coordinator what has changed. */
+/** Reads the secrets of a coordinator every second, and gives changed ones to the coordinator. */
 export class SecretsWatch {
   readonly #options: SecretsWatchOptions;
   #known: string;

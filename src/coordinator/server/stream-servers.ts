@@ -6,7 +6,7 @@ import { brokenMessage } from "../wire/message-check.js";
 import type { SessionReply, SessionRequest, Step } from "../wire/messages.js";
 import type { StreamServer } from "./calls.js";
 
-/** Serves timestamps to one client: one request at a time. */
+/** Serves timestamps to one client, one request at a time. */
 export class TimestampServer implements StreamServer<number, TimestampRange> {
   readonly #leadership: Leadership;
   readonly #ending = new AbortController();
@@ -19,7 +19,10 @@ export class TimestampServer implements StreamServer<number, TimestampRange> {
     this.#onEnd = onEnd;
   }
 
-  /** The oracle looks at its lease after it has taken them; from there to the socket nothing waits. */
+  /**
+   * The oracle checks its lease after it has taken the timestamps. Nothing waits between that check
+   * and the socket.
+   */
   answer(count: number): Promise<TimestampRange> {
     this.#onAsked(count);
     return this.#leadership.leader.next(count, { signal: this.#ending.signal });
@@ -31,7 +34,7 @@ export class TimestampServer implements StreamServer<number, TimestampRange> {
   }
 }
 
-/** Serves one session, which lives while its stream does. */
+/** Serves one session. The session ends when its stream does. */
 export class SessionServer implements StreamServer<SessionRequest, SessionReply> {
   readonly #leadership: Leadership;
   readonly #fail: (error: unknown) => void;
@@ -73,7 +76,7 @@ export class SessionServer implements StreamServer<SessionRequest, SessionReply>
 
   readonly #onReplaced = () =>
     this.#fail(
-      new CoordinatorError("its session has joined anew over another connection.", { reason: "use" }),
+      new CoordinatorError("its session has joined again over another connection.", { reason: "use" }),
     );
 }
 

@@ -10,7 +10,7 @@ export function isAddress(text: string): boolean {
   return partsOf(text) !== undefined;
 }
 
-/** Parses `HOST:PORT`; an IPv6 address stands in brackets. */
+/** Parses `HOST:PORT`. An IPv6 address must be in brackets. */
 export function parseAddress(text: string, what: string): Address {
   const parts = partsOf(text);
   if (parts !== undefined) return parts;
@@ -29,12 +29,12 @@ export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether only this machine reaches it. */
+/** Whether the address is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether it stands for all addresses of the machine, and so for none that a client could call. */
+/** Whether it means all addresses of the machine, which a client could not call. */
 export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }

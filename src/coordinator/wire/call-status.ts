@@ -10,7 +10,7 @@ import {
 } from "../../errors/index.js";
 import { Metadata, status } from "../packages.js";
 
-/** Metadata of a refusal: which error it is, and what belongs to it. */
+/** Metadata keys of a refusal. */
 const keys = Object.freeze({
   code: "percolator-error",
   leader: "percolator-leader",
@@ -32,7 +32,7 @@ const statuses: Partial<Record<ErrorCode, status>> = {
   COORDINATOR: status.FAILED_PRECONDITION,
 };
 
-/** The server's half: an error, as a call's status. */
+/** On the server: turns an error into the status of a call. */
 export function refusalOf(error: unknown): Refusal {
   const metadata = new Metadata();
   if (!(error instanceof PercolatorError)) {
@@ -51,7 +51,10 @@ export function refusalOf(error: unknown): Refusal {
   return { code, details: error.message, metadata };
 }
 
-/** The client's half: a call's status, as an error. Only those of connections and of leadership are `retryable`. */
+/**
+ * On the client: turns the status of a call into an error. Only errors of connections and of
+ * leadership are `retryable`.
+ */
 export function errorOf(failure: unknown, address: string): PercolatorError {
   if (failure instanceof PercolatorError) return failure;
   const { code, details, metadata } = failure as Partial<StatusObject>;

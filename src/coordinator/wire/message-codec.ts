@@ -1,17 +1,17 @@
 import { CoordinatorError } from "../../errors/index.js";
 import { brokenMessage } from "./message-check.js";
 
-/** A message of the other side: as it is meant, or why it cannot be. */
+/** A received message, or the reason why it is invalid. */
 export type Received<T> = T | CoordinatorError;
 
-/** How messages of one kind become bytes, and come from them. */
+/** Encodes and decodes the messages of one kind. */
 export interface Codec<T> {
   encode(message: T): Buffer;
-  /** Never throws: what cannot be read is for the receiver to answer. */
+  /** Never throws. The receiver answers an invalid message with an error. */
   decode(bytes: Uint8Array): Received<T>;
 }
 
-/** `T` is the message as the package has it, `W` as it is on the wire. */
+/** `T` is the message as the package uses it, `W` as the generated codec does. */
 export function codec<W, T>(
   encodeWire: (wire: W) => Buffer,
   decodeWire: (bytes: Uint8Array) => W,

@@ -48,7 +48,7 @@ const kinds = {
     messages.activityReply,
     fc.record({
       epoch: name,
-      turns: fc.maxSafeInteger().map(Math.abs),
+      busyPeriods: fc.maxSafeInteger().map(Math.abs),
       sessions: fc.array(name),
       busy: fc.array(name),
     }),

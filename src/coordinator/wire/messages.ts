@@ -4,14 +4,14 @@ import * as wire from "../protos/codec.js";
 import { brokenMessage, bytesOf, listOf, textOf, wholeIn } from "./message-check.js";
 import { codec } from "./message-codec.js";
 
-/** What a session says of itself when it joins. */
+/** The first message of a session: what it holds and whether it is busy. */
 export interface Join {
   readonly session: string;
   readonly busy: boolean;
   readonly claims: readonly Uint8Array[];
 }
 
-/** What happened in a session. */
+/** One change of a session. */
 export type Step =
   | { readonly type: "claim"; readonly key: Uint8Array }
   | { readonly type: "release"; readonly key: Uint8Array }
@@ -30,19 +30,20 @@ export interface SessionReply {
 
 export interface ActivityReply {
   readonly epoch: string;
-  readonly turns: number;
+  readonly busyPeriods: number;
   readonly sessions: readonly string[];
   readonly busy: readonly string[];
 }
 
-// Messages are objects wherever they may be empty or zero: gRPC takes such values for no message.
+// Messages that may be empty or zero are objects, because gRPC takes such values for a missing
+// message.
 
 export interface LatestTimestamp {
   readonly timestamp: number;
 }
 
 export interface HealthRequest {
-  /** "" is the whole process. */
+  /** "" stands for the whole process. */
   readonly service: string;
 }
 
@@ -133,15 +134,15 @@ export const activityReply = codec(
   wire.encodeActivityReply,
   wire.decodeActivityReply,
   (reply: ActivityReply) => ({ ...reply, sessions: [...reply.sessions], busy: [...reply.busy] }),
-  ({ epoch, turns, sessions, busy }): ActivityReply => ({
+  ({ epoch, busyPeriods, sessions, busy }): ActivityReply => ({
     epoch: textOf("an epoch", epoch, 1_000),
-    turns: wholeIn("a number of turns", turns, 0, Number.MAX_SAFE_INTEGER),
+    busyPeriods: wholeIn("a number of busy periods", busyPeriods, 0, Number.MAX_SAFE_INTEGER),
     sessions: listOf("the sessions", sessions, limits.sessions).map(sessionName),
     busy: listOf("the busy sessions", busy, limits.sessions).map(sessionName),
   }),
 );
 
-/** What the health service says of a service; numbers as gRPC has them. */
+/** Statuses of the health service, with the numbers of gRPC. */
 export const ServingStatus = wire.HealthCheckResponseServingStatus;
 
 export const healthRequest = codec(

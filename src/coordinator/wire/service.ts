@@ -24,7 +24,7 @@ import {
 } from "./messages.js";
 import { serviceName } from "./service-names.js";
 
-/** A method; what it receives may be a message that cannot be read. */
+/** A method of a service. Either side may receive an invalid message. */
 export type Method<Request, Reply> = MethodDefinition<Received<Request>, Received<Reply>>;
 
 const healthName = "grpc.health.v1.Health";
@@ -44,7 +44,7 @@ function method<Request, Reply>(
     path,
     requestStream,
     responseStream,
-    // What is sent is always a message.
+    // Only received messages can be invalid.
     requestSerialize: (message) => request.encode(message as Request),
     requestDeserialize: (bytes) => request.decode(bytes),
     responseSerialize: (message) => reply.encode(message as Reply),

@@ -70,7 +70,7 @@ export class Quiescence {
       const unreported = await this.#recorded();
       const after = await cluster.activity(signal);
       if (after === undefined || !this.#othersQuiet(after)) return false;
-      if (after.epoch !== before.epoch || after.turns !== before.turns) return false;
+      if (after.epoch !== before.epoch || after.busyPeriods !== before.busyPeriods) return false;
       const silent = unreported.filter((session) => !after.sessions.has(session));
       return this.#bear(silent) && (silent.length === 0 || (await bySight()));
     };

@@ -3,7 +3,7 @@ import type { ClaimKey, Cluster, ClusterActivity } from "../../../src/observer/c
 /** A cluster's service in this process, whose members answer after a turn, or not at all. */
 export class TestCluster {
   epoch = "1";
-  turns = 0;
+  busyPeriods = 0;
   readonly sessions = new Set<string>();
   readonly ended = new Set<string>();
   readonly busy = new Set<string>();
@@ -73,7 +73,7 @@ export class TestMember implements Cluster {
     await undefined;
     if (this.isAway) return;
     this.#service.told.busy++;
-    if (!this.#service.busy.has(this.session)) this.#service.turns++;
+    if (!this.#service.busy.has(this.session)) this.#service.busyPeriods++;
     this.#service.busy.add(this.session);
   }
 
@@ -85,7 +85,7 @@ export class TestMember implements Cluster {
   async activity(): Promise<ClusterActivity | undefined> {
     await undefined;
     if (this.isAway) return undefined;
-    const { epoch, turns, sessions, busy } = this.#service;
-    return { epoch, turns, sessions: new Set(sessions), busy: new Set(busy) };
+    const { epoch, busyPeriods, sessions, busy } = this.#service;
+    return { epoch, busyPeriods, sessions: new Set(sessions), busy: new Set(busy) };
   }
 }
