@@ -4,15 +4,20 @@ import { InvalidArgumentError } from "../../errors/index.js";
 export interface BigtableLocation {
   readonly project: string;
   readonly instance: string;
-  /** Begins the names of this database's tables, so that an instance can hold several. */
+  /**
+   * Prefix of the names of this database's tables, so that an instance can hold several databases.
+   */
   readonly prefix: string | undefined;
-  /** Names the app profile that all requests go by. */
+  /** The app profile of all requests. */
   readonly profile: string;
-  /** What the location says of how to reach it: `openBigtableStore` has an option of each name, which counts before this. */
+  /**
+   * Parameters of the location with the names of options of `openBigtableStore`, which take
+   * precedence.
+   */
   readonly client: ClientParameters;
 }
 
-/** Parameters of a location that say how this process reaches the database, and not which one it is. */
+/** Parameters of a location that say how to reach the database, and do not identify it. */
 export interface ClientParameters {
   readonly endpoint?: string;
   readonly adminEndpoint?: string;
@@ -66,7 +71,7 @@ export function parseLocation(place: string): BigtableLocation {
   return { project, instance, prefix, profile, client };
 }
 
-/** The location as text, without what does not say which database it is. */
+/** The location as text, with only the parameters that identify the database. */
 export function showLocation({ project, instance, prefix, profile }: BigtableLocation): string {
   const options = new URLSearchParams();
   if (prefix !== undefined) options.set("prefix", prefix);

@@ -7,17 +7,20 @@ import { BigtableStore } from "./store.js";
 import { Tables } from "./table/tables.js";
 import { Transport } from "./wire/transport.js";
 
-/** Tables are looked at once; that may take longer than a request to rows. */
+/** Tables are checked once, and that may take longer than a request about rows. */
 const lookingMs = 10_000;
 
 /**
- * Opens a database on Cloud Bigtable, at `bigtable://PROJECT/INSTANCE?prefix=PREFIX&profile=APP_PROFILE`. Credentials are
- * found Google's way: `GOOGLE_APPLICATION_CREDENTIALS`, those of `gcloud`, the metadata server; `BIGTABLE_EMULATOR_HOST` names
- * an emulator. Tables are looked at before they are first used. Each option that is a number or a text, apart from `emulatorHost`, may
- * stand in the location instead: `&connections=8&deadlineMs=5000`. An option that is given here counts before the location.
+ * Opens a database on Cloud Bigtable, at
+ * `bigtable://PROJECT/INSTANCE?prefix=PREFIX&profile=APP_PROFILE`. The credentials are the
+ * application default credentials: `GOOGLE_APPLICATION_CREDENTIALS`, those of `gcloud`, or the
+ * metadata server. `BIGTABLE_EMULATOR_HOST` names an emulator. Each table is checked before its
+ * first use. The location can have every option that is a number or a text, apart from
+ * `emulatorHost`: `&connections=8&deadlineMs=5000`. An option takes precedence over the location.
  *
- * Fails with a `StoreError` where there are no credentials or the app profile is not one to use, and, when a table is first
- * used, where that has collection rules or cannot be made; each says what to do.
+ * Fails with a `StoreError` if there are no credentials or the app profile cannot be used. The
+ * first use of a table fails if the table has collection rules or cannot be created. Each message
+ * says what to do.
  *
  * @example
  * const store = await openBigtableStore("bigtable://my-project/my-instance?prefix=search");

@@ -3,7 +3,9 @@ import type { GoogleAuth as GoogleAuthClass } from "google-auth-library";
 import type Protobuf from "protobufjs/minimal.js";
 import { type PackageNeed, requirePackage } from "../../errors/index.js";
 
-/** The optional peers of this store. Only its own modules load this one, so a program on a folder loads none of them. */
+/**
+ * The optional peers of this store. Only this room loads them, so other programs do not need them.
+ */
 
 const need: PackageNeed = {
   user: "Cloud Bigtable",
@@ -20,7 +22,9 @@ export const { Reader, Writer } = requirePackage<typeof Protobuf>("protobufjs/mi
 export type Reader = Protobuf.Reader;
 export type Writer = Protobuf.Writer;
 
-/** Loads google-auth-library. An emulator needs none of it, nor does a program that brings credentials of its own. */
+/**
+ * Loads google-auth-library. Neither an emulator nor a program with its own credentials needs it.
+ */
 export function googleAuth(): typeof GoogleAuthClass {
   const user = `${need.user} (an emulator does not; see BIGTABLE_EMULATOR_HOST)`;
   const library = requirePackage<{ readonly GoogleAuth: typeof GoogleAuthClass }>("google-auth-library", {

@@ -4,7 +4,7 @@ import type { BigtableStoreOptions } from "./options.js";
 import { type Endpoint, findEndpoint } from "./wire/credentials.js";
 import { Transport } from "./wire/transport.js";
 
-/** The options and the location's parameters, with their defaults. */
+/** Combines the options, the parameters of the location and the defaults. */
 export async function settle(
   { client }: BigtableLocation,
   options: BigtableStoreOptions,
@@ -31,7 +31,7 @@ export async function settle(
   return { deadlineMs, retryForMs, endpoint, connections, maxInFlight };
 }
 
-/** Requests about tables are few: they share a connection. */
+/** Requests about tables are few, so they share one connection. */
 export function adminTransport({ admin: address, credentials }: Endpoint): Transport {
   return new Transport({ address, credentials, connections: 1 });
 }

@@ -1,10 +1,10 @@
-/** What a store has done since it was opened. */
+/** Counts of a store since it was opened. */
 export interface Counts {
-  /** Requests of rows, repetitions included. */
+  /** Requests for rows, including retries. */
   reads: number;
-  /** Rows that came. */
+  /** Rows received. */
   rows: number;
-  /** Reads begun anew. */
+  /** Restarted reads. */
   repeated: number;
   /** Conditional mutations. */
   conditional: number;
@@ -12,9 +12,9 @@ export interface Counts {
   single: number;
   /** Requests with mutations of several rows. */
   bulk: number;
-  /** Rows in these. */
+  /** Rows in those requests. */
   bulkRows: number;
-  /** Mutations of which nobody knows whether they were applied. */
+  /** Mutations with an unknown outcome. */
   unknown: number;
 }
 
@@ -22,7 +22,7 @@ export function noCounts(): Counts {
   return { reads: 0, rows: 0, repeated: 0, conditional: 0, single: 0, bulk: 0, bulkRows: 0, unknown: 0 };
 }
 
-/** The figures of {@link RowStore.statistics}. */
+/** The counts as {@link RowStore.statistics} has them. */
 export function showCounts(counts: Counts, tables: number): Readonly<Record<string, number>> {
   return {
     tables,

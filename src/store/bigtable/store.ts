@@ -32,7 +32,10 @@ import { GatheredWrites } from "./write/gather-writes.js";
 import { type Predicate, predicateOf } from "./write/guards.js";
 import { encodeMutations } from "./write/mutations.js";
 
-/** Some of the filter of a guard is its column, twice; 20,480 bytes hold so many of any columns that the protocol guards at once. */
+/**
+ * The maximum number of cells in one mutation. Guards have a bound of their own (`guardBytes`): a
+ * filter of 20,480 bytes names the column of each guard twice.
+ */
 const mutationCells = 1_000;
 
 const capabilities: StoreCapabilities = Object.freeze({
@@ -53,7 +56,7 @@ interface MutationRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What an open store works with. */
+/** The parts of an open store. */
 export interface Setting {
   readonly place: BigtableLocation;
   readonly transport: Transport;
@@ -289,7 +292,10 @@ export class BigtableStore implements RowStore {
     });
   }
 
-  /** Guards without mutations: Bigtable takes no conditional mutation that mutates nothing. */
+  /**
+   * Checks guards without mutations by a read, because Bigtable refuses a conditional mutation that
+   * mutates nothing.
+   */
   async #check(
     table: KnownTable,
     row: Uint8Array,

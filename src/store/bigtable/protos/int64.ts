@@ -1,6 +1,6 @@
 import type protobuf from "protobufjs/minimal.js";
 
-/** A 64-bit integer as two unsigned halves: JavaScript's numbers do not hold it. */
+/** A 64-bit integer as two unsigned halves, because a JavaScript number cannot hold it. */
 export interface Int64 {
   readonly low: number;
   readonly high: number;
@@ -8,17 +8,20 @@ export interface Int64 {
 
 const two32 = 0x1_0000_0000;
 
-/** An integer of 0 to 2^53. */
+/** Splits an integer from 0 to 2^53. */
 export function int64(value: number): Int64 {
   return { low: value >>> 0, high: Math.floor(value / two32) };
 }
 
-/** The number, where it is one that JavaScript holds exactly. */
+/** The integer as a number. Exact up to 2^53. */
 export function fromInt64({ low, high }: Int64): number {
   return high * two32 + low;
 }
 
-/** As the writer takes it: its type names a class of another package, of which it uses two fields. */
+/**
+ * The type that the writer takes. It names a class of another package, of which the writer uses
+ * these two fields.
+ */
 export function bits(value: Int64): protobuf.Long {
   return value as unknown as protobuf.Long;
 }

@@ -4,7 +4,7 @@ import type { Part } from "../../cell.js";
 import type { ReadRowsResponse, ReadRowsResponseCellChunk } from "../protos/codec.js";
 import { decodeTimestamp } from "./timestamps.js";
 
-/** One version of a cell, as Bigtable answers it. */
+/** One version of a cell, as Bigtable returns it. */
 export interface ReadCell {
   readonly part: Part;
   readonly column: Uint8Array;
@@ -12,7 +12,10 @@ export interface ReadCell {
   readonly value: Uint8Array;
 }
 
-/** One row as Bigtable answers it: family by family, in each the columns ascending, in each of them the newest first. */
+/**
+ * One row as Bigtable returns it: family by family, the columns of each in ascending order, the
+ * versions of each newest first.
+ */
 export interface ReadRow {
   readonly key: Uint8Array;
   readonly cells: readonly ReadCell[];
@@ -21,13 +24,14 @@ export interface ReadRow {
 const noBytes = new Uint8Array(0);
 
 /**
- * Puts the rows together that a stream of `ReadRows` brings in chunks: a value may be divided over several, a row over several
- * messages, and a row may be taken back and begun anew. What no service may answer is a `StoreError`.
+ * Assembles rows from the chunks of a `ReadRows` stream. A value may span several chunks, a row
+ * several messages, and the service may take a row back and send it again. An impossible answer
+ * becomes a `StoreError`.
  */
 export class RowAssembler {
-  /** The last key that is done with: of the last row, or up to which there are none. */
+  /** The last complete key: of the last row, or the key up to which the service found none. */
   lastKey: Uint8Array | undefined;
-  /** Bytes of the row that is under way. */
+  /** Bytes of the row in progress. */
   openBytes = 0;
   readonly #reversed: boolean;
   readonly #onRow: (row: ReadRow) => void;
@@ -36,7 +40,7 @@ export class RowAssembler {
   #part: Part | undefined;
   #column: Uint8Array = noBytes;
   #timestamp = 0;
-  /** What has come of a value that is divided. */
+  /** The received pieces of a divided value. */
   #pieces: Uint8Array[] | undefined;
 
   constructor(onRow: (row: ReadRow) => void, reversed = false) {
@@ -44,7 +48,7 @@ export class RowAssembler {
     this.#reversed = reversed;
   }
 
-  /** The row that is under way. */
+  /** The key of the row in progress. */
   get openKey(): Uint8Array | undefined {
     return this.#key;
   }
@@ -58,7 +62,7 @@ export class RowAssembler {
     this.lastKey = scanned;
   }
 
-  /** The stream has ended well. */
+  /** Must be called when the stream has ended without an error. */
   end(): void {
     if (this.#key !== undefined) throw impossible("ends within a row");
   }
@@ -108,7 +112,7 @@ export class RowAssembler {
     this.openBytes += this.#column.length;
   }
 
-  /** Within a value nothing else may come. */
+  /** Within a divided value, a chunk may have nothing else. */
   #goOn({ rowKey, familyName, qualifier, timestampMicros }: ReadRowsResponseCellChunk): void {
     const named = rowKey !== undefined && rowKey.length > 0;
     const timed = timestampMicros !== undefined && (timestampMicros.low !== 0 || timestampMicros.high !== 0);

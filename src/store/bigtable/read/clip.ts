@@ -1,7 +1,7 @@
 import { compareBytes } from "../../bytes.js";
 import type { ColumnRange, Columns, Position } from "../../cell.js";
 
-/** What of `columns` lies from `start` (inclusive) to `end` (exclusive; undefined: to the last). */
+/** The part of `columns` from `start` (inclusive) to `end` (exclusive; undefined: to the last). */
 export function clipColumns(
   columns: Columns,
   start: Uint8Array | undefined,
@@ -28,7 +28,7 @@ export type Piece =
   | { readonly row: Uint8Array; readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined }
   | { readonly low: Uint8Array | undefined; readonly high: Uint8Array | undefined };
 
-/** Divides a range at the rows within which it begins and ends. Ascending. */
+/** Divides a range at the rows in which it begins and ends. Ascending. */
 export function divideRange(start: Position | undefined, end: Position | undefined): readonly Piece[] {
   const within = (place: Position | undefined) => (place?.column?.length ?? 0) > 0;
   const pieces: Piece[] = [];

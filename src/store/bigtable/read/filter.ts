@@ -3,18 +3,18 @@ import type { ColumnRange, Columns, Part } from "../../cell.js";
 import { encodeReadRowsRequest, type RowFilter, type TimestampRange } from "../protos/codec.js";
 import { timestampRange } from "./timestamps.js";
 
-/** What Bigtable refuses to take in one filter. */
+/** The maximum bytes of a filter that Bigtable accepts. */
 const maxFilterBytes = 20_480;
 
 /** Shows nothing. */
 export const blockAll: RowFilter = Object.freeze({ blockAllFilter: true });
 
-/** What passes all of `filters`, one after the other. Bigtable wants two at least. */
+/** Lets through what passes all of `filters`, one after the other. Bigtable wants at least two. */
 export function chain(filters: readonly RowFilter[]): RowFilter {
   return filters.length === 1 ? filters[0]! : { chain: { filters } };
 }
 
-/** What any of `filters` lets pass. */
+/** Lets through what any of `filters` lets through. */
 export function interleave(filters: readonly RowFilter[]): RowFilter {
   if (filters.length === 0) return blockAll;
   return filters.length === 1 ? filters[0]! : { interleave: { filters } };
@@ -39,12 +39,12 @@ function columnRangeFilter(part: Part, range: ColumnRange): RowFilter {
   };
 }
 
-/** Those of `columns` that lie in `part`. */
+/** Lets through `columns` of `part`. */
 export function columnsFilter(part: Part, columns: Columns): RowFilter {
   return interleave(columns.map((range) => columnRangeFilter(part, range)));
 }
 
-/** Appends what lets timestamps pass; where that are none the filter shows nothing. */
+/** Appends a filter for timestamps. If the range is empty, nothing passes. */
 export function withTimes(filters: RowFilter[], from: number, to: number): RowFilter {
   const range = timestampRange(from, to);
   if (range === "none") return blockAll;
@@ -56,13 +56,13 @@ export function timesFilter(range: TimestampRange): RowFilter {
   return { timestampRangeFilter: range };
 }
 
-/** The most cells that each branch of a filter shows of a row; undefined: all. */
+/** The maximum number of cells of a row that each branch lets through. Undefined: all. */
 export type BranchLimit = number | undefined;
 
 /**
- * The cells that a view of `columns` at `at` needs, in one atomic read of a row: the newest lock and write record at or
- * below it, whether a newer write record stands, and the newest data cell, which is nearly always the one that the
- * write record names.
+ * The cells that a view of `columns` at `at` needs, in one atomic read of a row: the newest lock
+ * and write record at or below `at`, whether there is a newer write record, and the newest data
+ * cell, which is nearly always the one that the write record names.
  */
 export function viewFilter(columns: Columns, at: number, limit: BranchLimit): RowFilter {
   const upTo = (part: Part) => branch(part, columns, 0, at + 1, limit);
@@ -85,7 +85,10 @@ function branch(part: Part, columns: Columns, from: number, to: number, limit: B
   return chain(filters);
 }
 
-/** Every version in [from, to) of `columns` in `parts`; of each column the newest `versions` of each part. */
+/**
+ * Every version in [from, to) of `columns` in `parts`, the newest `versions` for each column and
+ * part.
+ */
 export function versionsFilter(
   columns: Columns,
   parts: readonly Part[],
@@ -102,7 +105,10 @@ export function versionsFilter(
   );
 }
 
-/** Refuses a filter that Bigtable would refuse. `atMost` is a bound on its bytes that is cheaper to have than the filter's. */
+/**
+ * Refuses a filter that Bigtable would refuse. `atMost` is an upper bound of its bytes, which is
+ * cheaper than the exact size.
+ */
 export function checkFilter(filter: RowFilter, atMost: number, what: string): RowFilter {
   if (atMost <= maxFilterBytes || filterBytes(filter) <= maxFilterBytes) return filter;
   throw new LimitExceededError(
@@ -115,14 +121,18 @@ function filterBytes(filter: RowFilter): number {
   return encodeReadRowsRequest({ filter }).length;
 }
 
-/** At most so many bytes are needed in a filter for each naming of a column, but for the column's own. */
+/**
+ * An upper bound of the bytes that naming a column takes in a filter, without the column itself.
+ */
 export const bytesBesideColumn = 80;
 
 function rangeBytes(range: ColumnRange): number {
   return "exact" in range ? 2 * range.exact.length : range.start.length + (range.end?.length ?? 0);
 }
 
-/** As many of the first `columns` as fit into a filter that names each `times` times. At least one. */
+/**
+ * As many of the first `columns` as fit into a filter that names each `times` times. At least one.
+ */
 export function fittingColumns(columns: Columns, times: number): number {
   let left = maxFilterBytes - 500;
   for (let i = 0; i < columns.length; i++) {
@@ -132,7 +142,10 @@ export function fittingColumns(columns: Columns, times: number): number {
   return columns.length;
 }
 
-/** The columns, or, where they do not fit into a filter that names each `times` times, one range from the first to the last. */
+/**
+ * The columns. If they do not fit into a filter that names each `times` times, one range from the
+ * first to the last.
+ */
 export function coveringColumns(columns: Columns, times: number): Columns {
   if (fittingColumns(columns, times) === columns.length) return columns;
   const first = columns[0]!;

@@ -10,16 +10,19 @@ import { viewFilter } from "./filter.js";
 import type { Rows } from "./rows.js";
 import { viewCells } from "./views.js";
 
-/** Rows of one request at the most, and bytes of answers after which the rest is asked for anew. */
+/**
+ * The maximum number of rows in a request, and the bytes of answers after which the rest is
+ * requested again.
+ */
 const maxRows = 100;
 const maxBytes = 8 << 20;
-/** Filters that are kept. */
+/** Number of cached filters. */
 const maxFilters = 100;
 
 export interface GatheredRead {
   readonly table: KnownTable;
   readonly row: Uint8Array;
-  /** Each named exactly, and few. */
+  /** Few columns, each by its exact name. */
   readonly columns: Columns;
   readonly at: number;
   readonly signal: AbortSignal | undefined;
@@ -38,8 +41,9 @@ interface Group {
 }
 
 /**
- * Sends the reads of one turn of the event loop that ask for the same together, as one request for a set of rows. Each row
- * is still read atomically; between two rows nothing is promised, as before.
+ * Sends the reads of one turn of the event loop for the same columns at the same timestamp as one
+ * request for a set of rows. Each row is still read atomically. Between rows nothing is promised,
+ * as without gathering.
  */
 export class GatheredReads {
   readonly #rows: Rows;
@@ -70,7 +74,7 @@ export class GatheredReads {
     );
   }
 
-  /** A transaction reads the same columns of many rows at its one timestamp. */
+  /** Cached, because a transaction reads the same columns of many rows at its one timestamp. */
   #filter(read: GatheredRead): EncodedFilter {
     const key = filterKey(read);
     let filter = this.#filters.get(key);
@@ -101,7 +105,7 @@ export class GatheredReads {
     });
   }
 
-  /** One that gives up leaves the request to the others. */
+  /** A caller that gives up does not end the request of the others. */
   #joinUntil(read: GatheredRead, signal: AbortSignal): Promise<readonly ReadCell[]> {
     if (signal.aborted) return Promise.reject(abortError(signal, "A read"));
     return new Promise((resolve, reject) => {
@@ -127,7 +131,10 @@ export class GatheredReads {
     });
   }
 
-  /** Reads until nothing is `left`: a stream that breaks off, or brings more than fits, is followed by another. */
+  /**
+   * Reads until nothing is `left`. If a stream breaks, or brings more than fits, another one
+   * follows.
+   */
   async #readAll({ read, waiting }: Group, left: Set<string>): Promise<void> {
     const filter = this.#filter(read);
     let cookies: RoutingCookies | undefined;

@@ -7,7 +7,7 @@ import { timestampRange } from "./timestamps.js";
 import { showVersions } from "./versions.js";
 import { showViews } from "./views.js";
 
-/** Columns that are each named, and few. */
+/** Few columns, each by its exact name. */
 export function isGatherable({ columns }: RowRead): boolean {
   return (
     columns.length <= 16 &&
@@ -26,7 +26,7 @@ export function viewKind(at: number): Kind<CellView> {
   };
 }
 
-/** Undefined where nothing can be asked for. */
+/** The kind of a read. Undefined if the read can have no result. */
 export function versionKind({
   parts: wanted,
   from = 0,

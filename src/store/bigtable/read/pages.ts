@@ -11,15 +11,15 @@ import { type BranchLimit, coveringColumns, fittingColumns } from "./filter.js";
 import type { Rows, RowsEnd } from "./rows.js";
 import type { Shown } from "./views.js";
 
-/** What one page may hold. */
+/** Limits of one page. */
 export const pageLimits = Object.freeze({
   cells: 1_000,
   bytes: 1 << 20,
-  /** Of one row that is under way: beyond it fewer columns are asked for. */
+  /** Bytes of a row in progress. Beyond this, fewer columns are requested. */
   rowBytes: 4 << 20,
 });
 
-/** A kind of read: which filter it needs, and what it shows of the cells that come. */
+/** One kind of read: the filter that it needs, and the view that it makes of the cells. */
 export interface Kind<Cell> {
   /** How often the filter names each column. */
   readonly branches: number;
@@ -50,14 +50,14 @@ export interface RangeRequest {
   readonly limit: number | undefined;
 }
 
-/** So many columns that are each named come whole. */
+/** Up to that many named columns are read whole. */
 const fewColumns = 16;
 
 function isFew(columns: Columns): boolean {
   return columns.length <= fewColumns && columns.every((range) => "exact" in range);
 }
 
-/** A page of one row: as many columns as it may hold, and the column to go on with. */
+/** Reads a page of one row: as many columns as fit, and the column to continue with. */
 export async function readColumns<Cell>(
   { rows, table, signal }: Source,
   kind: Kind<Cell>,
@@ -84,7 +84,7 @@ export async function readColumns<Cell>(
     }
     const shown = kind.show(cells, asked, limit);
     if (limit !== undefined && shown.from !== undefined && stands(asked, shown.from)) {
-      // Not even one column came whole.
+      // Not even one column is complete.
       limit = limit >= 1 << 20 ? undefined : limit * 8;
       rowBytes = Number.POSITIVE_INFINITY;
       continue;
@@ -93,7 +93,7 @@ export async function readColumns<Cell>(
   }
 }
 
-/** Whether going on from `column` would be to begin again. */
+/** Whether continuing from `column` would start over. */
 function stands(asked: Columns, column: Uint8Array): boolean {
   const first = asked[0]!;
   return compareBytes(column, "exact" in first ? first.exact : first.start) <= 0;
@@ -105,7 +105,7 @@ function nextColumn(columns: Columns, asked: Columns, from: Uint8Array | undefin
   return rest && ("exact" in rest ? rest.exact : rest.start);
 }
 
-/** A page of a range, ascending. */
+/** Reads a page of a range in ascending order. */
 export async function readPages<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -150,7 +150,10 @@ async function readOneRow<Cell>(
   };
 }
 
-/** Rows from `low` to before `high`. A row that is too wide for the page ends it, and is divided. */
+/**
+ * Reads rows from `low` to before `high`. A row that is too wide for the page ends it, and is
+ * divided.
+ */
 async function readWholeRows<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -186,7 +189,7 @@ async function readWholeRows<Cell>(
   return { rows: collected.rows, next: goOn(end, collected.count >= most, high) };
 }
 
-/** The page that is left where its first row alone is too wide. */
+/** The page if its first row alone is too wide. */
 async function onlyRow<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -204,7 +207,7 @@ function goOn(end: RowsEnd, full: boolean, high: Uint8Array | undefined): Positi
   return following(decodeRow(end.lastKey!), high);
 }
 
-/** The row after `row`; undefined where the range ends before it. */
+/** The row after `row`. Undefined if the range ends before it. */
 function following(row: Uint8Array, high: Uint8Array | undefined): Position | undefined {
   const next = after(row);
   return high !== undefined && compareBytes(next, high) >= 0 ? undefined : { row: next };
@@ -217,12 +220,12 @@ export function rowRange(low: Uint8Array | undefined, high: Uint8Array | undefin
   };
 }
 
-/** Takes rows as they come, until the page is full. */
+/** Collects rows until the page is full. */
 class Collector<Cell> {
   readonly rows: ShownRow<Cell>[] = [];
-  /** Rows that came, shown or not. */
+  /** Rows received, whether the page shows them or not. */
   count = 0;
-  /** Where the page ends within a row. */
+  /** The place within a row at which the page ends. */
   divided: { readonly row: Uint8Array; readonly column: Uint8Array } | undefined;
   readonly #kind: Kind<Cell>;
   readonly #columns: Columns;

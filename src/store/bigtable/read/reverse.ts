@@ -14,12 +14,13 @@ import {
   type Source,
 } from "./pages.js";
 
-/** Rows of one chunk where the service cannot go backwards. */
+/** Rows of one chunk if the service cannot scan in reverse. */
 const chunkRows = 100;
 
 /**
- * A page of a range, its rows descending and each of them whole. `native`: the service can go backwards; else rows are read
- * forwards in bounded chunks, the last of which is looked for by dividing the range.
+ * Reads a page of a range in descending order, in whole rows. `native` says that the service can
+ * scan in reverse. If it cannot, rows are read forwards in bounded chunks, and the last chunk is
+ * found by halving the range.
  */
 export async function readPagesReversed<Cell>(
   source: Source,
@@ -40,7 +41,7 @@ export async function readPagesReversed<Cell>(
   return { rows: [], next: undefined };
 }
 
-/** The exclusive end of what is left. */
+/** The exclusive end of the rest. */
 function endOf(piece: Piece): Position {
   if ("low" in piece) return { row: piece.high! };
   return piece.end === undefined
@@ -48,7 +49,7 @@ function endOf(piece: Piece): Position {
     : { row: piece.row, column: piece.end };
 }
 
-/** The columns of the row within which the range begins or ends. */
+/** The columns of the row in which the range begins or ends. */
 async function readPart<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -104,8 +105,8 @@ async function readBackwards<Cell>(
 }
 
 /**
- * Looks for the last rows by halves: a chunk that reaches the end has them; beyond one that does not, the search goes on;
- * an empty one is cut off the end.
+ * Finds the last rows by halving. A chunk that reaches the end has them. If a chunk does not, the
+ * search continues after it. An empty half is cut off the end.
  */
 async function readLastChunk<Cell>(
   source: Source,
@@ -136,7 +137,7 @@ async function readLastChunk<Cell>(
   }
 }
 
-/** The last of the rows from `at` on, as a page. */
+/** The last rows from `at` on, as a page. */
 function lastOf<Cell>(
   rows: readonly ShownRow<Cell>[],
   limit: number | undefined,
@@ -148,7 +149,7 @@ function lastOf<Cell>(
   return { rows: [...last].reverse(), next: compareBytes(rest, first) > 0 ? { row: rest } : undefined };
 }
 
-/** Whole rows, at most so many; `next` where there may be more. */
+/** At most that many whole rows. `next` is set if there may be more. */
 async function forwards<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -182,7 +183,10 @@ async function forwards<Cell>(
   return { rows, next: high !== undefined && compareBytes(next, high) >= 0 ? undefined : next };
 }
 
-/** A key about halfway from `low` to `high`, at most a byte longer than `low`, which it is where they are close together. */
+/**
+ * A key about halfway from `low` to `high`, at most a byte longer than `low`. It is `low` itself if
+ * they are close together.
+ */
 export function between(low: Uint8Array, high: Uint8Array | undefined): Uint8Array {
   const digits = low.length + 1;
   const number = (bytes: Uint8Array) => {

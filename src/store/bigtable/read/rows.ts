@@ -14,27 +14,27 @@ export interface RowsRequest {
   readonly table: KnownTable;
   readonly rows: RowSet;
   readonly filter: EncodedFilter;
-  /** The most rows; undefined: all. */
+  /** The maximum number of rows. Default: all. */
   readonly limit?: number | undefined;
   readonly reversed?: boolean | undefined;
-  /** Stops within a row that has more bytes than these. Default: never. */
+  /** Stops within a row that has more bytes than this. Default: never. */
   readonly rowBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Of the read that this one goes on from. */
+  /** The routing cookies of the read that this one continues. */
   readonly cookies?: RoutingCookies | undefined;
 }
 
 /**
- * How a read ended. `complete`: all has come. `enough`: whoever took the rows said so. `cut`: it broke off, after it had
- * come to `lastKey`. `wide`: a row had more bytes than were wanted.
+ * How a read ended. `complete`: everything was read. `enough`: the caller wanted no more rows.
+ * `cut`: the stream broke after `lastKey`. `wide`: a row had more bytes than the limit.
  */
 export interface RowsEnd {
   readonly how: "complete" | "enough" | "cut" | "wide";
-  /** The last key that is done with. */
+  /** The last key that is complete. */
   readonly lastKey: Uint8Array | undefined;
   /** The row that was too wide. */
   readonly openKey: Uint8Array | undefined;
-  /** What the service sent for the read that goes on from a `cut`. */
+  /** The routing cookies for the read that continues after a `cut`. */
   readonly cookies?: RoutingCookies | undefined;
 }
 
@@ -46,7 +46,10 @@ export interface RowsOptions extends RepeatOptions {
 
 const noCells: readonly ReadCell[] = [];
 
-/** Reads of rows: a stream each, begun anew as long as nothing has come of it, within a bound. */
+/**
+ * Reads rows, each read with a stream of its own. A stream that breaks before its first row is
+ * restarted, within a bound.
+ */
 export class Rows {
   readonly #options: RowsOptions;
 
@@ -55,8 +58,8 @@ export class Rows {
   }
 
   /**
-   * One row; `done` gets its cells, or the error. The short way of the most frequent request: whatever is not answered at
-   * once goes the way of the others.
+   * Reads one row. `done` gets its cells, or the error. This is the short path of the most frequent
+   * request. If the first attempt fails, the general path continues.
    */
   readOne(
     table: KnownTable,
@@ -110,12 +113,15 @@ export class Rows {
     );
   }
 
-  /** Gives the rows to `take`, as they come, until it says false. */
+  /** Passes each row to `take` until it returns false. */
   read(request: RowsRequest, take: (row: ReadRow) => boolean): Promise<RowsEnd> {
     return this.#readSince(this.#options.environment.monotonic(), request, take);
   }
 
-  /** `failure` is what became of a first attempt: an error, or null if its stream ended within a row. */
+  /**
+   * `failure` is the outcome of a first attempt: an error, or null if its stream ended within a
+   * row.
+   */
   async #readSince(
     began: number,
     request: RowsRequest,

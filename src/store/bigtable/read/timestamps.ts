@@ -1,22 +1,25 @@
 import type { TimestampRange } from "../protos/codec.js";
 import type { Int64 } from "../protos/int64.js";
 
-/** Bigtable counts microseconds, in steps of so many. */
+/** Bigtable's timestamps are microseconds, in steps of this many. */
 const scale = 1_000;
 const two32 = 0x1_0000_0000;
 
-/** A timestamp as Bigtable takes it: exact for every safe integer. */
+/** A timestamp for Bigtable. Exact for every safe integer. */
 export function encodeTimestamp(timestamp: number): Int64 {
   const low = (timestamp % two32) * scale;
   return { low: low >>> 0, high: Math.floor(timestamp / two32) * scale + Math.floor(low / two32) };
 }
 
-/** The timestamp, from what Bigtable answers. */
+/** The timestamp in an answer of Bigtable. */
 export function decodeTimestamp({ low, high }: Int64): number {
   return Math.floor(high / scale) * two32 + Math.floor(((high % scale) * two32 + low) / scale);
 }
 
-/** Timestamps from `from` to before `to`: undefined where that is all of them, `"none"` where it is none. */
+/**
+ * A range of timestamps from `from` to before `to`. Undefined if it has all timestamps, `"none"` if
+ * it has none.
+ */
 export function timestampRange(from: number, to: number): TimestampRange | undefined | "none" {
   const start = Math.ceil(from);
   const end = Math.ceil(to);

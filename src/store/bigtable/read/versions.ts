@@ -5,7 +5,7 @@ import type { ReadCell } from "./chunks.js";
 import type { BranchLimit } from "./filter.js";
 import type { Shown } from "./views.js";
 
-/** What may be left out: see `RawRead.skip`. */
+/** The parts of the result that the caller does not need, see `RawRead.skip`. */
 export type Skip = ((write: Version) => boolean) | undefined;
 
 interface Building {
@@ -13,7 +13,7 @@ interface Building {
   readonly versions: Record<Part, PartVersion[]>;
 }
 
-/** What a page shows of a row of which every version was asked for, at most `limit` of each part. */
+/** The page's view of a row whose versions were all requested, at most `limit` of each part. */
 export function showVersions(
   cells: readonly ReadCell[],
   columns: Columns,
@@ -48,7 +48,7 @@ function sortedColumns(cells: readonly ReadCell[]): Building[] {
   return [...columns.values()].sort((a, b) => compareBytes(a.column, b.column));
 }
 
-/** A part that shows as many versions as it may can lack some of its last column. */
+/** If a part has as many versions as the limit, some of its last column may be missing. */
 function firstIncomplete(cells: readonly ReadCell[], limit: number): Uint8Array | undefined {
   const counts: Record<Part, number> = { lock: 0, write: 0, data: 0, txn: 0 };
   let first: Uint8Array | undefined;

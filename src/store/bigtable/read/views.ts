@@ -4,11 +4,11 @@ import { wantedRange } from "../../columns.js";
 import type { ReadCell } from "./chunks.js";
 import type { BranchLimit } from "./filter.js";
 
-/** What a page shows of a row, and where it goes on. */
+/** The page's view of a row, and the place to continue at. */
 export interface Shown<Cell> {
   readonly cells: readonly Cell[];
   readonly bytes: number;
-  /** The first column of which not everything came; undefined where the row is complete. */
+  /** The first column that may be incomplete. Undefined if the row is complete. */
   readonly from: Uint8Array | undefined;
 }
 
@@ -63,7 +63,10 @@ function isShown({ lock, write }: Building): boolean {
   return lock !== undefined || write !== undefined;
 }
 
-/** What a page shows of a row that was read by a view's filter with at most `limit` cells of each branch. */
+/**
+ * The page's view of a row that was read by a view's filter with at most `limit` cells for each
+ * branch.
+ */
 export function showViews(
   cells: readonly ReadCell[],
   columns: Columns,
@@ -81,7 +84,7 @@ export function showViews(
   return { cells: shown, bytes, from };
 }
 
-/** A branch that shows as many columns as it may can lack those after its last one. */
+/** If a branch has as many columns as the limit, later columns may be missing. */
 function firstMissing(cells: readonly ReadCell[], at: number, limit: number): Uint8Array | undefined {
   const counts = [0, 0, 0, 0];
   let last: Uint8Array | undefined;

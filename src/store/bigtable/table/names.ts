@@ -5,8 +5,9 @@ const maxTableIdBytes = 50;
 const hashLength = 24;
 
 /**
- * The id of a table: letters, digits and `-` stand for themselves, every other byte as `.` and two hexadecimal digits, a
- * first one after `_`. What gets too long ends in its hash. No two names, with whatever prefix, have the same id.
+ * The id of a table. Letters, digits and `-` stand for themselves, every other byte becomes `.` and
+ * two hexadecimal digits, and a first one comes after `_`. A longer id ends in its hash. No two
+ * names have the same id, whatever their prefixes.
  */
 export function tableId(prefix: string | undefined, name: string): string {
   let text = "";
@@ -25,14 +26,14 @@ export function tableId(prefix: string | undefined, name: string): string {
 const nul = Buffer.alloc(1);
 
 /**
- * A row as Bigtable has it, which knows no empty row: one that is empty or begins with NUL gets a NUL before it. Rows keep
- * their order.
+ * The row key in Bigtable, which has no empty one. A key that is empty or begins with NUL gets a
+ * NUL in front. Rows keep their order.
  */
 export function encodeRow(row: Uint8Array): Uint8Array {
   return row.length > 0 && row[0] !== 0 ? row : Buffer.concat([nul, row]);
 }
 
-/** What {@link encodeRow} was given. */
+/** Reverses {@link encodeRow}. */
 export function decodeRow(key: Uint8Array): Uint8Array {
   return key[0] === 0 ? key.subarray(1) : key;
 }

@@ -1,11 +1,11 @@
 import type { Part } from "../../cell.js";
 
-/** What is there of a table, and what is to be made. */
+/** The state of a table, and what is missing. */
 export interface TablePlan {
   readonly table: string;
   /** Its full name in Bigtable. */
   readonly path: string;
   readonly exists: boolean;
-  /** Families that are missing: all where the table is. */
+  /** Missing families: all of them if the table does not exist. */
   readonly missing: readonly Part[];
 }

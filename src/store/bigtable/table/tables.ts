@@ -14,15 +14,18 @@ import type { Transport } from "../wire/transport.js";
 import { tableId } from "./names.js";
 import type { TablePlan } from "./table-plan.js";
 
-/** A table that was looked at, and may be used. */
+/** A table that was checked and can be used. */
 export interface KnownTable {
   /** The table's name in the database, for messages. */
   readonly name: string;
   /** Its full name in Bigtable. */
   readonly path: string;
-  /** What goes with each request, so that it finds its way. */
+  /** The metadata of each read, for routing. */
   readonly metadata: Metadata;
-  /** The same for mutations. They wait for a connection until their deadline: one that fails before it was sent would be `unknown`. */
+  /**
+   * The metadata of each mutation. Mutations wait for a connection until their deadline: one that
+   * fails before it is sent would be `unknown`.
+   */
   readonly mutating: Metadata;
 }
 
@@ -31,18 +34,18 @@ export interface TablesOptions {
   /** Of the admin services. */
   readonly admin: Transport;
   readonly emulator: boolean;
-  /** Makes what is missing. */
+  /** Whether to create missing tables and families. */
   readonly create: boolean;
   readonly environment: Environment;
-  /** Of one request. */
+  /** Deadline of one request. */
   readonly deadlineMs: number;
-  /** How long after its beginning a request is still made again that failed in a way that may pass. */
+  /** How long a request is retried after a failure that can pass, from its beginning. */
   readonly retryForMs: number;
 }
 
 const schemaView = 2;
 const millis = 1;
-/** Tables are made slowly. A request to make one is repeated for as long. */
+/** Creating a table is slow. Its request is retried for this long. */
 const creatingMs = 120_000;
 
 const features: FeatureFlags = {
@@ -52,7 +55,9 @@ const features: FeatureFlags = {
   retryInfo: true,
 };
 
-/** The tables of one database: each is looked at before it is first used, and made where it is missing. */
+/**
+ * The tables of one database. Each is checked before its first use, and created if it is missing.
+ */
 export class Tables {
   readonly #options: TablesOptions;
   readonly #instance: string;
@@ -66,12 +71,12 @@ export class Tables {
     this.#instance = `projects/${project}/instances/${instance}`;
   }
 
-  /** Somebody waits for the end of what is under way: no request is made again from now on. */
+  /** Ends all retries, because the store is closing. */
   stopRepeating(): void {
     this.#closing.abort();
   }
 
-  /** A table that was looked at before. */
+  /** A table, if it was checked before. */
   known(name: string): KnownTable | undefined {
     return this.#known.get(name);
   }
@@ -80,12 +85,12 @@ export class Tables {
     return [...this.#known.values()];
   }
 
-  /** Looks at a table, for reading: undefined where it is not there. */
+  /** Checks a table for reading. Undefined if it does not exist. */
   find(name: string): Promise<KnownTable | undefined> {
     return this.#once(name, () => this.#look(name));
   }
 
-  /** Looks at a table, for writing; makes it where it is missing and may be made. */
+  /** Checks a table for writing. Creates it if it is missing and that is allowed. */
   async need(name: string): Promise<KnownTable> {
     const found = await this.find(name);
     if (found !== undefined) return found;
@@ -93,7 +98,7 @@ export class Tables {
     return made!;
   }
 
-  /** What is there of a table, and what is missing. Refuses one that cannot be used. */
+  /** Checks what exists of a table, and what is missing. Refuses a table that cannot be used. */
   async plan(name: string): Promise<TablePlan> {
     const path = this.#path(name);
     const table = await this.#get(name);
@@ -103,7 +108,10 @@ export class Tables {
     return { table: name, path, exists: true, missing };
   }
 
-  /** Refuses an app profile that does not send all requests to one cluster, or whose row mutations are not atomic. */
+  /**
+   * Refuses an app profile that does not send all requests to one cluster, or whose row mutations
+   * are not atomic.
+   */
   async checkProfile(): Promise<void> {
     const { location, emulator } = this.#options;
     if (emulator) return;
@@ -224,7 +232,10 @@ export class Tables {
     }
   }
 
-  /** Asks until there is an answer: each of these requests may be made twice, what it makes is there then. */
+  /**
+   * Retries until there is an answer. Each of these requests can be repeated, because the second
+   * one finds what the first one made.
+   */
   #ask<Request, Response>(
     method: Method<Request, Response>,
     request: Request,

@@ -1,6 +1,6 @@
-/** What is used of google-auth-library's clients. */
+/** The part of google-auth-library's clients that this store uses. */
 export interface AuthClient {
-  /** Of the credentials. Default: `googleapis.com`. */
+  /** The universe domain of the credentials. Default: `googleapis.com`. */
   readonly universeDomain?: string | undefined;
   getRequestHeaders(url?: string): Promise<Headers | Readonly<Record<string, string>>>;
 }

@@ -1,12 +1,12 @@
 import { createRequire } from "node:module";
 import { packageManifest } from "../../../environment/index.js";
 
-/** How this package names itself to the service, in front of what the gRPC library says of itself: the header `user-agent`. */
+/** The `user-agent` header of this package. The gRPC library appends its own. */
 export function userAgent(): string {
   return `percolatordb/${packageManifest().version}`;
 }
 
-/** The header `x-goog-api-client`: what the service's operators see of a request's origin. */
+/** The header `x-goog-api-client`, by which the operators of the service know the client. */
 export function clientNames(): string {
   return `gl-node/${process.versions.node} grpc/${grpcVersion()} ${userAgent()}`;
 }

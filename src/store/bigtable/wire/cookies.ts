@@ -2,10 +2,13 @@ import type { Metadata, MetadataValue } from "../packages.js";
 
 const prefix = "x-goog-cbt-cookie";
 
-/** What the service sent with a failed call so that the next try finds its way; each goes back with that try. */
+/**
+ * Routing cookies: the service sends them with a failed call, and the retry sends them back so that
+ * it reaches the same place.
+ */
 export type RoutingCookies = ReadonlyMap<string, MetadataValue>;
 
-/** The cookies of an answer's headers or trailers; undefined if there are none. */
+/** The routing cookies in headers or trailers. Undefined if there are none. */
 export function cookiesOf(metadata: Metadata | undefined): RoutingCookies | undefined {
   let cookies: Map<string, MetadataValue> | undefined;
   for (const [key, value] of Object.entries(metadata?.getMap() ?? {})) {
@@ -16,7 +19,7 @@ export function cookiesOf(metadata: Metadata | undefined): RoutingCookies | unde
   return cookies;
 }
 
-/** Newer cookies take the place of older ones of the same name. */
+/** Newer cookies replace older ones of the same name. */
 export function joinCookies(
   older: RoutingCookies | undefined,
   newer: RoutingCookies | undefined,
@@ -25,7 +28,7 @@ export function joinCookies(
   return new Map([...older, ...newer]);
 }
 
-/** The metadata of a call with its cookies; the metadata itself if there are none. */
+/** The metadata with the cookies added. If there are none, the metadata itself. */
 export function withCookies(metadata: Metadata, cookies: RoutingCookies | undefined): Metadata {
   if (cookies === undefined) return metadata;
   const own = metadata.clone();

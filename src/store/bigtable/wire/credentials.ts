@@ -8,7 +8,7 @@ const scopes = [
   "https://www.googleapis.com/auth/cloud-platform",
 ];
 
-/** Where the service is, and how to be let in. */
+/** The addresses of the service, and the credentials for it. */
 export interface Endpoint {
   readonly data: string;
   readonly admin: string;
@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly emulator: boolean;
 }
 
-/** What a program or a location says of the endpoint; see the options of `openBigtableStore`. */
+/** The options of `openBigtableStore` about the endpoint. */
 export interface EndpointOptions {
   readonly emulatorHost?: string | undefined;
   readonly auth?: AuthClient | undefined;
@@ -28,8 +28,8 @@ export interface EndpointOptions {
 const defaultUniverse = "googleapis.com";
 
 /**
- * The endpoint that the options name; without one that Google's way of configuring names: an emulator's, or the service's with the
- * default credentials.
+ * Finds the endpoint. Options come first, then `BIGTABLE_EMULATOR_HOST`, then the service with the
+ * application default credentials.
  */
 export async function findEndpoint(options: EndpointOptions): Promise<Endpoint> {
   const { emulatorHost, endpoint, adminEndpoint, auth } = options;
@@ -71,7 +71,7 @@ function universeOf(option: string | undefined): string {
   );
 }
 
-/** `HOST:PORT` of `HOST` or `HOST:PORT`. */
+/** Completes `HOST` to `HOST:PORT`. */
 function address(name: string, endpoint: string): string {
   const host = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i.exec(endpoint);
   if (host === null)
@@ -79,7 +79,7 @@ function address(name: string, endpoint: string): string {
   return host[2] === undefined ? `${endpoint}:443` : endpoint;
 }
 
-/** Application default credentials. The library is loaded only here, where the service itself is used. */
+/** Application default credentials. The library is loaded only here, for the service itself. */
 async function defaultClient(): Promise<AuthClient> {
   const GoogleAuth = googleAuth();
   try {
@@ -93,7 +93,10 @@ async function defaultClient(): Promise<AuthClient> {
   }
 }
 
-/** The library keeps a token as long as it is good. Its headers are a `Headers` or, in older versions, an object. */
+/**
+ * Adds the token to each call. The library caches it. Its headers are a `Headers` object, or a
+ * plain object in older versions.
+ */
 export function callCredentials(client: AuthClient) {
   return credentials.createFromMetadataGenerator((options, callback) => {
     client.getRequestHeaders(options.service_url).then(

@@ -6,10 +6,10 @@ interface Waiting {
   fail(code: status, details: string): void;
 }
 
-/** Requests under way, at most `most` of them. The others wait for their turn, in their order, until their own deadlines. */
+/** Limits the requests in flight. Further requests wait in order until their own deadlines. */
 export class InFlight {
   readonly #most: number;
-  /** In their order. */
+  /** In order of arrival. */
   readonly #waiting = new Set<Waiting>();
   #count = 0;
 
@@ -17,7 +17,10 @@ export class InFlight {
     this.#most = most;
   }
 
-  /** Calls `send` once there is room, and `fail` if the deadline or the signal ends the wait. {@link end} must follow `send`. */
+  /**
+   * Calls `send` when there is room, or `fail` if the deadline or the signal ends the wait. {@link
+   * end} must follow `send`.
+   */
   begin(
     { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal?: AbortSignal | undefined },
     send: () => void,
@@ -52,14 +55,14 @@ export class InFlight {
     if (signal?.aborted) cancelled();
   }
 
-  /** A request has ended. */
+  /** Must be called after a request has ended. */
   end(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#count--;
     else next.send();
   }
 
-  /** Fails what waits. */
+  /** Fails the waiting requests. */
   close(): void {
     for (const waiting of this.#waiting) waiting.fail(status.CANCELLED, "not sent: the store was closed");
   }

@@ -6,17 +6,23 @@ import { codeOf, mayPass } from "./status.js";
 
 export interface RepeatOptions {
   readonly environment: Environment;
-  /** Of the first request; each that repeats one which was not answered in time gets twice as long as that. */
+  /**
+   * The deadline of the first request. After each request without an answer, the next one gets
+   * twice the time.
+   */
   readonly deadlineMs: number;
-  /** How long after its beginning a call is still repeated. */
+  /** How long a call is retried, from its beginning. */
   readonly retryForMs: number;
-  /** Aborted when the store is closed: nothing is repeated from then on, and no wait goes on. */
+  /** Aborted when the store is closed. That ends all retries and waits. */
   readonly closing: AbortSignal;
 }
 
 const backoff = { initialMs: 20, maximumMs: 1_000 };
 
-/** The attempts of one call that may be made again: how long each may take, and whether and when another follows. */
+/**
+ * The attempts of one call that can be retried: the deadline of each, and whether and when another
+ * one follows.
+ */
 export class Attempts {
   readonly #options: RepeatOptions;
   readonly #until: number;
@@ -35,12 +41,12 @@ export class Attempts {
     this.#cookies = cookies;
   }
 
-  /** What the service said with the failures so far, for a call that goes on where this one ends. */
+  /** The routing cookies of the failures so far, for a call that continues this one. */
   get cookies(): RoutingCookies | undefined {
     return this.#cookies;
   }
 
-  /** How long the next request may take, and what goes with it. */
+  /** The deadline and the metadata of the next request. */
   call(metadata: Metadata): { readonly deadlineMs: number; readonly metadata: Metadata } {
     const left = this.#until - this.#options.environment.monotonic();
     const deadlineMs = Math.min(this.#deadlineMs, Math.max(1, left));
@@ -48,22 +54,25 @@ export class Attempts {
   }
 
   /**
-   * Waits until the call may be made again after a failure; false if it may not be. If the service says how long to wait, the
-   * usual backoff comes on top of that, so that not all clients come back in the same moment.
+   * Waits until the call can be retried. False if it must not be. If the service asks for a delay,
+   * the usual backoff comes on top, so that not all clients return at the same moment.
    */
   async again(error: unknown, signal: AbortSignal | undefined, doing: string): Promise<boolean> {
     const { environment, closing } = this.#options;
     this.#note(error);
     const wait = (retryDelayMs(error) ?? 0) + backoffDelay(environment, backoff, ++this.#failed);
     if (!mayPass(error) || closing.aborted || environment.monotonic() + wait >= this.#until) return false;
-    // What was too much for the time that it had is as much the next time.
+    // Work that was too much for this deadline will be too much again.
     if (codeOf(error) === status.DEADLINE_EXCEEDED) this.#deadlineMs *= 2;
     await pause(environment, wait, [signal, closing]);
     if (signal?.aborted) throw abortError(signal, doing);
     return !closing.aborted;
   }
 
-  /** For a call that ends with what it has: waits as long as the service asks, since the caller goes on at once. */
+  /**
+   * For a call that ends with a partial result: waits as long as the service asks, because the
+   * caller will continue at once.
+   */
   async hold(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     this.#note(error);
     await holdBack(this.#options, error, this.#until, signal);
@@ -74,7 +83,10 @@ export class Attempts {
   }
 }
 
-/** Asks until there is an answer, or a failure that does not pass, or the time is over: rejects with the last failure. */
+/**
+ * Retries until there is an answer, a failure that does not pass, or the time is over. Rejects with
+ * the last failure.
+ */
 export async function repeated<Answer>(
   options: RepeatOptions,
   metadata: Metadata,
@@ -91,8 +103,9 @@ export async function repeated<Answer>(
 }
 
 /**
- * Waits as long as the service asks before the next try, at most until the monotonic time `until`. The store does not repeat a
- * mutation; the caller, which may, gets its answer no sooner. Undefined if there is nothing to wait for.
+ * Waits as long as the service asks, at most until the monotonic time `until`. The store does not
+ * retry a mutation, but its caller may, so the caller gets its answer no sooner. Undefined if there
+ * is nothing to wait for.
  */
 export function holdBack(
   { environment, closing }: Pick<RepeatOptions, "environment" | "closing">,
@@ -105,7 +118,7 @@ export function holdBack(
   return pause(environment, Math.min(delay, until - environment.monotonic()), [signal, closing]);
 }
 
-/** Waits; ends sooner if one of the signals is aborted. */
+/** Waits. Ends early if one of the signals is aborted. */
 function pause(
   environment: Environment,
   delayMs: number,

@@ -6,14 +6,17 @@ const detailsKey = "grpc-status-details-bin";
 const typeName = "google.rpc.RetryInfo";
 const negative = 0x8000_0000;
 
-/** What a call failed with; undefined for errors that are not of a call. */
+/** The metadata of a failed call. Undefined for other errors. */
 export function metadataOf(error: unknown): Metadata | undefined {
   return error instanceof Error && "metadata" in error && error.metadata instanceof Metadata
     ? error.metadata
     : undefined;
 }
 
-/** How long the service asks to wait before the next try of a failed call, in milliseconds; undefined if it does not say. */
+/**
+ * The delay that the service asks for before a retry, in milliseconds. Undefined if it does not
+ * say.
+ */
 export function retryDelayMs(error: unknown): number | undefined {
   for (const bytes of metadataOf(error)?.get(detailsKey) ?? []) {
     const info = typeof bytes === "string" ? undefined : retryInfo(bytes);
@@ -32,7 +35,7 @@ function retryInfo(bytes: Uint8Array): RetryInfo | undefined {
     );
     return detail && decodeRetryInfo(detail.value ?? new Uint8Array(0));
   } catch {
-    // Details that are not a status ask for nothing; the caller gets the failure that they came with.
+    // Unreadable details ask for nothing. The caller gets the failure that they came with.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import * as codec from "../protos/codec.js";
 
-/** One method of the service: where it is, and how its messages become bytes. */
+/** One method of the service: its path and its codecs. */
 export interface Method<Request, Response> {
   readonly path: string;
   readonly encode: (request: Request) => Buffer;
@@ -19,13 +19,13 @@ function method<Request, Response>(
   return { path, encode, decode };
 }
 
-/** A request of rows with a filter that was encoded before: many requests have the same. */
+/** A request for rows with an encoded filter, which many requests share. */
 export interface FilteredRowsRequest {
   readonly request: codec.ReadRowsRequest;
   readonly filter: EncodedFilter;
 }
 
-/** The field of the request that the filter is; the fields of a message may be in any order. */
+/** The encoded field `filter` of the request. The fields of a message may be in any order. */
 export type EncodedFilter = Buffer;
 
 export function encodeFilter(filter: codec.RowFilter): EncodedFilter {

@@ -2,7 +2,7 @@ import { StoreError } from "../../../errors/index.js";
 import { type ServiceError, status } from "../packages.js";
 import { retryDelayMs } from "./retry-info.js";
 
-/** Answers after which a mutation was certainly not applied. Every other one decides nothing. */
+/** Statuses after which a mutation was certainly not applied. All others leave that open. */
 const refusals: ReadonlySet<number> = new Set([
   status.INVALID_ARGUMENT,
   status.NOT_FOUND,
@@ -14,9 +14,9 @@ const refusals: ReadonlySet<number> = new Set([
   status.UNIMPLEMENTED,
 ]);
 
-/** Answers of an outage: they say nothing of the request, which may succeed when it is made again. */
+/** Statuses of an outage. They say nothing about the request, so a retry may succeed. */
 const repeatable: ReadonlySet<number> = new Set([
-  // Not by this client: by the other side, which ended the connection's streams.
+  // Cancelled by the other side, which ended the streams of the connection.
   status.CANCELLED,
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -37,7 +37,10 @@ export function isRefusal(code: number): boolean {
   return refusals.has(code);
 }
 
-/** Whether a request that failed so may be made again, if it is one that does no harm twice: by its code, or as the service says. */
+/**
+ * Whether a request that is harmless to repeat can be retried after this error: by its status, or
+ * because the service says so.
+ */
 export function mayPass(error: unknown): boolean {
   const code = codeOf(error);
   return code !== undefined && (repeatable.has(code) || retryDelayMs(error) !== undefined);
@@ -64,7 +67,7 @@ export function storeError(error: unknown, doing: string): Error {
   return statusError(code, (error as ServiceError).details, doing, error);
 }
 
-/** The error for a status that came without a call's failing. */
+/** The error for a status in an answer, without a failed call. */
 export function statusError(code: number, details: string, doing: string, cause?: unknown): StoreError {
   const hint = advice[code];
   const said = details === "" ? "" : `: ${details.slice(0, 500)}`;

@@ -9,9 +9,12 @@ export interface TransportOptions {
   /** `HOST:PORT`. */
   readonly address: string;
   readonly credentials: ChannelCredentials;
-  /** Connections at the most; each is opened when it is first used. */
+  /** The maximum number of connections. Each is opened when it is first used. */
   readonly connections: number;
-  /** Requests under way at the most, on all connections together. Default: 100 for each connection. */
+  /**
+   * The maximum number of requests in flight, on all connections together. Default: 100 for each
+   * connection.
+   */
   readonly maxInFlight?: number | undefined;
 }
 
@@ -24,18 +27,18 @@ export interface CallOptions {
 /** Requests that Bigtable takes at a time on a connection. */
 const streamsOfConnection = 100;
 
-/** Bigtable's messages are smaller; the emulator sends a row's cell in one. */
+/** Bigtable's messages are smaller. The emulator sends a cell in one message. */
 const maxMessageBytes = 300 << 20;
 
 /**
- * Bytes that may be on their way to this client, on a connection and on each of its streams. HTTP/2 begins with 64 KiB for all
- * streams of a connection together, and a window is opened again only when this process comes to its sockets: one
- * that computes a quarter of a second at a time would get 256 KiB a second.
+ * The flow-control window of a connection and of each of its streams. HTTP/2 begins with 64 KiB for
+ * all streams of a connection, and the window opens again only when this process reads its sockets.
+ * A process that computes for a quarter of a second at a time would get 256 KiB a second.
  */
 const windowBytes = 8 << 20;
 
 const channelOptions = {
-  // What is to be done again is decided here, by what it is; a mutation never is.
+  // This package decides what is retried. A mutation never is.
   "grpc.enable_retries": 0,
   "grpc.service_config_disable_resolution": 1,
   "grpc.use_local_subchannel_pool": 1,
@@ -48,10 +51,10 @@ const channelOptions = {
   "grpc.max_reconnect_backoff_ms": 5_000,
 };
 
-/** So many deadlines in a row, with no answer between them, and a connection counts as dead. */
+/** After this many deadlines without an answer in between, a connection counts as dead. */
 const deadlinesOfTheDead = 2;
 
-/** One connection, and what is known of it. */
+/** One connection with its state. */
 class Connection {
   readonly client: Client;
   #deadlines = 0;
@@ -67,7 +70,7 @@ class Connection {
     this.#calls++;
   }
 
-  /** Whether it still seems to be alive after a call that ended so. */
+  /** Ends a call. False if the connection now counts as dead. */
   end(code: status): boolean {
     this.#calls--;
     this.#deadlines = code === status.DEADLINE_EXCEEDED ? this.#deadlines + 1 : 0;
@@ -75,7 +78,10 @@ class Connection {
     return this.#deadlines < deadlinesOfTheDead;
   }
 
-  /** Gets no more calls. Closes when the last one has ended: closing fails calls that have not been sent yet. */
+  /**
+   * Takes no more calls, and closes after the last one. Closing at once would fail calls that have
+   * not been sent yet.
+   */
   leave(): void {
     this.#isLeft = true;
     this.#closeWhenDone();
@@ -87,8 +93,9 @@ class Connection {
 }
 
 /**
- * Calls on a few connections, one after the other. A connection on which nothing is answered is left for a new one: a
- * break of which nobody was told would hold all of its calls up to their deadlines until the keepalive notices.
+ * Distributes calls over a few connections. A connection without answers is replaced. A silently
+ * broken one would otherwise block all of its calls until their deadlines, or until the keepalive
+ * notices.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -102,7 +109,7 @@ export class Transport {
     this.#connections = new Array(options.connections).fill(undefined);
   }
 
-  /** One request, one answer. `done` gets it, or a `ServiceError`. */
+  /** A unary call. `done` gets the answer, or a `ServiceError`. */
   ask<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
@@ -158,8 +165,8 @@ export class Transport {
   }
 
   /**
-   * One request, a stream of answers, until `onMessage` says false: it has enough. `done` gets null, a `ServiceError`, or what
-   * `onMessage` threw.
+   * A call with a stream of answers, until `onMessage` returns false. `done` gets null, a
+   * `ServiceError`, or the error that `onMessage` threw.
    */
   listen<Request, Response>(
     method: Method<Request, Response>,
@@ -260,20 +267,23 @@ export class Transport {
   }
 }
 
-/** Cookies may come with the headers of an answer that fails later; those of its trailers are newer. */
+/**
+ * Routing cookies may come with the headers of an answer that fails later. Those of the trailers
+ * are newer.
+ */
 function keepCookies({ metadata }: ServiceError, headers: Metadata | undefined): void {
   for (const [key, value] of cookiesOf(headers) ?? [])
     if (metadata.get(key).length === 0) metadata.set(key, value);
 }
 
-/** The network's time is the system's, whatever the environment's clock does. */
+/** Deadlines use the system's clock, whatever the environment's clock does. */
 function deadline({ deadlineMs }: CallOptions): number {
   return systemEnvironment.now() + deadlineMs;
 }
 
 /**
- * Each call takes the stack of its caller, for the text of an error that nobody shows; to walk it through the awaits of a
- * transaction is a tenth of a request's time.
+ * gRPC captures the stack of each caller for the text of an error that is never shown. Walking it
+ * through the awaits of a transaction takes a tenth of the time of a request.
  */
 function withoutStack<Call>(begin: () => Call): Call {
   const limit = Error.stackTraceLimit;

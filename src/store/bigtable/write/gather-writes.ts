@@ -12,7 +12,7 @@ import { mutateRow, mutateRows } from "../wire/rpc.js";
 import { codeOf, isRefusal, statusError, storeError } from "../wire/status.js";
 import type { Transport } from "../wire/transport.js";
 
-/** What one request may hold: Bigtable takes 100,000 mutations. */
+/** Limits of one request. Bigtable takes 100,000 mutations. */
 const most = Object.freeze({ rows: 1_000, mutations: 50_000, bytes: 8 << 20 });
 
 export interface PlainMutation {
@@ -22,7 +22,9 @@ export interface PlainMutation {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What waits for one row: one entry of a request, and so one atomic step. */
+/**
+ * The waiting mutations of one row. They become one entry of a request, which is one atomic step.
+ */
 type Entry = readonly [Waiting, ...Waiting[]];
 
 interface Waiting extends PlainMutation {
@@ -44,8 +46,8 @@ export interface WritesOptions {
 }
 
 /**
- * Mutations without guards. Those of one turn of the event loop go together, each row still by itself: atomic, and with an
- * answer of its own. Several of the same row are done as one, in their order.
+ * Sends mutations without guards. Those of one turn of the event loop share a request. Each row
+ * stays atomic and gets its own answer. Several mutations of one row become one, in their order.
  */
 export class GatheredWrites {
   readonly #options: WritesOptions;
@@ -112,7 +114,7 @@ export class GatheredWrites {
 
   async #sendAll(batches: readonly (readonly Entry[])[]): Promise<void> {
     for (const planned of batches) {
-      // Some may have given up while the batches before were under way.
+      // Callers may have given up while the earlier batches were in flight.
       const batch = wanted(planned);
       for (const entry of batch) for (const each of entry) each.sent = true;
       const [first] = batch;
@@ -182,7 +184,8 @@ export class GatheredWrites {
   }
 
   async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
-    // Who was refused for another one's sake goes once more by itself.
+    // A mutation may have been refused because of another one in its entry. It goes once more by
+    // itself.
     if (isRefusal(code) && entry.length > 1) {
       for (const each of entry) if (isWanted(each)) await this.#alone(each);
       return;

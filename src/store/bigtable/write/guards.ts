@@ -12,15 +12,16 @@ import {
 } from "../read/filter.js";
 
 /**
- * What decides whether guards hold, as the predicate of one conditional mutation: `holds` says what it means that the
- * predicate finds a cell. Or that nothing need be asked.
+ * The predicate of a conditional mutation that decides whether guards hold. `holds` says whether
+ * they hold if the predicate finds a cell. `"always"` and `"never"` need no predicate.
  */
 export type Predicate = { readonly filter: RowFilter; readonly holds: boolean } | "always" | "never";
 
 /**
- * One predicate for all guards. A predicate can say that a cell is there, and with a count that several are; but not that
- * one is there and another is not, unless the other would come before it in the order of the row's cells. So present and
- * absent guards go together only on one part, where the absent ones' columns come first.
+ * Builds one predicate for all guards. A predicate can tell that a cell exists, and with a count
+ * that several do. It cannot tell that one exists and another does not, unless the other would come
+ * first in the order of the row's cells. So present and absent guards can be combined only on one
+ * part, if the absent ones' columns come first.
  */
 export function predicateOf(guards: readonly Guard[]): Predicate {
   const absent: AbsentGuard[] = [];
@@ -45,7 +46,7 @@ function allOf(present: readonly PresentGuard[]): Predicate {
   return { filter: checked(chain(presentFilters(present)), present), holds: true };
 }
 
-/** The first cells of all that are asked about are the present ones. */
+/** True if the first cells of all the named ones are the present ones. */
 function allButNoneBefore(present: readonly PresentGuard[], absent: readonly AbsentGuard[]): Predicate {
   for (const guard of absent) {
     for (const cell of present) if (!comesBefore(guard, cell)) throw undecidable(guard, cell);
@@ -55,7 +56,7 @@ function allButNoneBefore(present: readonly PresentGuard[], absent: readonly Abs
   return { filter: checked(filter, [...absent, ...present, ...present]), holds: true };
 }
 
-/** Shows a cell where all are there. */
+/** Lets a cell through if all present cells exist. */
 function presentFilters(present: readonly PresentGuard[]): RowFilter[] {
   const all = interleave(present.map(presentFilter));
   return present.length === 1 ? [all] : [all, { cellsPerRowOffsetFilter: present.length - 1 }];
@@ -74,7 +75,7 @@ function presentFilter({ part, column, at, equals, below }: PresentGuard): RowFi
   return range === undefined ? cell : chain([cell, { valueRangeFilter: range }]);
 }
 
-/** One guard for each cell; `"never"` where no value can be what they ask. */
+/** Combines the guards of each cell into one. `"never"` if no value can satisfy them. */
 function mergePresent(guards: readonly PresentGuard[]): PresentGuard[] | "never" {
   const merged: PresentGuard[] = [];
   for (const guard of guards) {
@@ -110,7 +111,10 @@ function contains(guard: AbsentGuard, cell: PresentGuard): boolean {
   return sameColumn && guard.from <= cell.at && cell.at < guard.to;
 }
 
-/** Whether every version that `guard` speaks of comes before `cell`. Between families no order is promised. */
+/**
+ * Whether every version that `guard` covers comes before `cell`. Bigtable promises no order between
+ * families.
+ */
 function comesBefore(guard: AbsentGuard, cell: PresentGuard): boolean {
   if (guard.part !== cell.part) return false;
   const order = compareBytes(guard.column, cell.column);

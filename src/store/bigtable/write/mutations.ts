@@ -3,10 +3,10 @@ import type { Mutation, RowMutation } from "../../mutation.js";
 import type { Mutation as BigtableMutation } from "../protos/codec.js";
 import { encodeTimestamp, timestampRange } from "../read/timestamps.js";
 
-/** What a row may take in one request: Bigtable's own limit is 256 MB of a row, and as much of a request. */
+/** Bytes of one request for a row. Bigtable's own limit is 256 MB, for a row and for a request. */
 const maxRequestBytes = 200_000_000;
 
-/** A row's mutations as Bigtable takes them, without those that do nothing. */
+/** Translates the mutations of a row for Bigtable, without those that change nothing. */
 export function encodeMutations({ table, mutations }: RowMutation): BigtableMutation[] {
   const encoded: BigtableMutation[] = [];
   let bytes = 0;
