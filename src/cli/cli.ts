@@ -5,12 +5,15 @@ import { exitCodes } from "./print/exit.js";
 import type { EndSignal, Io } from "./print/io.js";
 import { Output } from "./print/output.js";
 
-/** One run of the command line: where it prints, whether as JSON, when to end, and what it will answer. */
+/**
+ * The context of one command: its output streams, its stop signal, and its exit code. `runCli`
+ * creates it and each command receives it.
+ */
 export class Cli {
   readonly io: Io;
   readonly out: Output;
   readonly err: Output;
-  /** Whether `--json` was given. */
+  /** Whether the user gave `--json`. */
   json = false;
   exitCode: number = exitCodes.ok;
   readonly #stopping = new AbortController();
@@ -26,39 +29,45 @@ export class Cli {
     return this.io.environment;
   }
 
-  /** Aborted when the command is to end: by a signal, or because nobody reads its output any more. */
+  /**
+   * Aborted when the command must end: a process signal arrived, or the reader of the output is
+   * gone.
+   */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** The signal that asked the command to end. */
+  /** The signal that told the command to end. */
   get endSignal(): EndSignal | undefined {
     return this.#endSignal;
   }
 
-  /** Asks the command to end. */
+  /** Tells the command to end. */
   end(signal: EndSignal): void {
     this.#endSignal ??= signal;
     this.#stopping.abort(new AbortedError(`The command was interrupted by ${signal}.`));
   }
 
-  /** Prints for people, or as a document for programs, by what was asked for. */
+  /** Prints lines for people, or the document as JSON if the user gave `--json`. */
   async print(document: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.json) return this.out.json(document);
     for (const line of lines()) await this.out.line(line);
   }
 
-  /** Something worth knowing besides the data. Programs are not told. If it cannot be printed, the exit code says so in the end. */
+  /**
+   * Prints a remark on the error stream. With `--json` it prints nothing. If the remark cannot be
+   * printed, the exit code reports it at the end.
+   */
   async note(text: string): Promise<void> {
     if (!this.json) await this.err.line(`note: ${text}`).catch(() => undefined);
   }
 
-  /** Leaves the process's streams as they were. */
+  /** Removes this command's listeners from the process's streams. */
   release(): void {
     this.out.release();
     this.err.release();
   }
 }
 
-/** A command, added to the program. */
+/** Adds one command to the program. Each file in `commands/` exports one. */
 export type AddCommand = (program: Command, cli: Cli) => void;

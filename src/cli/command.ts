@@ -1,32 +1,35 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { UsageError } from "./usage-error.js";
 
-/** What `percolator COMMAND --help` says besides the options. */
+/** The parts of `percolator COMMAND --help` that follow the options. */
 export interface CommandHelp {
-  /** One line, for the list of commands. */
+  /** One line for the list of commands. */
   readonly summary: string;
   readonly description: string;
-  /** Command lines without `percolator`. */
+  /** Example command lines, without the leading `percolator`. */
   readonly examples: readonly string[];
-  /** What `--json` prints. */
+  /** Describes what `--json` prints. */
   readonly json: readonly string[];
-  /** Exit codes, where they mean more than everywhere. */
+  /** Exit codes that mean more for this command than `percolator --help` says. */
   readonly exit?: readonly string[] | undefined;
 }
 
 const helps = new WeakMap<Command, CommandHelp>();
 
-/** What a command's help says besides its options; undefined for one that has none such. */
+/** Returns a command's help text, or undefined if the command has none. */
 export function helpOf(command: Command): CommandHelp | undefined {
   return helps.get(command);
 }
 
-/** Options that every command on a database has. */
+/** The options of every command that opens a database. */
 export interface DatabaseOptions {
   readonly app?: string | undefined;
 }
 
-/** Adds a command on a database: its location comes first, then its own arguments. */
+/**
+ * Adds a command that opens a database. Its first argument is the location; the caller adds the
+ * others.
+ */
 export function databaseCommand(program: Command, name: string, help: CommandHelp): Command {
   return plainCommand(program, name, help, (command) =>
     command.argument(
@@ -36,7 +39,10 @@ export function databaseCommand(program: Command, name: string, help: CommandHel
   );
 }
 
-/** Adds a command. `begin`: what comes before its options. */
+/**
+ * Adds a command that opens no database. `begin` adds what the help must list before the common
+ * options.
+ */
 export function plainCommand(
   program: Command,
   name: string,
@@ -50,7 +56,10 @@ export function plainCommand(
     .addHelpText("after", extraHelp(help));
 }
 
-/** Adds `--app MODULE`, for what the catalog of the database does not know. */
+/**
+ * Adds `--app MODULE`. The module supplies what the database's catalog does not record, such as
+ * custom codecs.
+ */
 export function addAppOption(command: Command): Command {
   return command.option(
     "--app <module>",
@@ -59,7 +68,7 @@ export function addAppOption(command: Command): Command {
   );
 }
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export function listOption(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }
@@ -79,7 +88,7 @@ function extraHelp({ examples, json, exit }: CommandHelp): string {
 
 const widest = 116;
 
-/** A long line as several, divided behind a space or comma. */
+/** Splits a long line after spaces or commas. */
 function wrapped(line: string): readonly string[] {
   if (line.length <= widest) return [line];
   const at = Math.max(line.lastIndexOf(" ", widest - 1), line.lastIndexOf(",", widest - 1)) + 1;
@@ -87,7 +96,10 @@ function wrapped(line: string): readonly string[] {
   return [line.slice(0, at).trimEnd(), ...wrapped(line.slice(at))];
 }
 
-/** A parser of an option or argument: what it refuses is reported with the name of the option. */
+/**
+ * Returns a parser for an option or argument. If the parser throws, Commander reports the error
+ * with the option's name.
+ */
 export function parsedBy<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

@@ -9,8 +9,8 @@ import { helpOf } from "./command.js";
 import { buildProgram } from "./program.js";
 
 /*
- * The part of docs/command-line.md that is behind the mark is made from the program. `npx vitest run -u` of this file writes it
- * anew.
+ * The part of docs/command-line.md after the mark is generated from the program.
+ * `npx vitest run -u` with this file writes it again.
  */
 
 const page = fileURLToPath(new URL("../../docs/command-line.md", import.meta.url));

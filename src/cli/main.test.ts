@@ -16,7 +16,7 @@ afterEach(() => {
   children.clear();
 });
 
-/** Starts the command line as a process of its own. */
+/** Starts the command line in a process of its own. */
 function start({ folder }: CommandLine, ...args: string[]) {
   return watch(spawn(process.execPath, ["--import", tsx, main, ...args], { cwd: folder, stdio: "pipe" }));
 }
@@ -115,7 +115,7 @@ describe("the program", () => {
     });
     children.add(child);
     const exited = once(child, "exit");
-    // All that it would see of the other's end.
+    // A lost channel is all that the worker can see of its supervisor's end.
     child.disconnect();
     expect(await exited).toEqual([0, null]);
   });

@@ -4,5 +4,5 @@ import { runCli } from "./run.js";
 
 const io = systemIo();
 const code = await runCli(process.argv.slice(2), io);
-// What is still under way after a second signal must not keep the process.
+// After a second signal, work in progress must not keep the process alive.
 process.exit(code);

@@ -26,7 +26,7 @@ import { addCompletion } from "./commands/setup/completion.js";
 import { addInit } from "./commands/setup/init.js";
 import type { Output } from "./print/output.js";
 
-/** In the order of the help. */
+/** The commands in the order of the help. */
 const commands: readonly AddCommand[] = [
   addInit,
   addGet,
@@ -80,7 +80,7 @@ Data goes to the standard output, everything else to the error stream. With --js
 /** The program with all its commands. */
 export function buildProgram(cli: Cli): Command {
   const program = new Command("percolator");
-  // What cannot be printed is met by the flush at the end.
+  // `runCli` flushes at the end and reports output that was lost.
   const write = (output: Output) => (text: string) => {
     output.write(text).catch(() => undefined);
   };

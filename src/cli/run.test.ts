@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { CommandLine, Printed } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
 
-/** Takes so many lines, then says that nobody reads on. */
+/** A stream whose reader takes a number of lines and then closes. */
 class ClosedAfter extends Writable {
   taken = 0;
   readonly #lines: number;
@@ -25,7 +25,7 @@ class ClosedAfter extends Writable {
   }
 }
 
-/** Has no room. */
+/** A stream on a full device. */
 class Full extends Writable {
   override _write(_chunk: unknown, _encoding: string, done: (error?: Error | null) => void): void {
     done(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }));

@@ -8,8 +8,9 @@ import { buildProgram } from "./program.js";
 import { UsageError } from "./usage-error.js";
 
 /**
- * Runs one command line, without the program's name; answers the exit code when all is printed. A signal asks the command
- * to end; after a second one the answer comes at once, whatever is still under way.
+ * Runs one command line and returns its exit code after all output is printed. `args` does not
+ * include the program's name. The first signal asks the command to end. After a second signal the
+ * function returns at once, even if work is still in progress.
  */
 export async function runCli(args: readonly string[], io: Io): Promise<number> {
   const cli = new Cli(io);
@@ -44,14 +45,14 @@ async function runCommand(cli: Cli, args: readonly string[]): Promise<number> {
   try {
     await cli.err.flush();
   } catch (error) {
-    // What failed before says more than that it could not be told.
+    // If the command failed already, its own exit code says more than the lost output.
     if (code === exitCodes.ok) return outputExitCode(error as OutputError);
   }
   return code;
 }
 
 async function answer(cli: Cli, args: readonly string[]): Promise<number> {
-  // Commander's own errors come before the command's options are known.
+  // Commander's errors come before the command parses its options.
   cli.json = saysJson(args);
   const program = buildProgram(cli);
   if (args.length === 0) {

@@ -9,7 +9,10 @@ const units: ReadonlyMap<string, number> = new Map([
   ["d", 86_400_000],
 ]);
 
-/** Milliseconds of a duration: `500`, `500ms`, `30s`, `5m`, `1h`, `2d`. */
+/**
+ * Parses a duration to milliseconds: `500`, `500ms`, `30s`, `5m`, `1h`, `2d`. Throws a `UsageError`
+ * for other text.
+ */
 export function parseDuration(text: string): number {
   const found = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
   const milliseconds = found === null ? Number.NaN : Number(found[1]) * units.get(found[2] ?? "")!;
@@ -19,7 +22,7 @@ export function parseDuration(text: string): number {
   );
 }
 
-/** Milliseconds for people, in their two largest units: `5m 3s`. */
+/** Formats milliseconds for people, in the two largest units: `5m 3s`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 0) return `-${formatDuration(-milliseconds)}`;
   if (milliseconds < 1_000) return `${Math.round(milliseconds)}ms`;
@@ -32,7 +35,7 @@ export function formatDuration(milliseconds: number): string {
 
 const isoDate = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** A moment of the past as a user gives it: a timestamp (microseconds since 1970), or a date as ISO 8601 has it. */
+/** Parses a past moment: a timestamp (microseconds since 1970), or a date in ISO 8601. */
 export function parseMoment(text: string): number | Date {
   if (/^\d+$/.test(text)) {
     const timestamp = Number(text);
@@ -47,7 +50,7 @@ export function parseMoment(text: string): number | Date {
   );
 }
 
-/** A whole number of at least `least`. */
+/** Returns a parser of whole numbers that are at least `least`. */
 export function parseCount(least: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -56,7 +59,7 @@ export function parseCount(least: number): (text: string) => number {
   };
 }
 
-/** The moment of a timestamp, for people and programs alike; the empty string for none. */
+/** Formats a timestamp as an ISO date, for people and programs. Returns the empty string for 0. */
 export function showTimestamp(timestamp: number): string {
   const milliseconds = Math.floor(timestamp / 1_000);
   return Number.isFinite(milliseconds) && milliseconds <= 8.64e15 ? new Date(milliseconds).toISOString() : "";

@@ -1,6 +1,6 @@
 import { type ErrorCode, PercolatorError } from "../errors/index.js";
 
-/** A command that cannot be meant; the command line exits with 2. */
+/** An error in the command line that the user typed. The exit code is 2. */
 export class UsageError extends PercolatorError {
   readonly code: ErrorCode;
 
@@ -10,7 +10,10 @@ export class UsageError extends PercolatorError {
   }
 }
 
-/** Runs what only looks at what the user typed: an error of the package is then the user's. */
+/**
+ * Runs a check of what the user typed, and turns any error of the package into a
+ * {@link UsageError}.
+ */
 export function asUsage<T>(look: () => T): T {
   try {
     return look();

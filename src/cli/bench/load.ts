@@ -2,16 +2,19 @@ import { throwIfAborted } from "../../environment/index.js";
 import type { Cli } from "../cli.js";
 import { Samples } from "./samples.js";
 
-/** What was measured of one load. */
+/** The result of one load of `percolator bench`. */
 export interface Measured {
   readonly name: string;
   readonly operations: number;
   readonly seconds: number;
-  /** Milliseconds; undefined where single operations were not measured. */
+  /** Latency quantiles in milliseconds, or undefined if the load did not time single operations. */
   readonly quantiles: readonly [p50: number, p95: number, p99: number, max: number] | undefined;
 }
 
-/** Runs an operation over and over, so many at a time, for a while. */
+/**
+ * Runs an operation in a loop for `durationMs`, with `concurrency` copies at the same time.
+ * `percolator bench` calls it once for each load.
+ */
 export async function loadFor(
   cli: Cli,
   name: string,
@@ -41,7 +44,7 @@ export async function loadFor(
   };
 }
 
-/** The figures as JSON; milliseconds to the microsecond. */
+/** Converts the figures to JSON. Milliseconds are rounded to three decimals. */
 export function measuredToJson({ name, operations, seconds, quantiles }: Measured) {
   const round = (value: number | undefined) =>
     value === undefined ? null : Math.round(value * 1_000) / 1_000;

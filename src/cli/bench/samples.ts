@@ -1,6 +1,9 @@
 const maxKept = 200_000;
 
-/** Figures of which quantiles are wanted; of very many, a fair choice is kept. */
+/**
+ * Collects latencies for quantiles. It keeps up to 200,000 samples; beyond that, a uniform random
+ * sample of all of them.
+ */
 export class Samples {
   count = 0;
   readonly #random: () => number;
@@ -24,7 +27,10 @@ export class Samples {
     if (at < maxKept) this.#kept[at] = value;
   }
 
-  /** The least value that a share of all, from 0 to 1, do not exceed; the largest is exact. Undefined of none. */
+  /**
+   * Returns the smallest value that at least a `share` of the samples do not exceed. `share` is
+   * from 0 to 1; 1 returns the exact maximum. Returns undefined if there are no samples.
+   */
   quantile(share: number): number | undefined {
     if (this.count === 0) return undefined;
     if (share >= 1) return this.#largest;

@@ -3,7 +3,7 @@ import type { CommandWords } from "./words.js";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** The script with which a shell completes this program's command lines. */
+/** Returns the script with which a shell completes the command lines of this program. */
 export function completionScript(shell: Shell, words: readonly CommandWords[]): string {
   switch (shell) {
     case "bash":
@@ -23,10 +23,13 @@ const withTarget = (words: readonly CommandWords[]) =>
     .join("|");
 const flagsOf = ({ options }: CommandWords) => options.map(({ flag }) => flag).join(" ");
 
-/** Within single quotes of any of the shells. */
+/** Puts text in single quotes, in a form that all three shells accept. */
 const quoted = (text: string) => `'${text.replaceAll("'", "")}'`;
 
-/** Tables of a folder: a look at another store would take too long for a key. */
+/**
+ * Lists the tables of a folder. For a remote store it lists none: a request takes too long for a
+ * key press.
+ */
 const targetsOf = (location: string) => `percolator completion --targets "${location}" 2>/dev/null`;
 
 function bashScript(words: readonly CommandWords[]): string {

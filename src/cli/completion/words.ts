@@ -1,23 +1,23 @@
 import type { Command, Option } from "commander";
 
-/** A command as shells complete it. */
+/** A command with its options, as the completion scripts need it. */
 export interface CommandWords {
   readonly name: string;
   readonly summary: string;
   readonly options: readonly OptionWords[];
-  /** Whether the word behind the location is a table or a column. */
+  /** Whether the word after the location is a table or a column. */
   readonly takesTarget: boolean;
 }
 
 interface OptionWords {
-  /** With its dashes. */
+  /** The option's name, with its dashes. */
   readonly flag: string;
   readonly description: string;
 }
 
 const targets: ReadonlySet<string> = new Set(["target", "column", "table"]);
 
-/** What there is to complete of a program. */
+/** Returns the commands and options of a program. */
 export function wordsOf(program: Command): readonly CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),

@@ -1,25 +1,28 @@
 import { type Backlog, countBacklog, type Overdue, overdueSchedules } from "../../dashboard/index.js";
 import type { Database } from "../../database/index.js";
 
-/** Changes that are counted one by one, at most so many of each observer or schedule. */
+/**
+ * The most changes that a command counts for one observer or schedule. Counting reads each change,
+ * so a longer count would take too long.
+ */
 const maxCounted = 100_000;
 
-/** Counts what waits for an observer. */
+/** Counts the changes that wait for an observer. */
 export function countPending(db: Database, observer: string, signal: AbortSignal): Promise<Backlog> {
   return countBacklog(db.pending({ observer, signal }), ({ since }) => since, maxCounted);
 }
 
-/** Counts what was given up on of an observer. */
+/** Counts the parked changes of an observer. */
 export function countParked(db: Database, observer: string, signal: AbortSignal): Promise<Backlog> {
   return countBacklog(db.parked({ observer, signal }), ({ parkedAt }) => parkedAt, maxCounted);
 }
 
-/** What is overdue in each schedule. */
+/** Counts the overdue changes of each schedule. */
 export function countOverdue(db: Database, nowMs: number, signal: AbortSignal): Promise<readonly Overdue[]> {
   return overdueSchedules(db, nowMs, signal, maxCounted);
 }
 
-/** A count for people, with a sign that there are more. */
+/** Formats a count for people, with a `+` if there are more. */
 export function showCount({ count, more }: Pick<Backlog, "count" | "more">): string {
   return more ? `${count}+` : String(count);
 }

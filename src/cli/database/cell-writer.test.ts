@@ -77,14 +77,17 @@ beforeEach(async () => {
   });
 });
 
-/** All cells, as an export has them. */
+/** Returns all cells in the form of an export. */
 async function cells(): Promise<readonly string[]> {
   const { code, lines } = await cli.run(["export", "data"]);
   expect(code).toBe(0);
   return lines.filter((line) => line.startsWith('{"table":'));
 }
 
-/** Everything is read as the program reads it, and what is kept agrees. */
+/**
+ * Checks that the program can read every value, and that constraints and indexes agree with their
+ * columns.
+ */
 async function expectSound(): Promise<void> {
   await withUsers(async (db) => {
     await using snapshot = await db.snapshot();
@@ -202,7 +205,7 @@ describe("an import that only the module can make", () => {
   const loose = table("users", { profile: json(), name: text() });
   const app = ["--app", "app.ts"];
 
-  /** An export of a database whose column has no schema. */
+  /** Returns an export of a database whose column has no schema. */
   async function exportLoose(value: unknown): Promise<string> {
     await using db = await open(join(cli.folder, "loose"), { tables: [loose] });
     await db.transact((tx) => {
@@ -213,7 +216,7 @@ describe("an import that only the module can make", () => {
     return "loose.jsonl";
   }
 
-  /** A database that knows the program's tables, and has no cells. */
+  /** Creates a database that has recorded the program's tables and has no cells. */
   async function emptyDatabase(): Promise<void> {
     await using db = await open(join(cli.folder, "empty"), { tables });
     expect((await db.tables()).size).toBe(4);

@@ -13,24 +13,33 @@ import type { Transaction } from "../../transaction/index.js";
 import { UsageError } from "../usage-error.js";
 import type { OpenedDatabase } from "./open-database.js";
 
-/** What `--force` says in the help of a command that writes. */
+/** The help text of `--force` for commands that write. */
 export const forceHelp =
   "write what is refused without the module: past schemas, unique constraints and exact indexes";
 
-/** What a command writes a column by, so that the column's schema, unique constraints and exact indexes hold. */
+/**
+ * Writes the values of one column, so that the column's schema, unique constraints and exact
+ * indexes hold.
+ */
 export interface CellWriter {
-  /** The column, with the codec that its values are written by. */
+  /** The column, with the codec that encodes its values. */
   readonly column: Column<unknown, unknown>;
   set(tx: Transaction, row: unknown, value: unknown): Promise<void> | void;
   delete(tx: Transaction, row: unknown): Promise<void> | void;
 }
 
 export interface WriteOptions {
-  /** Writes what would be refused, past the schema and what is kept with the column. Default: false. */
+  /**
+   * Whether to skip the checks: the schema, unique constraints and exact indexes of the column.
+   * Default: false.
+   */
   readonly force?: boolean | undefined;
 }
 
-/** Finds how a command may write columns; refuses what only the program's module can write as it must be written. */
+/**
+ * Decides how a command may write a column. It refuses a column if only the program's module can
+ * write it correctly.
+ */
 export class CellWriters {
   readonly #opened: OpenedDatabase;
   readonly #recorded: ReadonlyMap<string, AnyTable>;
@@ -46,15 +55,16 @@ export class CellWriters {
     this.#isForced = force === true;
   }
 
-  /** With what the database has recorded now. */
+  /** Reads what the database has recorded now. */
   static async of(opened: OpenedDatabase, options: WriteOptions): Promise<CellWriters> {
     return new CellWriters(opened, await opened.db.tables(), options);
   }
 
   /**
-   * For values of a column.
+   * Returns the writer for values of a column.
    *
-   * @throws UsageError if the module does not know the column's values, or what is written with them, and nothing is forced.
+   * @throws UsageError if `--force` was not given and the module is needed: it has the column's
+   * codec or schema, or its constraints and indexes.
    */
   forValues(column: Column<unknown, unknown>): CellWriter {
     const why = this.#whyUnreadable(column);
@@ -63,12 +73,18 @@ export class CellWriters {
     return this.#keeping(Object.create(column, { codec: { value: plainCodec(column.codec.tag) } }));
   }
 
-  /** For deletes of a column, which its schema does not concern. Throws as {@link forValues} does. */
+  /**
+   * Returns the writer for deletes of a column. The schema does not matter for a delete. Throws as
+   * {@link forValues} does.
+   */
   forDeletes(column: Column<unknown, unknown>): CellWriter {
     return this.#keeping(column);
   }
 
-  /** For deletes of whole rows: writers of the columns that have something kept with them. Throws as {@link forValues} does. */
+  /**
+   * Returns the writers for deletes of whole rows: one for each column with a constraint or index.
+   * Throws as {@link forValues} does.
+   */
   forRows(table: TableDefinition): readonly CellWriter[] {
     const own = this.#recorded.get(table.name)?.[definition].writtenWith;
     if (own !== undefined) this.#refuse({ table }, followsFrom(own));
@@ -88,7 +104,10 @@ export class CellWriters {
     return bound !== undefined && "at" in bound ? bound.at(qualifier ?? "") : bound;
   }
 
-  /** Why values of the column cannot be checked as the program checks them. */
+  /**
+   * Returns why the command cannot check values of the column as the program does, or undefined if
+   * it can.
+   */
   #whyUnreadable({ table, name, codec }: Column<unknown, unknown>): string | undefined {
     const isDeclared = this.#opened.app?.tables.some((each) => each[definition] === table) === true;
     const recorded = this.#recorded.get(table.name)?.[definition].columns.get(name)?.codec ?? codec;
@@ -103,7 +122,7 @@ export class CellWriters {
     return `its values have ${recorded.tag === "oneOf" ? "choices" : "a codec of their own"} ${ofModule}`;
   }
 
-  /** Writes what is kept with the column too. */
+  /** Returns a writer that also updates the column's constraints and indexes. */
   #keeping(column: Column<unknown, unknown>): CellWriter {
     const { table, name, qualifier } = column;
     const own = this.#recorded.get(table.name)?.[definition].writtenWith;

@@ -7,7 +7,7 @@ import type { OpenedDatabase } from "./open-database.js";
 
 type Cell = Pick<PendingChange, "table" | "column" | "qualifier" | "row">;
 
-/** The row of an observed cell as commands take it. */
+/** Formats the row of an observed cell in the form that commands accept. */
 export function rowText(opened: OpenedDatabase, { table, row }: Cell): string {
   const found = opened.table(table);
   return found === undefined ? String(row) : found[definition].key.format(row);
@@ -21,7 +21,7 @@ function headLine(opened: OpenedDatabase, cell: Cell & { readonly observer: stri
   return `${cell.observer}  ${oneLine(targetText(cell))}  ${oneLine(rowText(opened, cell))}`;
 }
 
-/** A change that waits, as JSON. */
+/** Converts a pending change to JSON. */
 export function pendingToJson(opened: OpenedDatabase, change: PendingChange): object {
   const { observer, table, column, qualifier, since, timestamp, attempts, notBefore, lastError } = change;
   return {
@@ -38,7 +38,7 @@ export function pendingToJson(opened: OpenedDatabase, change: PendingChange): ob
   };
 }
 
-/** A change that waits, for people. */
+/** Formats a pending change for people. */
 export function pendingLines(
   opened: OpenedDatabase,
   change: PendingChange,
@@ -53,7 +53,7 @@ export function pendingLines(
   return [head, `  failed ${counted(attempts, "time")}, ${next}${error}`];
 }
 
-/** A change that was given up on, as JSON. */
+/** Converts a parked change to JSON. */
 export function parkedToJson(opened: OpenedDatabase, change: ParkedChange): object {
   const { observer, table, column, qualifier, attempts, parkedAt, error } = change;
   return {
@@ -68,7 +68,7 @@ export function parkedToJson(opened: OpenedDatabase, change: ParkedChange): obje
   };
 }
 
-/** A change that was given up on, for people. */
+/** Formats a parked change for people. */
 export function parkedLines(opened: OpenedDatabase, change: ParkedChange, nowMs: number): readonly string[] {
   const { attempts, parkedAt, error } = change;
   const ago = formatDuration(Math.max(0, nowMs - parkedAt.getTime()));
@@ -79,7 +79,7 @@ export function parkedLines(opened: OpenedDatabase, change: ParkedChange, nowMs:
   ];
 }
 
-/** Throws a {@link UsageError} unless an observer of this name is registered, or none is named. */
+/** Throws a {@link UsageError} if a name is given and no observer of that name is registered. */
 export async function checkObserver({ db }: OpenedDatabase, name: string | undefined): Promise<void> {
   if (name === undefined) return;
   const observers = await db.observers();

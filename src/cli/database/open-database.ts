@@ -12,20 +12,26 @@ import { UsageError } from "../usage-error.js";
 
 const lastMs = 1_000;
 
-/** Which database a command is about. */
+/** The database that a command opens, and how. */
 export interface DatabaseRequest {
   readonly location: string;
-  /** Path of the module that declares tables and observers, where one was given. */
+  /** Path of the module that declares tables and observers, if the user gave one. */
   readonly app?: string | undefined;
-  /** Makes the database where there is none. Default: false. */
+  /** Whether to create the database if it does not exist. Default: false. */
   readonly create?: boolean | undefined;
-  /** Only reads: a folder that cannot be written here is opened `readOnly`. Default: false. */
+  /**
+   * Whether the command only reads. If so, a folder that this process cannot write is opened with
+   * `readOnly`. Default: false.
+   */
   readonly reads?: boolean | undefined;
-  /** What `open` is to be given besides. */
+  /** Further options for `open`. */
   readonly options?: ((app: App | undefined) => OpenOptions) | undefined;
-  /** Where its coordinator is. Default: as the environment's variables say. */
+  /** Where the coordinator is. Default: as the environment variables say. */
   readonly coordinator?: CoordinatorFlags | undefined;
-  /** Once `use` is over and this is aborted, the database is left as it is, unless it is closed within a second. */
+  /**
+   * If `use` has ended and this signal is aborted, closing may take one second. After that the
+   * command ends without it.
+   */
   readonly abandon?: AbortSignal | undefined;
 }
 
@@ -35,7 +41,7 @@ export interface OpenedDatabase extends KnownTables {
   readonly app: App | undefined;
 }
 
-/** Opens the database for as long as `use` runs. */
+/** Opens the database, runs `use`, and closes the database. */
 export async function withDatabase<T>(
   cli: Cli,
   request: DatabaseRequest,
@@ -48,7 +54,7 @@ export async function withDatabase<T>(
     coordinator: await coordinatorOf(cli, request.location, request.coordinator),
     create: request.create ?? false,
     readOnly: request.reads === true && (await cannotWrite(place)),
-    // A command is over soon; collection is the business of workers, and of `gc`.
+    // A command ends soon. Workers and `gc` collect garbage.
     collectEveryMs: 0,
     ...request.options?.(app),
   });
@@ -59,7 +65,10 @@ export async function withDatabase<T>(
   }
 }
 
-/** Whether the folder or a file of LMDB's in it is there, and may not be written by this process. */
+/**
+ * Returns whether the folder, or one of LMDB's files in it, exists and is read-only for this
+ * process.
+ */
 async function cannotWrite(place: string): Promise<boolean> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place) && !place.startsWith("file://")) return false;
   const folder = place.startsWith("file://") ? fileURLToPath(place) : place;
@@ -79,12 +88,15 @@ async function close(cli: Cli, db: Database, abandon: AbortSignal | undefined): 
   await Promise.race([closed, sleep(cli.environment, lastMs)]);
 }
 
-/** What a module declares, for commands that write: observers must be registered before what they are to see. */
+/**
+ * Returns the module's declarations for commands that write. An observer sees only changes that
+ * commit after its registration, so the database registers them first.
+ */
 export function declaredBy(app: App | undefined): OpenOptions {
   return app === undefined ? {} : { tables: app.tables, observers: app.observers };
 }
 
-/** The location with its folder relative to where the command runs. */
+/** Returns the location. A folder is resolved against the working directory of the command. */
 export function placeOf(location: string, cwd: string): string {
   if (location.startsWith("memory:")) {
     throw new UsageError(

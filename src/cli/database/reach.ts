@@ -7,15 +7,20 @@ import type { Cli } from "../cli.js";
 import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags.js";
 import { placeOf } from "./open-database.js";
 
-/** How long the store may take to answer, in milliseconds. With the coordinator's time less than the 3 s that an operator is to wait. */
+/**
+ * Time for the store to answer, in milliseconds. With the coordinator's 1,000 ms it stays below 3
+ * s, the longest that an operator should wait.
+ */
 const storeMs = 1_200;
 const coordinatorMs = 1_000;
 
 /**
- * Asks a distant store and its coordinator for a sign of life, so that a command that looks for what is wrong does not wait for what is
- * away, as opening a database does. A folder is opened at once.
+ * Asks a Bigtable store and its coordinator for a sign of life. Commands that diagnose a database
+ * call this first, because `open` would wait much longer for a service that is down. For other
+ * stores it does nothing.
  *
- * @throws StoreError if the store does not answer in time; OracleUnavailableError or CoordinatorError if the coordinator does not, or
+ * @throws StoreError if the store does not answer in time.
+ * @throws OracleUnavailableError or CoordinatorError if the coordinator does not answer in time, or
  * refuses this process.
  */
 export async function checkReach(cli: Cli, location: string, flags: CoordinatorFlags): Promise<void> {

@@ -15,7 +15,10 @@ import type { Cli } from "../cli.js";
 import { asUsage } from "../usage-error.js";
 import type { OpenedDatabase } from "./open-database.js";
 
-/** The value of a user's text, as the column's codec takes it; a `UsageError` where it takes none such. */
+/**
+ * Parses the user's text as a value of the column. Throws a `UsageError` if the column's codec
+ * refuses it.
+ */
 export function parseCellValue(column: Column<unknown, unknown>, row: unknown, text: string): unknown {
   return asUsage(() => {
     const value = attempt(column, row, () => parseValue(column.codec, text));
@@ -24,7 +27,10 @@ export function parseCellValue(column: Column<unknown, unknown>, row: unknown, t
   });
 }
 
-/** As {@link parseCellValue}, of bytes: a column of bytes takes them as they are, text too; the others trimmed. */
+/**
+ * Parses bytes from the standard input as {@link parseCellValue} does. Bytes and text columns take
+ * them unchanged; for other columns surrounding space is removed.
+ */
 export function parseCellInput(column: Column<unknown, unknown>, row: unknown, input: Uint8Array): unknown {
   const { tag } = column.codec;
   if (tag === "bytes") {
@@ -53,13 +59,13 @@ function decodeText(input: Uint8Array): string {
   }
 }
 
-/** A cell of a row, with its name as commands take it. */
+/** A cell of a row, with its name in the form that commands accept. */
 export interface NamedValue {
   readonly name: string;
   readonly text: string;
 }
 
-/** A row's cells in the order of the table's columns. */
+/** Returns a row's cells in the order of the table's columns. */
 export function rowCells(table: AnyTable, row: object): readonly NamedValue[] {
   const cells: NamedValue[] = [];
   for (const { name, codec } of table[definition].columns.values()) {
@@ -71,7 +77,7 @@ export function rowCells(table: AnyTable, row: object): readonly NamedValue[] {
   return cells;
 }
 
-/** A family's cells, in the qualifiers' order. */
+/** Returns a family's cells in the order of their qualifiers. */
 export function familyCells(
   name: string,
   codec: Column<unknown>["codec"],
@@ -83,7 +89,7 @@ export function familyCells(
   }));
 }
 
-/** A row's columns by name; families as objects by qualifier. */
+/** Converts a row to JSON: columns by name, families as objects by qualifier. */
 export function rowToJson(table: AnyTable, row: object): Readonly<Record<string, Json>> {
   const entries: [string, Json][] = [];
   for (const { name } of table[definition].columns.values()) {
@@ -94,12 +100,12 @@ export function rowToJson(table: AnyTable, row: object): Readonly<Record<string,
   return Object.fromEntries(entries);
 }
 
-/** A family's values by qualifier. */
+/** Converts a family to JSON, by qualifier. */
 export function familyToJson(values: ReadonlyMap<string, unknown>): Readonly<Record<string, Json>> {
   return Object.fromEntries([...values].map(([qualifier, value]) => [qualifier, valueToJson(value)]));
 }
 
-/** Says so where values of a custom codec will be shown as the bytes that they are stored as. */
+/** Prints a note if values of a custom codec will be shown as their stored bytes. */
 export async function noteCustomCodecs(
   cli: Cli,
   { app }: OpenedDatabase,

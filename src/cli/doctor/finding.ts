@@ -1,30 +1,30 @@
-/** What a doctor found of one thing. */
+/** One result of `percolator doctor`. */
 export interface Finding {
-  /** What was looked at. */
+  /** The name of the check. */
   readonly check: string;
-  /** `warning`: will do, but somebody should know. */
+  /** `warning`: the database works, but an operator should know. */
   readonly state: "ok" | "warning" | "problem";
   readonly what: string;
-  /** What to do, where something is to be done. */
+  /** What to do, if anything. */
   readonly advice?: string | undefined;
 }
 
-/** Something that is as it should be. */
+/** Returns a finding without fault. */
 export function ok(check: string, what: string): Finding {
   return { check, state: "ok", what };
 }
 
-/** Something that somebody should know. */
+/** Returns a finding that an operator should know. */
 export function warning(check: string, what: string, advice: string): Finding {
   return { check, state: "warning", what, advice };
 }
 
-/** Something that is wrong. */
+/** Returns a finding that needs repair. */
 export function problem(check: string, what: string, advice: string): Finding {
   return { check, state: "problem", what, advice };
 }
 
-/** The finding for a figure that should not come near a limit. */
+/** Returns the finding for a figure that must stay below a limit. */
 export function nearLimit(
   check: string,
   used: number,

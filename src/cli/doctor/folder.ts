@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { showBytes } from "../print/layout.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
-/** File systems over a network, by the number that Linux gives them. */
+/** Network file systems, by the number that Linux gives each type (`statfs.f_type`). */
 const networkSystems: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -17,7 +17,10 @@ const networkSystems: ReadonlyMap<number, string> = new Map([
 const minFree = 256 * 1024 * 1024;
 const files = ["data.mdb", "lock.mdb"];
 
-/** What can be said of a folder before it is opened. `writes`: whether this process is to write to it, as a worker does. */
+/**
+ * Examines a folder before the database is opened. `writes`: whether this process needs to write to
+ * it, as a worker does.
+ */
 export async function examineFolder(place: string, writes: boolean): Promise<readonly Finding[]> {
   const path = place.startsWith("file://") ? fileURLToPath(place) : place;
   const found = await stat(path).catch(() => undefined);

@@ -7,11 +7,17 @@ import { type Finding, ok, problem, warning } from "./finding.js";
 const maxCounted = 100_000;
 const oldMs = 600_000;
 
-/** So long another process may hold the write lock of a folder: a write takes milliseconds. */
+/**
+ * Longest time that another process may hold a folder's write lock, in milliseconds. A write takes
+ * milliseconds.
+ */
 const writeMs = 1_000;
 const looks = 10;
 
-/** Whether a process has the folder's write lock in its hand and does not go on. `holder` answers its id, and 0 for nobody. */
+/**
+ * Reports a process that holds the folder's write lock and makes no progress. `holder` returns its
+ * process id, or 0 if the lock is free.
+ */
 export async function examineWriteLock(
   environment: Environment,
   holder: () => Promise<{ readonly process: number; readonly transactions: number }>,
@@ -33,7 +39,7 @@ export async function examineWriteLock(
   );
 }
 
-/** Findings on locks whose owners do not refresh them any more. */
+/** Reports transaction locks whose owners no longer refresh them. */
 export async function examineLocks(db: Database, nowMs: number, signal: AbortSignal): Promise<Finding> {
   let count = 0;
   let expired = 0;

@@ -4,14 +4,14 @@ import { type Finding, ok, problem, warning } from "./finding.js";
 
 const minDescriptors = 1_024;
 
-/** Its types leave it out. */
+/** The `lmdb` package's types omit this property. */
 interface LmdbVersion {
   readonly major: number;
   readonly minor: number;
   readonly patch: number;
 }
 
-/** What can be said of this process and its machine. */
+/** Examines this process and its machine. */
 export async function examineMachine(isFolder: boolean): Promise<readonly Finding[]> {
   return [
     nodeFinding(process.versions.node),
@@ -20,7 +20,7 @@ export async function examineMachine(isFolder: boolean): Promise<readonly Findin
   ];
 }
 
-/** Whether a version of Node is one that the package supports. */
+/** Checks whether the package supports this version of Node. */
 export function nodeFinding(version: string): Finding {
   const { engines } = packageManifest();
   const least = /\d+(\.\d+)*/.exec(engines.node)?.[0] ?? "0";
@@ -46,7 +46,7 @@ async function packageFinding(isFolder: boolean): Promise<Finding> {
   return ok("package", `percolatordb ${version}, LMDB ${major}.${minor}.${patch}`);
 }
 
-/** The most files that this process may open, where the system tells. */
+/** Checks the limit of open files, if the operating system reports it. */
 async function descriptorFindings(): Promise<readonly Finding[]> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];

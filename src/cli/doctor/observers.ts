@@ -9,7 +9,7 @@ import { type Finding, ok, problem, warning } from "./finding.js";
 
 const oldMs = 600_000;
 
-/** What is to be known beside what is recorded. */
+/** What `examineCatalog` needs besides the catalog itself. */
 interface ObserverFacts {
   readonly db: Database;
   readonly status: DatabaseStatus;
@@ -18,7 +18,7 @@ interface ObserverFacts {
   readonly signal: AbortSignal;
 }
 
-/** Findings on what is recorded: tables and observers, and how the module's agree with them. */
+/** Examines the recorded tables and observers, and whether the module agrees with them. */
 export async function examineCatalog(facts: ObserverFacts): Promise<readonly Finding[]> {
   const records = await facts.db.observers();
   const findings: Finding[] = [...(await tableFindings(facts))];

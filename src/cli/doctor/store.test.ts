@@ -28,7 +28,7 @@ describe("findings on a store", () => {
   });
 
   it("tell of limits that are near", () => {
-    // The map grows by itself: that most of it is used says nothing.
+    // The map grows by itself, so a nearly full map is no reason to warn.
     expect(bad({}, { statistics: { bytes: 900, mapBytes: 1_000, maxMapBytes: 2 ** 47 } })).toEqual([]);
     expect(bad({}, { statistics: { bytes: 900, maxMapBytes: 1_000, readers: 99, maxReaders: 100 } })).toEqual(
       ["map size: warning", "readers: problem"],

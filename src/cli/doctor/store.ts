@@ -6,16 +6,16 @@ import { type Finding, nearLimit, ok, problem, warning } from "./finding.js";
 const smallMs = 2_000;
 const largeMs = 60_000;
 
-/** What is to be known of an open store. */
+/** What `examineStore` needs to know of an open store. */
 export interface StoreFacts {
   readonly status: DatabaseStatus;
   readonly isFolder: boolean;
   readonly nowMs: number;
-  /** A timestamp of now. */
+  /** A timestamp that the oracle assigned just now. */
   readonly timestamp: number;
 }
 
-/** Findings on a store that could be opened. */
+/** Examines a store that could be opened. */
 export function examineStore(facts: StoreFacts): readonly Finding[] {
   const { store, commit, statistics } = facts.status;
   return [
@@ -58,7 +58,10 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
   return findings;
 }
 
-/** Timestamps are microseconds of a clock, and never go back. */
+/**
+ * Compares timestamps with this machine's clock. Timestamps are microseconds of a clock and never
+ * decrease.
+ */
 function clockFinding({ timestamp, nowMs, isFolder }: StoreFacts): Finding {
   const aheadMs = timestamp / 1_000 - nowMs;
   const advice = "Set the clocks by NTP, this machine's and that of whoever gives out timestamps.";
@@ -66,7 +69,7 @@ function clockFinding({ timestamp, nowMs, isFolder }: StoreFacts): Finding {
     const what = `timestamps are ${formatDuration(aheadMs)} ahead of this machine's clock`;
     return aheadMs > largeMs ? problem("clock", what, advice) : warning("clock", what, advice);
   }
-  // A folder's newest timestamp is as old as its newest commit.
+  // A folder's newest timestamp is that of its newest commit, so it may be old.
   if (isFolder || aheadMs > -smallMs) return ok("clock", "timestamps agree with this machine's clock");
   const what = `this machine's clock is ${formatDuration(-aheadMs)} ahead of the coordinator's`;
   return -aheadMs > largeMs ? problem("clock", what, advice) : warning("clock", what, advice);

@@ -1,6 +1,9 @@
 import { type BlockLine, blockCells, blockCharacters, blockSum, type EndLine } from "./format.js";
 
-/** Gathers lines into blocks, and chains the blocks' checksums. */
+/**
+ * Gathers an export's lines into blocks. Each block's checksum covers the checksum of the block
+ * before it.
+ */
 export class BlockBuilder {
   #block: number;
   #sha256: string;
@@ -9,14 +12,14 @@ export class BlockBuilder {
   #bytes = 0;
   #cells = 0;
 
-  /** `after`: the block to go on behind, and the cells up to it. */
+  /** `after`: the last block of an export to continue, and the count of cells up to its end. */
   constructor(after?: { readonly block: number; readonly sha256: string; readonly cells: number }) {
     this.#block = after === undefined ? 0 : after.block + 1;
     this.#sha256 = after?.sha256 ?? "";
     this.#total = after?.cells ?? 0;
   }
 
-  /** Cells in whole blocks. */
+  /** Count of cells in the blocks taken so far. */
   get cells(): number {
     return this.#total;
   }
@@ -36,7 +39,7 @@ export class BlockBuilder {
     this.#cells += cells;
   }
 
-  /** The block's bytes, its checksum's line included; the next block is begun. */
+  /** Returns the block's bytes with the line of its checksum, and begins the next block. */
   take(): Buffer {
     this.#sha256 = blockSum(this.#sha256, this.#lines);
     const end: BlockLine = {
@@ -53,7 +56,7 @@ export class BlockBuilder {
     return taken;
   }
 
-  /** The export's last line. */
+  /** Returns the export's last line. */
   end(): Buffer {
     const end: EndLine = { end: true, blocks: this.#block, cells: this.#total, sha256: this.#sha256 };
     return Buffer.from(`${JSON.stringify(end)}\n`);

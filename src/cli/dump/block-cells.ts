@@ -15,26 +15,29 @@ import { cellFromLine, type DumpedCell } from "./cell-text.js";
 import { dueCell } from "./due-changes.js";
 import { type ExportHeader, parseLine, type RowLine } from "./format.js";
 
-/** A table of an export: to write bytes to, and to read lines by. */
+/**
+ * A table of an export: once with bytes as values, for writing, and once with its codecs, for
+ * reading lines.
+ */
 interface ImportedTable {
   readonly table: UntypedTable;
   readonly typed: TableDefinition;
-  /** The same table in the program's module. */
+  /** The same table as the program's module declares it. */
   readonly declared: TableDefinition | undefined;
 }
 
 export interface BlockCellsOptions {
-  /** Tables that are wanted. */
+  /** Names of the tables to import. */
   readonly wanted: ReadonlySet<string>;
-  /** Of the file, for messages. */
+  /** Name of the file, for messages. */
   readonly name: string;
-  /** Tables of the program's module, which reads each of their values. */
+  /** Tables of the program's module. If any are given, they decode each value as a check. */
   readonly declared: readonly AnyTable[];
 }
 
 type ImportedCell = DumpedCell & { readonly row: unknown };
 
-/** Takes the cells out of the blocks of an export. */
+/** Extracts the cells to import from the blocks of an export. */
 export class BlockCells {
   readonly #header: ExportHeader;
   readonly #options: BlockCellsOptions;
@@ -56,16 +59,17 @@ export class BlockCells {
     );
   }
 
-  /** The wanted tables, with the bytes of values as their values. */
+  /** The tables to import. Their values are bytes. */
   get tables(): readonly UntypedTable[] {
     const wanted = [...this.#tables.values()].filter(({ typed }) => this.#options.wanted.has(typed.name));
     return wanted.map(({ table }) => table);
   }
 
   /**
-   * The cells of a block that are wanted.
+   * Returns the cells of a block that belong to the tables to import.
    *
-   * @throws ExportDamagedError for what cannot be in an export; InvalidValueError for a value that the module refuses.
+   * @throws ExportDamagedError if a line cannot be part of an export.
+   * @throws InvalidValueError if the module refuses a value.
    */
   of(block: ReadBlock): readonly ImportedCell[] {
     return block.lines.flatMap((text, index) => {
@@ -87,7 +91,7 @@ export class BlockCells {
     });
   }
 
-  /** What is due in the wanted tables. */
+  /** Returns the due changes of the tables to import. */
   due(): readonly DueCell[] {
     const lines = (this.#header.due ?? []).filter(({ table }) => this.#options.wanted.has(table));
     return lines.map((line) => {
@@ -117,10 +121,10 @@ export class BlockCells {
   }
 }
 
-/** Told apart from what is wrong with the file. */
+/** Separates a value that the module refuses from damage to the file. */
 class RefusedValue extends InvalidValueError {}
 
-/** Reads a value as the program will. */
+/** Decodes a value as the program will. */
 function checkValue({ declared }: ImportedTable, { column, row, value }: ImportedCell): void {
   const codec = declared?.columns.get(column.name)?.codec;
   if (codec === undefined) return;

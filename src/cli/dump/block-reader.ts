@@ -10,27 +10,27 @@ import {
   parseLine,
 } from "./format.js";
 
-/** A block whose checksum was right. */
+/** A block with a correct checksum. */
 export interface ReadBlock {
   readonly block: number;
-  /** Without their ends; of block 0 the header. */
+  /** The lines without line ends. Block 0 holds only the header. */
   readonly lines: readonly string[];
-  /** Number of the first, from 1. */
+  /** Number of the first line, counted from 1. */
   readonly firstLine: number;
   readonly sha256: string;
-  /** Cells up to its end. */
+  /** Count of cells up to the end of this block. */
   readonly cells: number;
-  /** Bytes of text up to its end. */
+  /** Bytes of text up to the end of this block. */
   readonly textBytes: number;
 }
 
 const lineEnd = 0x0a;
 const headerStart = `{"format":${JSON.stringify(formatName)}`;
 
-/** Reads an export block by block, and gives none whose checksum is wrong. */
+/** Reads an export block by block. It never returns a block with a wrong checksum. */
 export class BlockReader {
   header: ExportHeader | undefined;
-  /** Whether the last line was met, and agrees with what was before it. */
+  /** Whether the reader has met the last line, and the line agrees with everything before it. */
   isWhole = false;
   readonly #input: AsyncIterable<Uint8Array>;
   readonly #name: string;
@@ -42,16 +42,17 @@ export class BlockReader {
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  /** `input`: the text. `name`: of the file, for messages. */
+  /** `input`: the decompressed text. `name`: the name of the file, for messages. */
   constructor(input: AsyncIterable<Uint8Array>, name: string) {
     this.#input = input;
     this.#name = name;
   }
 
   /**
-   * The blocks in order; the first has the header alone.
+   * Yields the blocks in order. The first block holds only the header.
    *
-   * @throws ExportDamagedError at the first place that is not as it was written, and where the end is missing.
+   * @throws ExportDamagedError at the first place that is damaged, or at the end of a file that is
+   * cut.
    */
   async *blocks(): AsyncGenerator<ReadBlock> {
     for await (const line of this.#lines()) {
@@ -130,12 +131,12 @@ export class BlockReader {
 
   #damaged(what: string): ExportDamagedError {
     if (this.header === undefined) {
-      // Whatever file it is: its first block would have told.
+      // A file whose first line is not a header is no export at all.
       const first = this.#held[0]?.toString("utf8");
       if (first === undefined || !first.startsWith(headerStart)) {
         return new ExportDamagedError(`${this.#name} is no export of percolatordb.`);
       }
-      // A later version of the format may not even have blocks.
+      // A later version of the format may have no blocks, so the version is checked first.
       if (parseLine(first) !== undefined) parseHeader(first);
     }
     return new ExportDamagedError(
@@ -144,7 +145,10 @@ export class BlockReader {
   }
 }
 
-/** What a line ends, if it ends something. Rows begin with their table. */
+/**
+ * Returns the checksum line or the last line that `line` holds, or undefined for a row. A row is an
+ * array that begins with its table.
+ */
 function endOf(line: Buffer): BlockLine | EndLine | undefined {
   const text = line.subarray(0, 9).toString("latin1");
   if (!text.startsWith('{"block":') && !text.startsWith('{"end":')) return undefined;

@@ -16,7 +16,7 @@ import {
 } from "../../schema/index.js";
 import type { CellLine } from "./format.js";
 
-/** A cell as an export has it. */
+/** Converts a cell to its form in an export. */
 export function cellToLine(table: TableDefinition, path: Uint8Array, value: Uint8Array): CellLine {
   const { name, qualifier } = parsePath(path);
   const codec = table.columns.get(name)?.codec;
@@ -25,13 +25,16 @@ export function cellToLine(table: TableDefinition, path: Uint8Array, value: Uint
   return qualifier === undefined ? [name, readable] : [name, qualifier, readable];
 }
 
-/** A cell to be written: its column in `table`, whose values are bytes, and the bytes. */
+/** A cell to write. Its column belongs to `table`, whose values are bytes. */
 export interface DumpedCell {
   readonly column: Column<unknown, unknown>;
   readonly value: Uint8Array;
 }
 
-/** The cell of a line; `typed` has the columns' codecs. Throws where the line cannot be one of the table's. */
+/**
+ * Converts a line's entry to a cell. `typed` has the columns' codecs. Throws if the entry does not
+ * fit the table.
+ */
 export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: CellLine): DumpedCell {
   const { name, qualifier, json, raw } = partsOf(line);
   const bound = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -48,7 +51,7 @@ export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: 
   return { column, value };
 }
 
-/** A cell of an export taken apart. */
+/** The parts of a cell in an export. */
 interface LineParts {
   readonly name: string;
   readonly qualifier?: string | undefined;
@@ -56,7 +59,7 @@ interface LineParts {
   readonly raw?: string | undefined;
 }
 
-/** Takes a cell of an export apart; throws where it is none. */
+/** Splits a cell of an export into its parts. Throws if the entry is not a cell. */
 export function partsOf(line: CellLine): LineParts {
   if (isList(line)) {
     const [name, second, third] = line;
@@ -74,7 +77,10 @@ function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
   return Array.isArray(line);
 }
 
-/** Undefined where the codec would not give the same bytes back: then they travel themselves. */
+/**
+ * Returns the value as JSON. Returns undefined if the codec would not encode it to the same bytes;
+ * the export then holds the bytes.
+ */
 function toJson({ tag }: Codec<unknown>, bytes: Uint8Array): Json | undefined {
   if (tag === "bytes" || tag === "custom") return base64(bytes);
   try {
@@ -87,13 +93,13 @@ function toJson({ tag }: Codec<unknown>, bytes: Uint8Array): Json | undefined {
   }
 }
 
-/** Whether JSON carries what a codec has decoded; else its text does. */
+/** Whether JSON can represent a decoded value. If not, the export uses the codec's text. */
 function isJson(value: unknown): value is Json {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   return typeof value !== "bigint" && !types.isDate(value);
 }
 
-/** Codecs whose values may stand as text, since JSON cannot carry all of them. */
+/** Codecs whose values an export may hold as text, because JSON cannot represent all of them. */
 const asText = new Set(["float", "date", "bigint"]);
 
 function fromJson({ tag }: Codec<unknown>, json: Json | undefined): Uint8Array {

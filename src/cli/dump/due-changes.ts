@@ -5,10 +5,16 @@ import type { DueCell, ObservedCell } from "../../observer/index.js";
 import { columnPath, definition, encodeRow, type TableDefinition } from "../../schema/index.js";
 import type { DueLine } from "./format.js";
 
-/** The header is one block, of 96 MiB at most: what it has besides is small. */
+/**
+ * Most characters of due changes in an export. The header is one block of at most 96 MiB, and its
+ * other contents are small.
+ */
 const maxDueCharacters = 64 * 1024 * 1024;
 
-/** What observers are due on in the database, or have given up on: what is due where the export is imported. */
+/**
+ * Collects the changes that are due or parked when the export runs. After an import they are due in
+ * the new database.
+ */
 export class DueChanges {
   readonly #lines = new Map<string, DueLine>();
   #characters = 0;
@@ -17,7 +23,7 @@ export class DueChanges {
     return [...this.#lines.values()];
   }
 
-  /** Adds what is due on these tables now. */
+  /** Adds the changes that are due on these tables now. */
   async add(
     db: Database,
     tables: KnownTables,
@@ -44,7 +50,7 @@ export class DueChanges {
   }
 }
 
-/** The cell of a line. Throws if it cannot be one of the table's. */
+/** Converts a due change of the header to a cell. Throws if it does not fit the table. */
 export function dueCell(table: TableDefinition, { observer, row, column, qualifier }: DueLine): DueCell {
   return {
     observer,

@@ -12,13 +12,14 @@ import type { BlockBuilder } from "./block-builder.js";
 import { cellToLine, partsOf } from "./cell-text.js";
 import type { CellLine, ExportHeader, RowLine } from "./format.js";
 
-/** A row goes on in another line after so many bytes of values, or cells. */
+/** Bytes of values, or count of cells, after which a row continues on another line. */
 const lineBytes = 262_144;
 const lineCells = 1_000;
 
 /**
- * The blocks of an export as they become full; behind `last`, the last line of one that was cut. Where lines and blocks end depends
- * on the cells alone, so that one that was continued is the same file.
+ * Yields the blocks of an export as they fill. `last` is the last line of a file that was cut; the
+ * blocks then begin after it. The ends of lines and blocks depend only on the cells, so a continued
+ * export is the same file.
  */
 export async function* exportBlocks(
   snapshot: Snapshot,
@@ -45,7 +46,7 @@ export async function* exportBlocks(
   if (!builder.isEmpty) yield builder.take();
 }
 
-/** Makes lines of rows, which may come in pieces. */
+/** Turns rows into lines. A wide row arrives in several pieces. */
 class Lines {
   readonly #table: TableDefinition;
   #row: Buffer = Buffer.alloc(0);
@@ -56,7 +57,7 @@ class Lines {
     this.#table = table;
   }
 
-  /** The lines that are complete. */
+  /** Yields the lines that are complete. */
   *add({ row, cells }: CommittedRow): Generator<RowLine> {
     if (Buffer.compare(row, this.#row) !== 0) {
       const before = this.take();
@@ -73,7 +74,7 @@ class Lines {
     }
   }
 
-  /** What is held of a row; undefined where that is nothing. */
+  /** Returns the cells held so far as a line, or undefined if there are none. */
   take(): RowLine | undefined {
     if (this.#cells.length === 0) return undefined;
     const { name, key } = this.#table;
@@ -84,7 +85,7 @@ class Lines {
   }
 }
 
-/** The place behind a line's last cell. */
+/** Returns the position after a line's last cell. */
 function positionAfter(table: TableDefinition, { row, cells }: RowLine): Position {
   const { name, qualifier } = partsOf(cells.at(-1)!);
   return { row: encodeRow(table, table.key.parse(row)), column: after(columnPath(name, qualifier)) };

@@ -5,18 +5,18 @@ import { BlockReader, type ReadBlock } from "./block-reader.js";
 import type { ExportHeader, RowLine } from "./format.js";
 import { gzipMember, readMembers } from "./gzip-member.js";
 
-/** What stands in a file of an export that was cut. */
+/** The sound contents of an export file that was cut. */
 export interface CutExport {
   readonly header: ExportHeader;
   /** The last whole block. */
   readonly block: ReadBlock;
-  /** Its last line; undefined where only the header stands. */
+  /** The last line of that block, or undefined if the file holds only the header. */
   readonly lastLine: RowLine | undefined;
 }
 
-/** The file that an export goes into. */
+/** The file that an export writes to. It is new, or it continues a file that was cut. */
 export class ExportFile {
-  /** What stands in it already; undefined for a new one. */
+  /** The contents of a file that was cut, or undefined for a new file. */
   readonly cut: CutExport | undefined;
   readonly #path: string;
   readonly #file: FileHandle;
@@ -32,9 +32,10 @@ export class ExportFile {
   }
 
   /**
-   * Opens a file to export into: a new one, or one that was cut, which is continued.
+   * Opens a file for an export. The file is new, or it was cut and the export continues it. Opening
+   * changes nothing.
    *
-   * @throws UsageError where something else stands there, unless it is to be replaced; nothing was changed then.
+   * @throws UsageError if the file holds something else and `replace` is false.
    */
   static async open(path: string, replace: boolean): Promise<ExportFile> {
     const file = await open(path, constants.O_RDWR | constants.O_CREAT).catch((error: Error) => {
@@ -50,12 +51,15 @@ export class ExportFile {
     }
   }
 
-  /** Bytes written, earlier ones included. */
+  /** Bytes in the file, including those of earlier runs. */
   get bytes(): number {
     return this.#end;
   }
 
-  /** Drops what stands behind the last whole block, or all that is to be replaced. To be called before the first write. */
+  /**
+   * Drops everything after the last whole block, or the whole file if it must be replaced. The
+   * caller calls this before the first write.
+   */
   begin(): Promise<void> {
     return this.#attempt(() => this.#file.truncate(this.#end));
   }
@@ -71,7 +75,7 @@ export class ExportFile {
     this.#end += bytes.length;
   }
 
-  /** Resolves when all that was written is on the disk. */
+  /** Resolves when everything written is on disk. */
   flush(): Promise<void> {
     return this.#attempt(() => this.#file.sync());
   }
@@ -92,7 +96,7 @@ export class ExportFile {
   }
 }
 
-/** Whether a file of this name is compressed. */
+/** Whether the name says that the file is compressed. */
 function isCompressed(path: string): boolean {
   return path.endsWith(".gz");
 }
@@ -130,7 +134,10 @@ async function* textOf(file: FileHandle): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The text, and for each length of text that ends a member where that is in the file. */
+/**
+ * Yields the text, and fills `ends`: for each length of text that ends a gzip member, the member's
+ * end in the file.
+ */
 async function* textOfMembers(file: FileHandle, ends: Map<number, number>): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const { text, end } of readMembers(file)) {

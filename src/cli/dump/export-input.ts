@@ -5,19 +5,19 @@ import { createGunzip } from "node:zlib";
 import { throwIfAborted } from "../../environment/index.js";
 import { UsageError } from "../usage-error.js";
 
-/** An export to be read: a file, which can be read again, or a stream, which cannot. */
+/** An export to read. A file can be read twice, a stream only once. */
 export interface ExportInput {
   readonly name: string;
   readonly isFile: boolean;
-  /** Bytes of the file; undefined for a stream. */
+  /** Bytes of the file, or undefined for a stream. */
   readonly size: number | undefined;
-  /** Bytes read since `text` was last called. */
+  /** Bytes read since the last call of `text`. */
   readonly bytesRead: number;
-  /** The text from the beginning, decompressed where it is compressed. */
+  /** Yields the text from the beginning. Decompresses it if it is compressed. */
   text(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** The export in a file. Throws a {@link UsageError} where there is none. */
+/** Opens a file that holds an export. Throws a {@link UsageError} if there is no such file. */
 export async function fileInput(path: string, name: string): Promise<ExportInput> {
   const found = await stat(path).catch((error: Error) => {
     throw new UsageError(`The file ${name} cannot be read: ${error.message}`);
@@ -26,7 +26,7 @@ export async function fileInput(path: string, name: string): Promise<ExportInput
   return new Input(name, true, found.size, () => createReadStream(path));
 }
 
-/** The export that comes from a stream. */
+/** Returns the export that arrives on a stream. */
 export function streamInput(stream: Readable): ExportInput {
   return new Input("The standard input", false, undefined, () => stream);
 }
@@ -78,7 +78,7 @@ class Input implements ExportInput {
       return;
     }
     const text = createGunzip();
-    // What fails is met by whoever reads the end of it.
+    // The consumer of `text` receives any error of this pipeline.
     pipeline(Readable.from(whole), text, () => {});
     const out = new PassThrough();
     pipeline(text, out, (error) => error && out.destroy(error));

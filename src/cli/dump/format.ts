@@ -3,30 +3,37 @@ import { ExportDamagedError } from "../../errors/index.js";
 import type { Json, TableDescription } from "../../schema/index.js";
 
 /*
- * An export is lines of JSON (docs/export-format.md): blocks of lines, each ended by a line with its checksum, and a last line
- * that says that nothing is missing. The first block holds the header alone.
+ * The format of an export (docs/export-format.md): lines of JSON in blocks. Each block ends with a
+ * line that holds its checksum, and the last line proves that the file is complete. The first block
+ * holds only the header.
  */
 
 export const formatName = "percolatordb-export";
 export const formatVersion = 1;
 
-/** A block is ended at so many characters, or so many cells: what an import commits in one transaction. */
+/**
+ * An export ends a block after this many characters, or after `blockCells` cells. An import commits
+ * each block in one transaction, which limits its size.
+ */
 export const blockCharacters = 1_048_576;
 export const blockCells = 2_000;
-/** A value of the largest size as JSON escapes it, and room for the rest of its block. */
+/**
+ * Most bytes of a block: room for one value of the largest size with every byte escaped in JSON,
+ * and for the rest of its block.
+ */
 export const maxBlockBytes = 96 * 1024 * 1024;
 
 export interface ExportHeader {
   readonly format: typeof formatName;
   readonly version: number;
-  /** Of the snapshot. */
+  /** Timestamp of the snapshot. */
   readonly timestamp: number;
-  /** The same as a date. */
+  /** The same moment as an ISO date. */
   readonly time: string;
-  /** The store that was read, as it describes itself. */
+  /** The exported store, as it describes itself. */
   readonly source: string;
   readonly tables: readonly TableDescription[];
-  /** What observers were due on, or had given up on. Files of older versions have none. */
+  /** Changes that were due or parked. Files of older versions have none. */
   readonly due?: readonly DueLine[] | undefined;
 }
 
@@ -34,23 +41,26 @@ export interface ExportHeader {
 export interface DueLine {
   readonly observer: string;
   readonly table: string;
-  /** As commands take it. */
+  /** The row key, in the form that commands accept. */
   readonly row: string;
-  /** The column's, the family's or the signal's name. */
+  /** The name of the column, the family or the signal. */
   readonly column: string;
   readonly qualifier?: string | undefined;
 }
 
-/** Column and value; family, qualifier and value; or a value that its codec cannot carry, as base64. */
+/**
+ * A cell: column and value, or family, qualifier and value, or stored bytes as base64 if the
+ * codec's JSON cannot carry the value.
+ */
 export type CellLine =
   | readonly [column: string, value: Json]
   | readonly [family: string, qualifier: string, value: Json]
   | { readonly column: string; readonly qualifier?: string | undefined; readonly raw: string };
 
-/** A row, or as much of a wide one as goes into a line. */
+/** A row, or the part of a wide row that fits on one line. */
 export interface RowLine {
   readonly table: string;
-  /** As commands take it. */
+  /** The row key, in the form that commands accept. */
   readonly row: string;
   readonly cells: readonly CellLine[];
 }
@@ -66,18 +76,24 @@ export interface EndLine {
   readonly end: true;
   readonly blocks: number;
   readonly cells: number;
-  /** The last block's, whose chain covers all. */
+  /**
+   * Checksum of the last block. Each checksum covers the one before it, so this one covers the
+   * whole file.
+   */
   readonly sha256: string;
 }
 
-/** Checksum of a block: of the checksum before it, so that none can be missing or in another place, and its lines. */
+/**
+ * Returns the checksum of a block. It covers the previous checksum and the block's lines, so no
+ * block can be missing or out of order.
+ */
 export function blockSum(previous: string, lines: Iterable<Uint8Array>): string {
   const hash = createHash("sha256").update(previous);
   for (const line of lines) hash.update(line);
   return hash.digest("hex");
 }
 
-/** Checks a header as the first line has it. */
+/** Parses the first line of an export and checks it. */
 export function parseHeader(line: string): ExportHeader {
   const header = parseLine(line) as Partial<ExportHeader> | undefined;
   if (header?.format !== formatName) {
@@ -100,7 +116,7 @@ function isDue(due: unknown): boolean {
   return Array.isArray(due) && due.every((line) => names.every((name) => typeof line?.[name] === "string"));
 }
 
-/** The document of a line; undefined where it is none. */
+/** Parses a line as JSON. Returns undefined if it is not JSON. */
 export function parseLine(line: string): unknown {
   try {
     const held: unknown = JSON.parse(line);

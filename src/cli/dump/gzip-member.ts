@@ -3,8 +3,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { maxBlockBytes } from "./format.js";
 
 /*
- * Each block is a gzip member of its own, whose header tells its length in an extra field (RFC 1952, 2.3.1.1): any tool reads the
- * members as one text, and an export that was cut is taken up after the last whole one.
+ * Compressed exports. Each block is a gzip member of its own, and an extra header field holds the
+ * member's length (RFC 1952, 2.3.1.1). Any gzip tool reads the members as one text. An export that
+ * was cut continues after its last whole member.
  */
 
 const headerBytes = 10;
@@ -26,13 +27,16 @@ export function gzipMember(text: Uint8Array): Buffer {
   return member;
 }
 
-/** The text of a member, and where it ends in the file. */
+/** The text of a member, and where the member ends in the file. */
 interface ReadMember {
   readonly text: Buffer;
   readonly end: number;
 }
 
-/** The whole members of a file, in order, as {@link gzipMember} made them; ends before the first that is not. */
+/**
+ * Yields the whole members of a file that {@link gzipMember} made, in order. Stops before the first
+ * member that is damaged or cut.
+ */
 export async function* readMembers(file: FileHandle): AsyncGenerator<ReadMember> {
   for (let offset = 0; ; ) {
     const length = memberLength(await readAt(file, offset, headerBytes + extraBytes));

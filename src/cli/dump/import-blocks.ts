@@ -11,15 +11,15 @@ interface Place {
 
 export interface ImportOptions {
   readonly db: Database;
-  /** Under which the database remembers how far this import is. */
+  /** Name of the note in which the database records the progress of this import. */
   readonly note: string;
   readonly cells: BlockCells;
   readonly signal: AbortSignal;
 }
 
-/** Writes blocks into a database, each in a transaction of its own, which also keeps how far it is. */
+/** Writes blocks into a database. One transaction writes a block and records the progress. */
 export class BlockImporter {
-  /** Cells written by this one. */
+  /** Count of cells that this importer has written. */
   cells = 0;
   readonly #options: ImportOptions;
 
@@ -27,17 +27,17 @@ export class BlockImporter {
     this.#options = options;
   }
 
-  /** The last block that an earlier import of the same export has written. */
+  /** Returns the last block that an earlier run of the same import has written. */
   async done(): Promise<Place | undefined> {
     return await this.#options.db.transact((tx) => this.#noted(tx), { signal: this.#options.signal });
   }
 
-  /** Writes a block, unless that was done. */
+  /** Writes a block, unless an earlier run has written it. */
   async write(block: ReadBlock): Promise<void> {
     const cells = this.#options.cells.of(block);
     const wrote = await this.#transact(async (tx) => {
       const noted = await this.#noted(tx);
-      // Another that imports the same was faster.
+      // Another process runs the same import and has already written this block.
       if (noted !== undefined && noted.block >= block.block) return false;
       for (const { column, row, value } of cells) tx.set(column, row, value);
       const place: Place = { block: block.block, cells: block.cells };
@@ -47,7 +47,7 @@ export class BlockImporter {
     if (wrote) this.cells += cells.length;
   }
 
-  /** Makes due what was due where the export was made, and forgets how far it is: all was written. */
+  /** Makes the export's due changes due here, and removes the progress note. */
   async finish(): Promise<void> {
     const { db, cells, signal } = this.#options;
     await db.markDue(cells.due(), signal);
@@ -60,7 +60,7 @@ export class BlockImporter {
       try {
         return await db.transact(run, { label: "percolator import", signal });
       } catch (error) {
-        // The note tells whether it was done.
+        // The commit may have succeeded. The next attempt reads the note and finds out.
         if (!(error instanceof CommitOutcomeUnknownError) || attempt >= 3) throw error;
       }
     }

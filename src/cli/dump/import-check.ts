@@ -1,21 +1,21 @@
 import { type AnyTable, type ColumnName, definition, type TableDescription } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 
-/** What an import would write where. */
+/** The tables that an import would write, and what the database and the module know of them. */
 export interface ImportPlan {
-  /** The tables of the export that are wanted. */
+  /** The tables of the export that the user wants. */
   readonly wanted: readonly TableDescription[];
   /** All tables of the export. */
   readonly exported: readonly TableDescription[];
-  /** What the database has recorded. */
+  /** The tables that the database has recorded. */
   readonly recorded: ReadonlyMap<string, AnyTable>;
-  /** Tables of the program's module, which reads each value. */
+  /** Tables of the program's module, which check each value. */
   readonly declared: readonly AnyTable[];
 }
 
 /**
- * Refuses an import of values that no schema has checked into a column that is recorded with one. Values that come from a column
- * with a schema were checked when they were written there.
+ * Refuses to import unchecked values into a column that is recorded with a schema. Values from a
+ * column with a schema were checked when the program wrote them.
  *
  * @throws UsageError for the first such column.
  */
@@ -35,10 +35,10 @@ export function checkSchemas({ wanted, recorded, declared }: ImportPlan): void {
 }
 
 /**
- * Refuses an import that would leave a unique constraint or an exact index and its column apart: of only one of the two, or of both
- * over what stands there.
+ * Refuses an import after which a column and its unique constraint or exact index could disagree.
+ * This can happen if the import has only one of the two, or if one of them already holds data.
  *
- * @param isEmpty whether a table of the database holds nothing.
+ * @param isEmpty whether a table of the database is empty.
  * @throws UsageError for the first such column.
  */
 export async function checkKept(

@@ -23,7 +23,10 @@ async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
   });
 }
 
-/** What `open` would be told, with what functions tell now. */
+/**
+ * Returns the options that `open` would receive, with each function replaced by what it returns
+ * now.
+ */
 async function toldOf(...asked: Parameters<typeof coordinatorOf>): Promise<unknown> {
   const told = await coordinatorOf(...asked);
   if (typeof told !== "object" || told === null) return told;
@@ -69,7 +72,7 @@ describe("what a command is told of the coordinator", () => {
     await writeFile(join(cli.io.cwd, "token"), "");
     await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
     await eventually(() => expect(tls().ca).toBe("another authority"));
-    // A file that holds no token is one that is being written.
+    // An empty token file is one that another process is writing.
     expect(token()).toEqual(["first", "second"]);
     await writeFile(join(cli.io.cwd, "token"), "second\n");
     await eventually(() => expect(token()).toEqual(["second"]));

@@ -5,7 +5,7 @@ import { UsageError } from "../usage-error.js";
 import { rereading } from "./secret-file.js";
 import { readGiven, watchedTokens } from "./token-file.js";
 
-/** What a command was told of the cluster's coordinator. */
+/** The flags by which a user says where the cluster's coordinator is and how to reach it. */
 export interface CoordinatorFlags {
   readonly coordinator?: string | undefined;
   readonly tokenFile?: string | undefined;
@@ -15,7 +15,10 @@ export interface CoordinatorFlags {
   readonly tlsKey?: string | undefined;
 }
 
-/** The flags with which a command says so; others go by the environment's variables. */
+/**
+ * Adds these flags to a command. The environment variables supply the flags that the user leaves
+ * out.
+ */
 export function addCoordinatorFlags(command: Command): Command {
   return command
     .option(
@@ -34,7 +37,7 @@ export function addCoordinatorFlags(command: Command): Command {
     .option("--tls-key <file>", "the certificate's private key, PEM");
 }
 
-/** The flags, with what the environment says where they say nothing. */
+/** Returns the flags, completed from the environment variables. */
 function withDefaults(cli: Cli, flags: CoordinatorFlags): CoordinatorFlags {
   const env = cli.io.env ?? {};
   const said = (value: string | undefined) => (value === "" ? undefined : value);
@@ -46,7 +49,7 @@ function withDefaults(cli: Cli, flags: CoordinatorFlags): CoordinatorFlags {
   };
 }
 
-/** What `open` is to be told of the coordinator. */
+/** Returns the `coordinator` option for `open`, or undefined for its default. */
 export async function coordinatorOf(
   cli: Cli,
   location: string,
@@ -55,7 +58,7 @@ export async function coordinatorOf(
   const flags = withDefaults(cli, given);
   const { coordinator: where } = flags;
   if (where === "none") return false;
-  // A folder needs none, and is not looked into for one unasked.
+  // A folder needs no coordinator, so its lease is not read unless the user gives an address.
   if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
   const secrets = {
     token: await watchedTokens(cli, "--token-file", flags.tokenFile),
@@ -81,7 +84,7 @@ async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags
   return rereading(cli, [tlsCa, tlsCert, tlsKey], first, ([ca, cert, key]) => ({ ca, cert, key }));
 }
 
-/** The flags as arguments, for another process of this program. */
+/** Returns the flags as arguments for another process of this program. */
 export function coordinatorArguments(flags: CoordinatorFlags): readonly string[] {
   const { coordinator, tokenFile, tls, tlsCa, tlsCert, tlsKey } = flags;
   const options: readonly (readonly [string, string | undefined])[] = [

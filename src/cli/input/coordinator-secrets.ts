@@ -3,7 +3,7 @@ import type { Cli } from "../cli.js";
 import { UsageError } from "../usage-error.js";
 import { readGiven, tokensIn } from "./token-file.js";
 
-/** The files of a coordinator's secrets. */
+/** Paths of the files that hold a coordinator's token and TLS certificates. */
 export interface SecretFiles {
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
@@ -11,10 +11,12 @@ export interface SecretFiles {
   readonly tokenFile?: string | undefined;
 }
 
-/** What the files hold. */
+/** The contents of these files. */
 export interface FileSecrets {
   readonly tls: CoordinatorTls | undefined;
-  /** One, or during a change of tokens several. */
+  /**
+   * The tokens that clients may show: usually one, several while an operator replaces the token.
+   */
   readonly token: readonly string[] | undefined;
 }
 

@@ -6,14 +6,14 @@ import { type ListenAddress, parseListen } from "./listen.js";
 import type { App } from "./module.js";
 import { watchedToken } from "./token-file.js";
 
-/** How a worker's dashboard is to be served. */
+/** The flags by which a user tells a worker to serve a dashboard. */
 export interface DashboardFlags {
   readonly dashboard?: ListenAddress | undefined;
   readonly dashboardTokenFile?: string | undefined;
   readonly dashboardWritable?: boolean | undefined;
 }
 
-/** The flags with which a worker is told so. */
+/** Adds these flags to a command. */
 export function addDashboardFlags(command: Command): Command {
   return command
     .option(
@@ -29,7 +29,7 @@ export const dashboardTokenHelp =
   "holds the token that the dashboard asks for; needed where it listens beyond this machine";
 export const dashboardWritableHelp = "let the dashboard retry and discard parked changes, and resolve locks";
 
-/** What the server of a dashboard is to be told. */
+/** Returns the options for the dashboard's server. */
 export async function dashboardOptions(
   cli: Cli,
   location: string,

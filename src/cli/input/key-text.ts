@@ -7,22 +7,28 @@ import {
 } from "../../schema/index.js";
 import { asUsage } from "../usage-error.js";
 
-/** The row key of a user's text; a `UsageError` where it is none of this table. */
+/** Parses the user's text as a row key. Throws a `UsageError` if it is not a key of this table. */
 export function parseRow(table: TableDefinition, text: string): unknown {
   return asUsage(() => parseRowText(table, text));
 }
 
-/** As {@link parseRow}, for a cell: with its qualifier, the row must be within the limit. */
+/**
+ * Parses a row key as {@link parseRow} does. For a cell of a family it also checks the combined
+ * length of the row and the qualifier.
+ */
 export function parseCellRow(column: Column<unknown, unknown>, text: string): unknown {
   return asUsage(() => parseCellRowText(column, text));
 }
 
-/** The start of row keys that a user's text names: of a string, or the leading parts of a composite key. */
+/**
+ * Parses the user's text as a prefix of row keys: the start of a string, or the leading parts of a
+ * composite key.
+ */
 export function parsePrefix(table: TableDefinition, text: string): unknown {
   return asUsage(() => parsePrefixText(table, text));
 }
 
-/** A row key as commands take it. */
+/** Formats a row key in the form that commands accept. */
 export function showRow(table: TableDefinition, row: unknown): string {
   return table.key.format(row);
 }

@@ -1,12 +1,12 @@
 import { UsageError } from "../usage-error.js";
 
-/** Where something is served: by default on loopback. */
+/** The address of an HTTP server. The default host is the loopback address. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** A parser of `PORT` or `HOST:PORT`, for the option of this name. */
+/** Returns a parser of `PORT` or `HOST:PORT`. `option` is the option's name, for messages. */
 export function parseListen(option: string): (text: string) => ListenAddress {
   return (text) => {
     const found = /^(?:(?:\[([0-9a-f:.%]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
@@ -17,7 +17,7 @@ export function parseListen(option: string): (text: string) => ListenAddress {
   };
 }
 
-/** An address as {@link parseListen} takes it. */
+/** Formats an address in the form that {@link parseListen} accepts. */
 export function listenText({ host, port }: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

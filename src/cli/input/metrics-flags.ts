@@ -5,14 +5,14 @@ import { parsedBy } from "../command.js";
 import { type ListenAddress, listenText, parseListen } from "./listen.js";
 import { watchedToken } from "./token-file.js";
 
-/** Where and to whom a command serves its metrics. */
+/** The flags by which a user tells a command to serve its metrics. */
 export interface MetricsFlags {
   readonly metrics?: ListenAddress | undefined;
   readonly metricsTokenFile?: string | undefined;
   readonly insecure?: boolean | undefined;
 }
 
-/** The flags with which a command is told so; `--insecure` is the command's own. */
+/** Adds these flags to a command. The command adds `--insecure` itself. */
 export function addMetricsFlags(command: Command, more = ""): Command {
   return command
     .option(
@@ -26,7 +26,10 @@ export function addMetricsFlags(command: Command, more = ""): Command {
     );
 }
 
-/** What the server of metrics is to be told; undefined for none. `number`: of the process, if several share the flags. */
+/**
+ * Returns the options for the metrics server, or undefined for none. `number` is the number of this
+ * process if several share the flags.
+ */
 export async function metricsOptions(
   cli: Cli,
   { metrics, metricsTokenFile, insecure }: MetricsFlags,
@@ -38,7 +41,7 @@ export async function metricsOptions(
   return { host, port: port === 0 ? 0 : port + number - 1, token, insecure };
 }
 
-/** The flags as arguments, for another process of this program. */
+/** Returns the flags as arguments for another process of this program. */
 export function metricsArguments({ metrics, metricsTokenFile, insecure }: MetricsFlags): readonly string[] {
   return [
     ...(metrics === undefined ? [] : ["--metrics", listenText(metrics)]),

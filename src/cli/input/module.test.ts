@@ -9,7 +9,7 @@ import { loadApp, syntaxErrorPlace } from "./module.js";
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
 
-/** A module in two files, in TypeScript that cannot be had by leaving types out. */
+/** A module in two files. Its TypeScript does not run if only the types are removed. */
 const files = (extension: string) => ({
   [`schema.${extension}`]: `
     import { table, text } from ${source("../../schema/index.ts")};

@@ -7,7 +7,7 @@ import { type AnySchedule, isSchedule } from "../../recipes/index.js";
 import { type AnyTable, describeValue, isTable } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 
-/** What a module of the user's declares. */
+/** The declarations of a user's module. */
 export interface App {
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
@@ -17,9 +17,9 @@ export interface App {
 const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 
 /**
- * Loads a module that default-exports `{ tables, observers, schedules }`, any of which may be left out. TypeScript is loaded whatever
- * Node itself can. The module finds this package by its own resolution; what it declares is known by its brand,
- * also if that is another copy of the package.
+ * Loads a module that default-exports `{ tables, observers, schedules }`. Each of the three may be
+ * missing. TypeScript works on every supported version of Node. The module may import another copy
+ * of this package: the loader recognizes declarations by their brand.
  */
 export async function loadApp(path: string, cwd: string): Promise<App> {
   const file = resolve(cwd, path);
@@ -48,7 +48,10 @@ async function load(file: string): Promise<unknown> {
   return await createJiti(import.meta.url, { fsCache: false, interopDefault: false }).import(file);
 }
 
-/** Without anything to wait for, Node would end the process, without a word. */
+/**
+ * Throws if loading never settles. If a top-level `await` never resolves, Node would end the
+ * process without a message.
+ */
 async function orNeverSettled(path: string, loading: Promise<unknown>): Promise<unknown> {
   let stop = () => {};
   const end = new Promise<never>((_, reject) => {
@@ -66,7 +69,7 @@ async function orNeverSettled(path: string, loading: Promise<unknown>): Promise<
   }
 }
 
-/** The error with the user's part of its stack, which says where. */
+/** Returns the error with the part of its stack that lies in the user's code. */
 function reasonOf(error: unknown, file: string): string {
   if (!(error instanceof Error)) return String(error);
   const lines = (error.stack ?? error.message).split("\n");
@@ -80,7 +83,10 @@ function reasonOf(error: unknown, file: string): string {
 const ownFile = fileURLToPath(import.meta.url);
 const loaderFrame = /^\s+at .*(node:internal|[\\/]jiti[\\/])/;
 
-/** Where a module, or one that it imports, cannot be read. Node tells that only on the error stream, and runs nothing then. */
+/**
+ * Returns where a module, or one that it imports, has a syntax error. Node prints that place only
+ * on the error stream, so this function runs `node --check`, which executes nothing.
+ */
 export function syntaxErrorPlace(file: string): string | undefined {
   const program = `import ${JSON.stringify(pathToFileURL(file).href)};`;
   try {
@@ -94,7 +100,10 @@ export function syntaxErrorPlace(file: string): string | undefined {
   }
 }
 
-/** A CommonJS module that was compiled from an ES module has its default export one level down. */
+/**
+ * Returns the module's default export. In a CommonJS module compiled from an ES module, the default
+ * export is nested once more.
+ */
 function defaultExport(module: unknown): unknown {
   const exported = property(module, "default");
   const inner = property(exported, "default");
@@ -116,7 +125,7 @@ function checkApp(path: string, exported: unknown): App {
   if (tables.length + observers.length + schedules.length === 0) {
     throw new UsageError(`Nothing to use: ${wanted}, at least one of them.`);
   }
-  // A schedule's tables may be listed, and need not be.
+  // The tables of a schedule count as declared, so the module need not list them.
   const all = new Set([...tables, ...schedules.flatMap((schedule) => schedule.tables)]);
   return { tables: [...all], observers, schedules };
 }

@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Cli } from "../cli.js";
 
-/** For how long what was read of a file counts as what it holds, in milliseconds. */
+/** Milliseconds for which the last contents of a file are used without reading it again. */
 const freshMs = 1_000;
 
 /**
- * What files hold, read again when it is asked for and a second has passed: tokens and certificates change while programs run. Files that
- * cannot be read, or whose text `parse` refuses, leave what was read before: a file is empty for a moment while it is written.
+ * Returns a function that returns the current contents of secret files. It reads the files again at
+ * most once a second, because tokens and certificates change while programs run. If it cannot read
+ * a file, or `parse` refuses the text, it keeps the old contents: a file is empty for a moment
+ * while it is written.
  */
 export function rereading<T>(
   cli: Cli,
@@ -24,7 +26,7 @@ export function rereading<T>(
     try {
       known = parse(files.map((file) => (file === undefined ? undefined : read(cli, file))));
     } catch {
-      // What it was is used until it can be read again.
+      // Keeps the old contents until the file can be read again.
     }
     return known;
   };

@@ -20,7 +20,10 @@ export type Target =
   | { readonly kind: "family"; readonly family: Family<unknown, unknown>; readonly defined: TableDefinition }
   | { readonly kind: "signal"; readonly signal: Signal<unknown>; readonly defined: TableDefinition };
 
-/** A target's text taken apart: `documents`, `documents.contents`, `documents.anchors:QUALIFIER`. */
+/**
+ * The parts of a target's text: `documents`, `documents.contents`, or
+ * `documents.anchors:QUALIFIER`.
+ */
 interface TargetParts {
   readonly table: string;
   readonly column: string | undefined;
@@ -39,7 +42,10 @@ function splitTarget(text: string): TargetParts {
   };
 }
 
-/** The table, column, family or cell that a text names; a {@link UsageError} where it names none. */
+/**
+ * Finds the table, column, family or cell that a text names. Throws a {@link UsageError} if there
+ * is none.
+ */
 export function findTarget(tables: KnownTables, text: string): Target {
   const { table: name, column, qualifier } = splitTarget(text);
   const table = findTable(tables, name);
@@ -53,7 +59,7 @@ export function findTarget(tables: KnownTables, text: string): Target {
   return qualifier === undefined ? targetOf(bound, defined) : cellOf(bound, qualifier, defined);
 }
 
-/** The table of a name; a {@link UsageError} where there is none. */
+/** Finds a table by name. Throws a {@link UsageError} if there is none. */
 export function findTable(tables: KnownTables, name: string): AnyTable {
   const table = tables.table(name);
   if (table !== undefined) return table;
@@ -78,7 +84,7 @@ function cellOf(bound: AnyColumn, qualifier: string, defined: TableDefinition): 
   );
 }
 
-/** A column, or one cell of a family; a {@link UsageError} for anything else. */
+/** Finds a column, or one cell of a family. Throws a {@link UsageError} for anything else. */
 export function findColumn(tables: KnownTables, text: string): Column<unknown, unknown> {
   const target = findTarget(tables, text);
   const { name } = target.defined;
@@ -97,7 +103,7 @@ export function findColumn(tables: KnownTables, text: string): Column<unknown, u
   }
 }
 
-/** The error for a signal where something with values is needed. */
+/** Returns the error for a signal in a place that needs a column with values. */
 export function noValues(signal: Signal<unknown>): UsageError {
   return new UsageError(
     `${signal.table.name}.${signal.name} is a signal: signals have no values, they are only notified.`,

@@ -5,8 +5,9 @@ import { UsageError } from "../usage-error.js";
 import { rereading } from "./secret-file.js";
 
 /**
- * The tokens of a file that an option names, as they are at each call: one, or several, a line each, while they are changed. Undefined if there
- * is no file.
+ * Returns a function that returns the tokens of a file that an option names, as the file holds them
+ * now. The file has one token a line: usually one, several while an operator replaces the token.
+ * Returns undefined if the option was not given.
  */
 export async function watchedTokens(
   cli: Cli,
@@ -18,7 +19,7 @@ export async function watchedTokens(
   return rereading(cli, [file], first, ([text]) => tokensIn(text!, option, file));
 }
 
-/** The first of these, as it is at each call. */
+/** As {@link watchedTokens}, with only the first token. */
 export async function watchedToken(
   cli: Cli,
   option: string,
@@ -28,7 +29,7 @@ export async function watchedToken(
   return tokens && (() => tokens()[0]!);
 }
 
-/** The tokens of a file's text, at least one. */
+/** Returns the tokens in a file's text. Throws a `UsageError` if there are none. */
 export function tokensIn(text: string, option: string, file: string): readonly string[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const tokens = lines.filter((line) => line !== "");
@@ -36,7 +37,7 @@ export function tokensIn(text: string, option: string, file: string): readonly s
   throw new UsageError(`The file ${file} of ${option} holds no token.`);
 }
 
-/** What a file that an option names holds, as text. */
+/** Reads a file that an option names, as text. Throws a `UsageError` if that fails. */
 export async function readGiven(cli: Cli, option: string, file: string): Promise<string> {
   try {
     return await readFile(resolve(cli.io.cwd, file), "utf8");

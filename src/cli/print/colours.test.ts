@@ -5,7 +5,10 @@ import { open, table, text } from "../../index.js";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** What sets colours and weights on a terminal. Erasing a line of progress is none of it. */
+/**
+ * Matches the sequences that set colours and weights on a terminal. It does not match those that
+ * erase a progress line.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what is looked for
 const colours = /\u001b\[[\d;]*m/;
 

@@ -1,21 +1,27 @@
 import type { EndSignal } from "./io.js";
 
-/** What the command line answers to its caller; documented in `percolator --help`. */
+/** The exit codes of the command line. `percolator --help` documents them. */
 export const exitCodes = Object.freeze({
   ok: 0,
-  /** The data says no: nothing there, problems found, a store that cannot be opened, a deadline that passed. */
+  /**
+   * The data says no: nothing was found, a check failed, a store cannot be opened, or a deadline
+   * passed.
+   */
   data: 1,
-  /** The command cannot be meant: an unknown word, table or column, a bad option, key or value. */
+  /** The command line is wrong: an unknown word, table or column, or a bad option, key or value. */
   usage: 2,
-  /** A worker has nothing to run any more: its observers were unregistered, or are registered in newer versions. */
+  /**
+   * The worker has nothing left to run: its observers were unregistered, or are registered in newer
+   * versions.
+   */
   obsolete: 3,
-  /** What was printed could not be written: no room, or a device that fails. */
+  /** The output could not be written: the disk is full, or the device fails. */
   output: 4,
-  /** The reader of the output is gone. As shells have it: 128 and the number of SIGPIPE. */
+  /** The reader of the output is gone. Shells use the same code: 128 plus the number of SIGPIPE. */
   closed: 141,
 });
 
-/** As shells have it: 128 and the signal's number. */
+/** The exit code of a signal. Shells use the same code: 128 plus the signal's number. */
 export function exitCodeOf(signal: EndSignal): number {
   return signal === "SIGINT" ? 130 : 143;
 }

@@ -4,9 +4,13 @@ import { UsageError } from "../usage-error.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 import { OutputError } from "./output.js";
 
-/** Prints what went wrong, on the error stream; answers the exit code. */
+/**
+ * Prints an error on the error stream and returns the exit code. `runCli` calls it for any error
+ * that a command throws.
+ */
 export async function reportFailure(cli: Cli, thrown: unknown): Promise<number> {
-  // A command that was ended because nothing more can be printed fails by that, whatever it says itself.
+  // A lost output ends the command. The command may then throw something else, but the lost output
+  // is the cause.
   const error = cli.signal.reason instanceof OutputError ? cli.signal.reason : thrown;
   const { code, message } = describeFailure(error);
   try {
@@ -14,12 +18,12 @@ export async function reportFailure(cli: Cli, thrown: unknown): Promise<number> 
     else await cli.err.line(`error: ${message} (${code})`);
     if (code === "INTERNAL" && error instanceof Error && !cli.json) await cli.err.line(error.stack);
   } catch {
-    // Nobody reads the error stream either; the exit code says it.
+    // The error stream has no reader either. Only the exit code can report the failure.
   }
   return failureExitCode(cli, error);
 }
 
-/** The exit code for output that was lost. */
+/** The exit code for lost output. */
 export function outputExitCode({ isClosed }: OutputError): number {
   return isClosed ? exitCodes.closed : exitCodes.output;
 }
@@ -41,7 +45,10 @@ function describeFailure(error: unknown): { readonly code: string; readonly mess
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Whether the operating system refused a call, such as for want of room or permission. */
+/**
+ * Whether the operating system refused a call, for example because the disk is full or a permission
+ * is missing.
+ */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string";
 }

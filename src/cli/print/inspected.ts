@@ -5,7 +5,7 @@ import { formatDuration, showTimestamp } from "../time.js";
 import { layOut, oneLine } from "./layout.js";
 import { lockToJson } from "./lock-text.js";
 
-/** What the protocol keeps of a column, as JSON. */
+/** Converts the protocol's cells of a column to JSON. */
 export function inspectedToJson(table: TableDefinition, column: InspectedColumn): object {
   const value = (bytes: Uint8Array | undefined) =>
     bytes === undefined ? {} : { value: valueToJson(inspectedValue(table, column, bytes)) };
@@ -24,7 +24,7 @@ export function inspectedToJson(table: TableDefinition, column: InspectedColumn)
   };
 }
 
-/** The same for people: a line for each version, newest first. */
+/** Formats them for people: one line for each version, newest first. */
 export function inspectedLines(
   table: TableDefinition,
   columns: readonly InspectedColumn[],

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type Environment, systemEnvironment } from "../../environment/index.js";
 
-/** A stream to print to; on a terminal it says so, and how wide it is. */
+/** A stream to print to. On a terminal it reports its width. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -10,30 +10,42 @@ export interface OutputStream extends Writable {
 /** The signals that end a command. */
 export type EndSignal = "SIGINT" | "SIGTERM";
 
-/** All that a command has of its process, so that tests can put something else in its place. */
+/** Everything that a command uses of its process, so that tests can replace it. */
 export interface Io {
   readonly stdin: Readable;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** What relative locations and modules are relative to. */
+  /** The folder against which relative locations and module paths are resolved. */
   readonly cwd: string;
   readonly environment: Environment;
-  /** Variables that stand for flags. Default: none. */
+  /** Environment variables, which supply flags that the user leaves out. Default: none. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** The command line, executable first, that begins this program in another process. Default: it cannot be. */
+  /**
+   * The command line that starts this program in another process, executable first. Without it,
+   * `--processes` is refused.
+   */
   readonly self?: readonly string[] | undefined;
-  /** Where this process is one of several workers: tells the one that started it how far it is. */
+  /**
+   * Sends a message to the supervisor. Undefined unless a supervisor started this process as one of
+   * several workers.
+   */
   readonly report?: ((message: object) => void) | undefined;
-  /** The same: answers what that one asks, until the returned function is called. */
+  /**
+   * Answers the supervisor's questions until the caller calls the returned function. Undefined
+   * unless a supervisor started this process.
+   */
   readonly answer?: ((answer: Answer) => () => void) | undefined;
-  /** Calls `listener` for each signal, in place of what the process would do, until the returned function is called. */
+  /**
+   * Calls `listener` for each signal until the caller calls the returned function. Meanwhile the
+   * signal does not end the process.
+   */
   onSignal(listener: (signal: EndSignal) => void): () => void;
 }
 
-/** What a process says to what it was asked. */
+/** Answers one question of the supervisor. */
 export type Answer = (question: unknown) => Promise<object>;
 
-/** A question to a worker that another process started, and the answer: each with a number. */
+/** A question from the supervisor to a worker process. The answer has the same number. */
 export interface Question {
   readonly ask: number;
   readonly question: unknown;
@@ -45,12 +57,15 @@ export interface Answered {
   readonly error?: string | undefined;
 }
 
-/** Set in a worker that another process of this program has started: its number. */
+/** Environment variable that a supervisor sets for a worker process: the number of the process. */
 export const processVariable = "PERCOLATOR_PROCESS";
-/** Set beside it where that process serves the dashboard of all: its workers record what they do. */
+/**
+ * Environment variable that a supervisor sets as well if it serves the dashboard. The workers then
+ * record their transactions.
+ */
 export const recordVariable = "PERCOLATOR_RECORD";
 
-/** What this process has. */
+/** Returns the `Io` of the real process. */
 export function systemIo(): Io {
   const isSupervised = process.env[processVariable] !== undefined && process.send !== undefined;
   return {
@@ -65,11 +80,11 @@ export function systemIo(): Io {
     report: isSupervised ? reportToParent : undefined,
     answer: isSupervised ? answerParent : undefined,
     onSignal(listener) {
-      // Without the process that started it, a worker ends as if it had been told to.
+      // A worker whose supervisor is gone ends as if it had received SIGTERM.
       const onGone = () => listener("SIGTERM");
       process.on("SIGINT", listener).on("SIGTERM", listener);
       if (isSupervised) process.on("disconnect", onGone);
-      // It may have ended while this program was loaded.
+      // The supervisor may have ended while this program was loading.
       if (isSupervised && !process.connected) process.nextTick(onGone);
       return () => process.off("SIGINT", listener).off("SIGTERM", listener).off("disconnect", onGone);
     },
@@ -94,6 +109,6 @@ function isQuestion(message: unknown): message is Question {
 }
 
 function reportToParent(message: object): void {
-  // Whoever does not listen any more is gone, and that is noticed elsewhere.
+  // If the send fails, the supervisor is gone, and the `disconnect` listener handles that.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }

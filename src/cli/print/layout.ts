@@ -1,4 +1,4 @@
-/** Columns of a table for people: a name each, numbers to the right. */
+/** One column of a table for people. Numbers are aligned to the right. */
 export interface LayoutColumn {
   readonly name: string;
   readonly align?: "right" | undefined;
@@ -6,13 +6,13 @@ export interface LayoutColumn {
 
 const gap = "  ";
 
-/** Rows under their columns' names, aligned; lines without trailing spaces. */
+/** Formats rows under the names of their columns, aligned and without trailing spaces. */
 export function layOut(columns: readonly LayoutColumn[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map((column) => column.name.toUpperCase()), ...rows];
   return align(lines, new Set(columns.flatMap((column, index) => (column.align === "right" ? [index] : []))));
 }
 
-/** Names and values, one pair a line, the values under each other. */
+/** Formats names and values, one pair a line, with the values aligned. */
 export function layOutPairs(pairs: readonly (readonly [string, string])[]): string[] {
   return align(pairs, new Set());
 }
@@ -30,12 +30,15 @@ function align(lines: readonly (readonly string[])[], right: ReadonlySet<number>
   );
 }
 
-/** Text on one line: control characters, which could also command the terminal, are shown as JSON escapes them. */
+/**
+ * Returns text on one line. Control characters could command the terminal, so they are escaped as
+ * in JSON.
+ */
 export function oneLine(text: string): string {
   return text.replace(controls, (character) => short.get(character) ?? unicodeEscape(character));
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this expression looks for them
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const short: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
@@ -47,20 +50,20 @@ function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Text cut to a width, with a sign that it was; all of it without a width. */
+/** Cuts text to a width and marks the cut with `…`. Without a width, returns all of it. */
 export function cut(text: string, width: number | undefined): string {
   if (width === undefined || text.length <= width) return text;
   return `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** A count with its noun: `1 problem`, `2 problems`. */
+/** Formats a count with its noun: `1 problem`, `2 problems`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 const byteUnits = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
-/** A number of bytes for people: `1.5 MiB`. */
+/** Formats a number of bytes for people: `1.5 MiB`. */
 export function showBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -1,6 +1,6 @@
 import { type LockInfo, showCell } from "../../transaction/index.js";
 
-/** A lock as JSON. */
+/** Converts a lock to JSON. */
 export function lockToJson(lock: LockInfo): object {
   const { startTimestamp, kind, isPrimary, session, minCommitTimestamp, refreshedAt, ttlMs } = lock;
   return {

@@ -12,8 +12,8 @@ import { Cli } from "../cli.js";
 import { buildProgram } from "../program.js";
 
 /*
- * Each command as a process of its own, with a device that has no room, or a pipe that nobody reads, in place of its output: it says so in
- * one line, and never answers 0 with output lost.
+ * Runs each command as a process whose output is a full device, or a pipe without a reader. The
+ * command must say so in one line, and must not return 0 when output was lost.
  */
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
@@ -21,7 +21,7 @@ const tsx = import.meta.resolve("tsx");
 const schema = JSON.stringify(fileURLToPath(new URL("../../schema/index.ts", import.meta.url)));
 const observers = JSON.stringify(fileURLToPath(new URL("../../observer/index.ts", import.meta.url)));
 
-/** A command line of each command that prints something to the standard output. */
+/** One command line for each command that prints to the standard output. */
 const commandLines: Readonly<Record<string, string>> = {
   init: "init new",
   get: "get data documents.title a",
@@ -61,7 +61,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a line of the shell in which \`percolator\` is this program. */
+/** Runs a shell line in which `percolator` is this program. */
 function shell({ folder }: CommandLine, line: string): Promise<Ended> {
   const program = `percolator() { "${process.execPath}" --import "${tsx}" "${main}" "$@"; }`;
   return new Promise((resolve) => {
@@ -80,7 +80,7 @@ function shell({ folder }: CommandLine, line: string): Promise<Ended> {
   });
 }
 
-/** File descriptor 3 is a pipe whose reader is gone. */
+/** Opens file descriptor 3 as a pipe whose reader is gone. */
 const brokenPipe = "exec 3> >(exec true); wait $!";
 
 let cli: CommandLine;
@@ -117,7 +117,7 @@ it("is tested of every command", () => {
 describe.runIf(existsSync("/dev/full"))("output that is lost", () => {
   it.each(Object.entries(commandLines))("%s", async (_, line) => {
     await make();
-    // Notes come before, and only where there are some.
+    // Removes the notes, which only some commands print, before the error.
     const withoutNotes = ({ code, stderr }: Ended) => ({ code, stderr: stderr.replace(/^note: .*\n/gm, "") });
     const onFull = withoutNotes(await shell(cli, `percolator ${line} > /dev/full`));
     expect(onFull).toEqual({ code: 4, stderr: expect.stringMatching(oneLine) });

@@ -7,7 +7,7 @@ import { Cli } from "../cli.js";
 import { outputExitCode, reportFailure } from "./failure.js";
 import { Output, OutputError } from "./output.js";
 
-/** A device with this error. */
+/** Returns a device that fails with this error code. */
 const broken = (code: string) =>
   new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
 

@@ -1,8 +1,11 @@
 import type { OutputStream } from "./io.js";
 
-/** What was printed did not arrive: the stream's reader is gone, such as `head` when it has its lines, or its device has no room. */
+/**
+ * Thrown when printed output did not arrive: the stream's reader is gone, as `head` is after its
+ * last line, or the device is full.
+ */
 export class OutputError extends Error {
-  /** Whether the reader is gone. */
+  /** Whether the reader is gone. If false, the device failed. */
   readonly isClosed: boolean;
 
   constructor(name: string, cause: NodeJS.ErrnoException) {
@@ -14,10 +17,10 @@ export class OutputError extends Error {
   }
 }
 
-/** Printing to one stream, no faster than it is read. */
+/** Prints to one stream, no faster than its reader reads. */
 export class Output {
   readonly isTerminal: boolean;
-  /** Characters of a line on the terminal; `undefined` elsewhere. */
+  /** Width of the terminal in characters, or undefined if the stream is not a terminal. */
   readonly width: number | undefined;
   readonly #name: string;
   readonly #stream: OutputStream;
@@ -26,7 +29,10 @@ export class Output {
   #isUsed = false;
   #failure: OutputError | undefined;
 
-  /** `name`: for messages. `onFailed`: told once that nothing more can be printed, and why. */
+  /**
+   * `name`: for messages. `onFailed`: called once, with the reason, when the stream can no longer
+   * be written.
+   */
   constructor(name: string, stream: OutputStream, onFailed?: (error: OutputError) => void) {
     this.#name = name;
     this.#stream = stream;
@@ -46,14 +52,14 @@ export class Output {
     return this.line(JSON.stringify(document));
   }
 
-  /** Prints text or bytes as they are. Resolves when the stream takes more. */
+  /** Prints text or bytes unchanged. Resolves when the stream accepts more. */
   write(text: string | Uint8Array): Promise<void> {
     return this.#write(text, false);
   }
 
-  /** Resolves when everything has been taken; rejects where something was not. */
+  /** Resolves when the stream has taken everything. Rejects if part of the output was lost. */
   flush(): Promise<void> {
-    // A stream that was never written to has lost nothing, though it may be closed.
+    // An unused stream has lost nothing, even if it is closed.
     return this.#isUsed ? this.#write("", true) : Promise.resolve();
   }
 
@@ -69,7 +75,10 @@ export class Output {
     });
   }
 
-  /** Leaves the stream to others. One that has failed may still tell so, and nobody else listens. */
+  /**
+   * Removes the listeners from the stream. A stream that has failed keeps its error listener: it
+   * may emit the error again, and an unheard error would end the process.
+   */
   release(): void {
     if (this.#failure === undefined) this.#stream.off("error", this.#listener);
   }

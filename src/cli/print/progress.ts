@@ -4,7 +4,10 @@ import { formatDuration } from "../time.js";
 const everyMs = 100;
 const clearLine = "\r\u001b[K";
 
-/** How far long work is, on one line of the error stream; only where that is a terminal. */
+/**
+ * Shows the progress of a long command on one line of the error stream. Prints nothing if that is
+ * not a terminal.
+ */
 export class Progress {
   readonly #cli: Cli;
   readonly #startedAt: number;
@@ -16,12 +19,12 @@ export class Progress {
     this.#startedAt = cli.environment.monotonic();
   }
 
-  /** Milliseconds since it was made. */
+  /** Milliseconds since the progress line was created. */
   get elapsedMs(): number {
     return this.#cli.environment.monotonic() - this.#startedAt;
   }
 
-  /** Shows how far the work is, unless something was shown a moment ago. */
+  /** Shows the progress, unless the line changed a moment ago. */
   show(text: () => string): void {
     const now = this.#cli.environment.monotonic();
     if (!this.#cli.err.isTerminal || now - this.#shownAt < everyMs) return;
@@ -30,19 +33,22 @@ export class Progress {
     this.#write(`${clearLine}${text()}`);
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     if (this.#shown) this.#write(clearLine);
     this.#shown = false;
   }
 
-  /** So many a second since it was made. */
+  /** Formats the rate per second since the progress line was created. */
   rate(count: number): string {
     const seconds = this.elapsedMs / 1_000;
     return seconds < 0.001 ? "" : `${Math.round(count / seconds)}/s`;
   }
 
-  /** What is left of work of which a share is done, from 0 to 1, going on as before; nothing where that is not known. */
+  /**
+   * Formats the percentage and the estimated remaining time. `share` is the part done, from 0 to 1;
+   * undefined gives an empty text.
+   */
   left(share: number | undefined): string {
     if (share === undefined || share <= 0 || this.elapsedMs < 1_000) return "";
     const percent = Math.floor(Math.min(1, share) * 100);
@@ -50,7 +56,7 @@ export class Progress {
   }
 
   #write(text: string): void {
-    // Progress that cannot be shown stops nothing.
+    // A command continues without its progress line.
     this.#cli.err.write(text).catch(() => undefined);
   }
 }

@@ -1,10 +1,13 @@
 import type { Environment } from "../../environment/index.js";
 
-/** A failure that says what the one before said is told again after this, in milliseconds: often enough to see that it goes on. */
+/**
+ * Milliseconds until a failure with the same text is printed again: often enough to show that it
+ * continues.
+ */
 const sameMs = 10_000;
-/** A failure that says something else is told after this, in milliseconds. */
+/** Milliseconds until a failure with a different text is printed. */
 const otherMs = 1_000;
-/** What is remembered: the things that can fail have few names. */
+/** Most names to remember. The tasks that can fail have only a few names. */
 const maxNames = 100;
 
 interface Told {
@@ -13,7 +16,10 @@ interface Told {
   untold: number;
 }
 
-/** Bounds how often failures that repeat are printed: for each thing that fails once a second at most, and every 10 s if it fails in the same way. */
+/**
+ * Limits how often a worker prints repeated failures. For each task it prints one a second at most,
+ * and an unchanged failure every 10 s.
+ */
 export class FailureRate {
   readonly #environment: Environment;
   readonly #told = new Map<string, Told>();
@@ -22,7 +28,10 @@ export class FailureRate {
     this.#environment = environment;
   }
 
-  /** How many failures of `doing` were kept back since one was printed; undefined if this one is to be kept back too. */
+  /**
+   * Returns how many failures of `doing` were suppressed since the last one that was printed.
+   * Returns undefined if this one must be suppressed too.
+   */
   admit(doing: string, text: string): number | undefined {
     const at = this.#environment.monotonic();
     const told = this.#told.get(doing);

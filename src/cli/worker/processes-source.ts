@@ -1,7 +1,7 @@
 import type { Report, ReportRequest, ReportSource } from "../../dashboard/index.js";
 import type { WorkerProcess } from "./worker-process.js";
 
-/** What the processes of a supervised worker have seen. */
+/** Collects the dashboard reports of a supervised worker's processes. */
 export class ProcessesSource implements ReportSource {
   readonly name = "the processes of this worker";
   readonly #running: () => Iterable<WorkerProcess>;
@@ -10,7 +10,10 @@ export class ProcessesSource implements ReportSource {
     this.#running = running;
   }
 
-  /** One that ends, or does not answer, is left out. */
+  /**
+   * Returns the reports of the processes that answer. A process that ends or fails to answer is
+   * left out.
+   */
   async reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]> {
     const asked = [...this.#running()].map((process) => process.ask(request, signal));
     const answers = await Promise.allSettled(asked);

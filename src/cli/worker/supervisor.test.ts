@@ -8,7 +8,7 @@ import { Supervisor } from "./supervisor.js";
 import { noRuns } from "./worker-log.js";
 import { linesOf, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
-/** A process that does what a test says. */
+/** A process that a test controls. */
 class TestWorker implements WorkerProcess {
   readonly number: number;
   readonly #out = new PassThrough();

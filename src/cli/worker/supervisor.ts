@@ -10,32 +10,38 @@ import type { ProcessEnd, WorkerProcess } from "./worker-process.js";
 
 export interface SupervisorOptions {
   readonly cli: Cli;
-  /** How many are to run. */
+  /** Number of processes to run. */
   readonly processes: number;
-  /** Where the dashboard of all of them is served. */
+  /** Address of the dashboard for all processes, if there is one. */
   readonly dashboard?: string | undefined;
-  /** Starts the process of a number from 1. */
+  /** Starts the process with a number. Numbers begin at 1. */
   readonly start: (number: number) => WorkerProcess;
-  /** How long after a signal a process that has not ended is killed, in milliseconds. */
+  /** Milliseconds after a signal until the supervisor kills a process that has not ended. */
   readonly killAfterMs: number;
 }
 
 const restarting = { initialMs: 100, maximumMs: 10_000 };
-/** A life that is shorter, in milliseconds, is a quick death. */
+/** A process that lives for fewer milliseconds than this has died quickly. */
 const quickMs = 10_000;
-/** Quick deaths in a row after which a process is not started again. An observer that ends its process is parked before. */
+/**
+ * Quick deaths in a row after which the supervisor stops restarting a process. An observer that
+ * ends its process is parked before that.
+ */
 const maxQuickDeaths = 12;
 const progressMs = 250;
-/** How long what a process that has ended printed last is waited for, in milliseconds. */
+/** Milliseconds to wait for the last output of a process that has ended. */
 const printedMs = 1_000;
 
-/** Runs a worker in several processes: starts anew those that die, hands signals on, and tells what they tell. */
+/**
+ * Runs a worker in several processes for `percolator worker --processes`. It restarts processes
+ * that die, forwards signals, and prints the processes' output.
+ */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #cli: Cli;
   readonly #progress: Progress;
   readonly #running = new Map<number, WorkerProcess>();
-  /** Of processes that have ended. */
+  /** The sum over processes that have ended. */
   readonly #runs: RunCounts = { ...noRuns };
   readonly #stopping = new AbortController();
   #restarts = 0;
@@ -47,12 +53,12 @@ export class Supervisor {
     this.#progress = new Progress(options.cli);
   }
 
-  /** Those that run, by number. */
+  /** The processes that run now, by number. */
   get running(): ReadonlyMap<number, WorkerProcess> {
     return this.#running;
   }
 
-  /** Resolves when all have ended after a signal. */
+  /** Runs the processes. Resolves when all have ended after a signal. */
   async run(): Promise<void> {
     const { processes, dashboard } = this.#options;
     const { signal } = this.#cli;
@@ -73,7 +79,7 @@ export class Supervisor {
     await this.#stopped();
   }
 
-  /** When one of them cannot go on, none does. */
+  /** If one process cannot go on, stops all of them. */
   async #all(kept: readonly Promise<void>[]): Promise<void> {
     try {
       await Promise.all(kept);
@@ -101,7 +107,7 @@ export class Supervisor {
     return this.#stopping.signal.aborted;
   }
 
-  /** Keeps one of the processes running, until all are to stop. */
+  /** Restarts one of the processes until all must stop. */
   async #keep(number: number): Promise<void> {
     const { environment } = this.#cli;
     for (let quickDeaths = 0; !this.#isStopping; ) {
@@ -113,7 +119,7 @@ export class Supervisor {
         return;
       }
       if (isObsolete) {
-        // The same program would have nothing to run again.
+        // A restarted process would have nothing to run either.
         this.#cli.exitCode = exitCodes.obsolete;
         this.#stop();
         return;
@@ -127,7 +133,7 @@ export class Supervisor {
     }
   }
 
-  /** One life of a process: from its start to when all that it printed was told. */
+  /** Runs a process from its start until all its output is printed. */
   async #live(number: number): Promise<{ readonly end: ProcessEnd; readonly isObsolete: boolean }> {
     const process = this.#options.start(number);
     this.#running.set(number, process);
@@ -135,10 +141,10 @@ export class Supervisor {
       this.#hand(number, process.output, "out"),
       this.#hand(number, process.errors, "err"),
     ]);
-    // Where nobody reads what is printed, all are told to stop.
+    // If the output has no reader, `Cli.signal` stops all processes.
     printed.catch(() => undefined);
     const end = await process.ended;
-    // A process that it has started itself, and left behind, may hold on to its output.
+    // A child of the process may outlive it and keep its output open.
     const late = new AbortController();
     const waited = sleep(this.#cli.environment, printedMs, late.signal).catch(() => undefined);
     await Promise.race([printed.catch(() => undefined), waited]);
@@ -148,7 +154,7 @@ export class Supervisor {
     return { end, isObsolete: process.isObsolete };
   }
 
-  /** Hands on what a process prints, with its number. */
+  /** Prints the output of a process, with its number. */
   async #hand(number: number, lines: AsyncIterable<string>, to: "out" | "err"): Promise<void> {
     for await (const line of lines) {
       this.#progress.end();
@@ -163,7 +169,7 @@ export class Supervisor {
     return { event: "output", time: this.#now(), text: line, process: number };
   }
 
-  /** Throws where a process is not worth being started again. */
+  /** Throws if restarting the process is pointless. */
   #giveUp(number: number, end: ProcessEnd, quickDeaths: number): void {
     if (end.error !== undefined) {
       throw new UsageError(`A process of the worker cannot be started: ${end.error.message}`);
@@ -216,7 +222,7 @@ export class Supervisor {
 
 const outcomes = Object.keys(noRuns) as (keyof RunCounts)[];
 
-/** A line that is a document, as the worker's own are. */
+/** Parses a line that holds a JSON document, as a worker prints with `--json`. */
 function parsed(line: string): object | undefined {
   try {
     const document: unknown = JSON.parse(line);

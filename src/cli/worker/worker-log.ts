@@ -7,7 +7,7 @@ import type { Cli } from "../cli.js";
 import { counted, oneLine } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
 
-/** Runs by what they came to. */
+/** Count of runs by outcome. */
 export type RunCounts = Record<EventMap["run"]["outcome"], number>;
 
 export const noRuns: Readonly<RunCounts> = Object.freeze({
@@ -19,18 +19,24 @@ export const noRuns: Readonly<RunCounts> = Object.freeze({
   parked: 0,
 });
 
-/** What a worker that is one of several tells the process that started them. */
+/** What a worker process reports to its supervisor. */
 export interface WorkerReport {
   readonly runs: Readonly<RunCounts>;
-  /** It ends because it has nothing to run any more. Its exit code alone does not say so: a program may end with any. */
+  /**
+   * Whether the worker ends because it has nothing left to run. The exit code alone does not say
+   * so, because user code may exit with any code.
+   */
   readonly isObsolete: boolean;
 }
 
 const progressMs = 250;
-/** Enough to name the line of the observer that threw. */
+/** Enough stack frames to show the line of the observer that threw. */
 const maxFrames = 8;
 
-/** What a worker tells of itself: its beginning and end, and what fails between. Each line, or document, has its time. */
+/**
+ * Prints the events of a worker: its start, its failures and its end. Each line or document has its
+ * time.
+ */
 export class WorkerLog {
   readonly #cli: Cli;
   readonly #db: Database;
@@ -54,7 +60,7 @@ export class WorkerLog {
     if (cli.io.report !== undefined) this.#reportSoon();
   }
 
-  /** `served`: addresses, by what is there. */
+  /** Prints that the worker has started. `served` holds the addresses of its HTTP servers. */
   async started(
     worker: Worker,
     served: Readonly<Record<string, string | undefined>>,
@@ -82,14 +88,14 @@ export class WorkerLog {
     );
   }
 
-  /** None of its observers is its to run any more. */
+  /** Prints that the worker may no longer run any of its observers. */
   async obsolete(reasons: readonly string[]): Promise<void> {
     this.#isObsolete = true;
     this.#report();
     await this.#print("obsolete", { reasons }, `nothing to run any more: ${reasons.join(" ")}`);
   }
 
-  /** The deadline has passed, and what was given up does not end. */
+  /** Prints that the deadline has passed and abandoned runs have not ended. */
   async abandoned(running: number): Promise<void> {
     await this.#print("abandoned", { running }, `${counted(running, "run")} did not end; ending without`);
   }
@@ -104,7 +110,7 @@ export class WorkerLog {
     );
   }
 
-  /** A change that was due failed, or with no key, the look for what is due. */
+  /** Prints the failure of a due change, or without a key, of the search for due changes. */
   scheduleFailed(schedule: string, error: unknown, key: unknown): void {
     const text = textOf(error);
     const place = key === undefined ? "" : `, on ${typeof key === "string" ? key : JSON.stringify(key)}`;
@@ -116,7 +122,7 @@ export class WorkerLog {
     );
   }
 
-  /** Listens no more. */
+  /** Removes the listeners. */
   end(): void {
     for (const unlisten of this.#unlisten) unlisten();
     this.#timer?.cancel();
@@ -156,7 +162,7 @@ export class WorkerLog {
     );
   }
 
-  /** Tells of what nobody waits for. Where it cannot be printed, the end of the output has been noticed already. */
+  /** Prints an event without waiting. If that fails, `Cli.signal` ends the worker. */
   #tell(event: string, details: object, text: string, stack: readonly string[] = []): void {
     this.#print(event, details, text, stack).catch(() => undefined);
   }
@@ -178,7 +184,7 @@ export class WorkerLog {
   }
 }
 
-/** Where an error was thrown: its innermost frames, as Node writes them. */
+/** Returns the innermost frames of an error's stack, as Node formats them. */
 function stackOf(error: unknown): readonly string[] {
   if (!(error instanceof Error) || error.stack === undefined) return [];
   const frames = error.stack.split("\n").filter((line) => line.startsWith("    at "));

@@ -9,22 +9,25 @@ import { noRuns, type WorkerReport } from "./worker-log.js";
 export interface ProcessEnd {
   readonly code: number | undefined;
   readonly signal: string | undefined;
-  /** Why it could not be started. */
+  /** The error if the process could not be started. */
   readonly error?: Error | undefined;
 }
 
-/** One of the processes of a supervised worker. */
+/** A worker process, as its supervisor sees it. */
 export interface WorkerProcess {
-  /** What it prints, line by line; read no faster than it is taken. */
+  /** The output, line by line. The process is slowed down to the reader's speed. */
   readonly output: AsyncIterable<string>;
   readonly errors: AsyncIterable<string>;
-  /** Resolves when it has ended and all that it printed can be read. */
+  /** Resolves when the process has ended and all its output can be read. */
   readonly ended: Promise<ProcessEnd>;
-  /** How many runs it has made, by what it told last. */
+  /** Count of runs by outcome, from the last report. */
   readonly runs: WorkerReport["runs"];
-  /** Whether it said that it has nothing to run any more. */
+  /** Whether the process reported that it has nothing left to run. */
   readonly isObsolete: boolean;
-  /** Asks it something; rejects where it has ended, or `signal` is aborted before it answers. */
+  /**
+   * Asks the process a question. Rejects if the process ends, or if `signal` is aborted before the
+   * answer.
+   */
   ask(question: object, signal: AbortSignal): Promise<object>;
   kill(signal: EndSignal | "SIGKILL"): void;
 }
@@ -32,20 +35,20 @@ export interface WorkerProcess {
 export interface WorkerProcessOptions {
   /** The command line, executable first. */
   readonly args: readonly string[];
-  /** From 1. */
+  /** Number of the process, from 1. */
   readonly number: number;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether it is to record what it does, for a dashboard. */
+  /** Whether the process records its transactions for a dashboard. */
   readonly isRecorded: boolean;
 }
 
-/** Characters of a line that are kept until its end comes; a longer one is divided. */
+/** Longest line to buffer, in characters. A longer line is split. */
 const maxOfLine = 2 ** 20;
 
 /**
- * Starts a process of a worker. It stands in a group of its own, so that a signal from the terminal reaches it through its
- * supervisor only, and once; when that is gone, it ends by itself.
+ * Starts a worker process in its own process group. A signal from the terminal therefore reaches
+ * the process once, through its supervisor. If the supervisor dies, the process ends by itself.
  */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   const { args, number, cwd, env, isRecorded } = options;
@@ -129,7 +132,7 @@ function isAnswered(message: unknown): message is Answered {
   return typeof message === "object" && message !== null && "answered" in message;
 }
 
-/** The lines of a stream, the last one also where it does not end. */
+/** Yields the lines of a stream. Yields the last one even if it has no line end. */
 export async function* linesOf(stream: Readable): AsyncGenerator<string> {
   stream.setEncoding("utf8");
   let rest = "";

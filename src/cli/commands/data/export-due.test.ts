@@ -65,7 +65,8 @@ it.each([[false], [true]])(
     expect(await db.transact((tx) => tx.get(counter.values, "a"))).toBe(5);
     expect(await db.transact((tx) => tx.get(pages.size, "due"))).toBe(5);
     expect(delivered.sort()).toEqual(["ann: parked", "bob: waits"]);
-    // What was done is not done again, unless the import itself was a change to observers that stood there.
+    // An import does not repeat handled changes, unless observers were registered before it: to
+    // them the import itself is a change.
     expect(runs.sort()).toEqual(registered ? ["done", "due"] : ["due"]);
     expect(await db.check()).toEqual([]);
   },

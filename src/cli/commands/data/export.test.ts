@@ -27,7 +27,7 @@ const linesOf = async (name: string) =>
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Fills the database with several blocks, one row far wider than a page. */
+/** Fills the database with several blocks. One row is far wider than a page. */
 function fill(): Promise<void> {
   return withLibrary(cli, async (db) => {
     await db.transact((tx) => {

@@ -28,12 +28,12 @@ interface ExportOptions extends CoordinatorFlags {
   readonly force?: boolean | undefined;
 }
 
-/** Where blocks go. */
+/** Where the export writes its blocks: a file, or the standard output. */
 interface Sink {
   readonly cut: CutExport | undefined;
   begin(): Promise<void>;
   write(text: Uint8Array): Promise<void>;
-  /** Bytes written, where that is known. */
+  /** Bytes written so far, or undefined if unknown. */
   readonly bytes: number;
 }
 
@@ -120,7 +120,7 @@ async function chosenTables(
   return chosen.map((name) => describeTable(opened.table(name)![definition]));
 }
 
-/** Throws unless what was cut is the beginning of the same export. */
+/** Throws unless the file that was cut is the beginning of the same export. */
 async function checkCut(
   { db }: OpenedDatabase,
   { header }: CutExport,
@@ -137,7 +137,7 @@ async function checkCut(
     throw refuse(`it is as of ${header.timestamp} (${header.time})`);
   }
   const names = (list: readonly TableDescription[]) => list.map(({ name }) => name).join(", ");
-  // Tables that came later had nothing at that moment.
+  // A table that was created after the cut file's snapshot had no cells then, so it may be missing.
   if (table !== undefined && names(tables) !== names(header.tables))
     throw refuse(`it has ${names(header.tables)}`);
 }
@@ -152,7 +152,9 @@ async function exportTo(
   const { cut } = sink;
   const progress = new Progress(cli);
   const { db } = opened;
-  // Looked at on both sides of the moment: what is due at it stands at one of them, unless it came and went between.
+  // The due changes have no snapshot, so they are read before and after it. A change due at the
+  // snapshot's timestamp is found by one of the two reads, unless it both appeared and was handled
+  // between them.
   const due = new DueChanges();
   const names = new Set(tables.map(({ name }) => name));
   if (cut === undefined) await due.add(db, opened, names, cli.signal);

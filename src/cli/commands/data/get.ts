@@ -46,7 +46,7 @@ export function addGet(program: Command, cli: Cli): void {
     );
 }
 
-/** Prints what a target holds in a row; answers whether it holds anything. */
+/** Prints the contents of a target in a row. Returns whether it found anything. */
 async function getTarget(
   cli: Cli,
   opened: OpenedDatabase,

@@ -28,7 +28,7 @@ function fill(): Promise<void> {
   });
 }
 
-/** The rows of an export, without its moment. */
+/** Returns the rows of an export, without its timestamp. */
 async function rowsOf(location: string): Promise<readonly string[]> {
   const { code, lines } = await cli.run(["export", location]);
   expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe("import", () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl"]);
     const whole = await readFile(path("all.jsonl"), "utf8");
-    // From a stream that ends too early, the blocks before are kept.
+    // If the stream ends too early, the import keeps the blocks that arrived.
     const cut = await cli.run(["import", "copy"], { stdin: whole.slice(0, whole.length >> 1) });
     expect(cut).toMatchObject({ code: 1, stderr: expect.stringContaining("is cut") });
     const { code, documents: reports } = await cli.run(["import", "copy", "all.jsonl", "--json"]);
@@ -76,7 +76,7 @@ describe("import", () => {
     expect(cells).toBeLessThan(rows);
     expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
     expect(await cli.run(["check", "copy"])).toMatchObject({ code: 0 });
-    // All was forgotten with the end: another import is one into tables that hold something.
+    // The finished import removed its progress note, so another import meets tables with data.
     expect(await cli.run(["import", "copy", "all.jsonl"])).toMatchObject({ code: 1 });
   });
 
@@ -88,7 +88,7 @@ describe("import", () => {
     await eventually(() => expect(stderr.text).toContain("cells written"));
     command.signal("SIGINT");
     const { code } = await command.outcome;
-    // It may have been quicker than the signal.
+    // The command may have ended before the signal arrived.
     expect([0, 130]).toContain(code);
     const again = await cli.run(["import", "copy", "all.jsonl", "--json"]);
     expect(again.code).toBe(code === 130 ? 0 : 1);
@@ -132,7 +132,7 @@ describe("import", () => {
     await attempt("cut.jsonl.gz", gz.subarray(0, gz.length >> 1));
     await attempt("empty.jsonl", Buffer.alloc(0));
     await attempt("notes.txt", Buffer.from("mine\n"));
-    // A block that was taken out, and one that stands twice.
+    // One block is missing, or one block appears twice.
     const blocks = text.toString().split(/(?<="sha256":"[0-9a-f]{64}"\}\n)/);
     await attempt("less.jsonl", Buffer.from([...blocks.slice(0, 2), ...blocks.slice(3)].join("")));
     await attempt("more.jsonl", Buffer.from([...blocks.slice(0, 2), ...blocks.slice(1)].join("")));

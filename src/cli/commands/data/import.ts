@@ -105,7 +105,7 @@ class Import {
   async run(): Promise<void> {
     const { dryRun = false } = this.#options;
     try {
-      // A stream cannot be read again, and is checked block by block.
+      // A stream cannot be read twice, so each of its blocks is checked just before it is written.
       const checked = this.#input.isFile || dryRun ? await this.#check() : undefined;
       if (checked !== undefined && dryRun) return await this.#report(checked, this.#wanted(checked));
       const { reader, blocks } = this.#read();
@@ -128,7 +128,7 @@ class Import {
     return { reader, blocks: reader.blocks() };
   }
 
-  /** Reads all of it once, so that nothing is changed by a file that is damaged. */
+  /** Reads the whole export once, so that a damaged file changes nothing. */
   async #check(): Promise<ExportHeader> {
     const { reader } = this.#read();
     let blockCells: BlockCells | undefined;
@@ -186,7 +186,10 @@ class Import {
     });
   }
 
-  /** Checks that the import may be, and records its tables. One that was begun was checked. */
+  /**
+   * Checks that the import is allowed, and records its tables. It skips the check if an earlier run
+   * of the same import passed it.
+   */
   async #begin(
     db: Database,
     header: ExportHeader,
@@ -204,7 +207,8 @@ class Import {
       checkSchemas(plan);
       await checkKept(plan, isEmpty);
     }
-    // The first use records a table, reading too: one without cells would not be recorded else.
+    // The first use of a table records it, and a read is enough. Without this read, a table without
+    // cells would not be recorded.
     for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
   }
   #show(text: () => string): void {
@@ -258,7 +262,7 @@ async function hasNoCells(snapshot: Snapshot, table: string): Promise<boolean> {
   return true;
 }
 
-/** One for each export and choice of tables. */
+/** Returns the name of the progress note: one for each export and choice of tables. */
 function noteName({ sha256 }: ReadBlock, wanted: ReadonlySet<string>): string {
   const tables = [...wanted].sort().join(",");
   return `import/${createHash("sha256").update(`${sha256} ${tables}`).digest("hex")}`;

@@ -5,7 +5,7 @@ import { observer } from "../../../observer/index.js";
 
 let cli: CommandLine;
 
-/** Modules get what they export from here. */
+/** The test modules read their exports from this global variable. */
 const shared = globalThis as { app?: unknown };
 const sizes = observer("sizes", documents.title, (tx, { row, value }) =>
   tx.set(documents.size, row, value?.length ?? 0),
@@ -60,7 +60,7 @@ describe("backfill", () => {
     await eventually(() => expect(stderr.text).toContain("cells marked"));
     command.signal("SIGINT");
     const { code } = await command.outcome;
-    // It may have been quicker than the signal.
+    // The command may have ended before the signal arrived.
     expect([0, 130]).toContain(code);
     const { documents: reports } = await cli.run(["backfill", "data", "app.mjs", "sizes", "--json"]);
     expect(reports[0]).toMatchObject({ continued: code === 130 });

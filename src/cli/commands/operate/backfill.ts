@@ -53,7 +53,7 @@ export function addBackfill(program: Command, cli: Cli): void {
     });
 }
 
-/** Refuses a name that the module does not have before anything is registered. */
+/** Throws if the module has no observer of this name. Called before anything is registered. */
 function declared(app: App | undefined, name: string) {
   const names = (app?.observers ?? []).map((each) => each.name);
   if (names.includes(name)) return declaredBy(app);

@@ -11,7 +11,7 @@ beforeEach(async () => {
   cli = await libraryCommandLine();
 });
 
-/** Puts a write record into the store that no transaction would write. */
+/** Writes a write record that no transaction would write. */
 async function damage(): Promise<void> {
   const store = await openLmdbStore(join(cli.folder, "data"));
   const value = encodeWrite({ start: 9, kind: "put", onePhase: false, value: undefined });

@@ -33,7 +33,7 @@ async function examine(...args: string[]) {
   return { code, healthy, findings, bad: findings.filter(({ state }) => state !== "ok") };
 }
 
-/** Modules get what they export from here. */
+/** The test modules read their exports from this global variable. */
 const shared = globalThis as { app?: unknown };
 
 describe("doctor", () => {

@@ -77,7 +77,8 @@ async function examine(
       for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
     });
   } catch (error) {
-    // A module that cannot be loaded is no finding on the database; neither is a signal.
+    // A module that does not load, or a signal, says nothing about the database, so neither is a
+    // finding.
     if (error instanceof UsageError || cli.signal.aborted || !(error instanceof PercolatorError)) throw error;
     const isCoordinator = error instanceof OracleUnavailableError || error instanceof CoordinatorError;
     const check = isCoordinator ? "coordinator" : "store";
@@ -114,7 +115,10 @@ async function* examineDatabase(
   for (const each of await countOverdue(db, nowMs, signal)) yield scheduleFinding(each, nowMs);
 }
 
-/** What processes say of themselves in the store; none of these counts. */
+/**
+ * Reports the records of processes in the store that every reader ignores: records that cannot be
+ * read, and records whose expiry lies too far in the future.
+ */
 function* examineRecords(stray: readonly StrayRecord[]): Generator<Finding> {
   if (stray.length === 0) yield ok("records", "those of processes can be read, and end soon");
   for (const { where, message } of stray) {
@@ -124,7 +128,10 @@ function* examineRecords(stray: readonly StrayRecord[]): Generator<Finding> {
   }
 }
 
-/** Workers look every second: what is overdue for longer has nobody who fires it, or fails. */
+/**
+ * Judges the overdue changes of one schedule. Workers look once a second, so a change that stays
+ * overdue has no worker, or fails.
+ */
 function scheduleFinding({ schedule, oldest, ...backlog }: Overdue, nowMs: number): Finding {
   const check = `schedule ${schedule}`;
   if (oldest === undefined) return ok(check, "nothing is overdue");

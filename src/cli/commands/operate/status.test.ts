@@ -56,7 +56,7 @@ describe("status", () => {
     );
     expect(lines).toContain("no sessions");
     expect(lines).toContain("statistics");
-    // Without --all what is due comes first, and nothing of the store's insides.
+    // Without --all, due work comes first and the store's internals are omitted.
     const { lines: short } = await cli.run(["status", "data"]);
     expect(short[0]).toMatch(/^OBSERVER +WATCHES +VERSION +PENDING +OLDEST +PARKED +RUN BY$/);
     expect(short[1]).toMatch(/^titles /);

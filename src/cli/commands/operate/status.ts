@@ -62,7 +62,10 @@ interface StatusOptions extends CoordinatorFlags {
   readonly all?: boolean | undefined;
 }
 
-/** Why the coordinator does not answer, if the store does; what the store alone knows is then shown all the same. */
+/**
+ * Returns the error if the coordinator does not answer but the store does. The command then shows
+ * what the store alone knows.
+ */
 async function absence(reached: Promise<void>): Promise<PercolatorError | undefined> {
   try {
     await reached;
@@ -73,7 +76,10 @@ async function absence(reached: Promise<void>): Promise<PercolatorError | undefi
   }
 }
 
-/** Opens a database to look at it as of this machine's clock, since nobody gives out timestamps. Nothing is committed so. */
+/**
+ * Returns options that open the database at this machine's clock, because no coordinator assigns
+ * timestamps. A database opened this way only reads.
+ */
 function withoutCoordinator(environment: Environment): OpenOptions {
   const present = async () => Math.floor(environment.now() * 1_000);
   return { coordinator: false, oracle: { next: present, latest: present } };
@@ -83,7 +89,7 @@ interface ObserverStatus {
   readonly record: ObserverRecord;
   readonly pending: Backlog;
   readonly parked: Backlog;
-  /** Processes that run it in its registered version. */
+  /** Count of the processes that run the observer in its registered version. */
   readonly sessions: number;
 }
 
@@ -92,7 +98,7 @@ interface Gathered {
   readonly tables: readonly TableDescription[];
   readonly observers: readonly ObserverStatus[];
   readonly schedules: readonly Overdue[];
-  /** Why the coordinator does not answer. */
+  /** The error if the coordinator does not answer. */
   readonly away: PercolatorError | undefined;
 }
 
@@ -145,7 +151,7 @@ function statusToJson({ status, tables, observers, schedules, away }: Gathered):
   };
 }
 
-/** It was asked before the database was opened, and has not answered. */
+/** Marks the coordinator as silent if the check before `open` found no answer. */
 function asked(coordinator: CoordinatorStatus, away: PercolatorError | undefined): CoordinatorStatus {
   return away === undefined ? coordinator : { ...coordinator, answers: false };
 }
@@ -230,7 +236,7 @@ function statusLines(
   ];
 }
 
-/** What people need only to find out why. */
+/** The store's internals, which people need only to diagnose a problem. */
 function internalLines({ status, away }: Gathered) {
   const { latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   const safepointText =

@@ -22,7 +22,10 @@ interface WaitOptions {
 }
 
 const pollMs = 50;
-/** Between two looks at who waits for nobody. */
+/**
+ * Time between two searches for observers without a worker, in milliseconds. The search reads every
+ * pending change, so it runs less often than the poll.
+ */
 const surveyMs = 2_000;
 
 export function addWait(program: Command, cli: Cli): void {
@@ -78,8 +81,9 @@ async function waitUntilIdle(
 }
 
 /**
- * A hint stands until its run has committed, and what the run caused has its own hints by then. Where one look is not of one
- * moment, runs between its parts count too: the database knows of those.
+ * Returns whether all work is done. A hint exists until its run has committed, and by then the
+ * changes of that run have their own hints. The three checks are not one snapshot, so `db.idle`
+ * covers the runs between them.
  */
 async function isIdle(
   db: Database,
@@ -93,7 +97,7 @@ async function isIdle(
     await underSignals([signal, limit], (either) => db.idle({ signal: either }));
   } catch (error) {
     if (limit.aborted && !signal.aborted) return false;
-    // Observers that nobody runs are waited for here, and named by the caller.
+    // This command waits for observers that have no worker; its caller names them to the user.
     if (error instanceof ObserverError) return false;
     throw error;
   }
@@ -110,7 +114,7 @@ async function isNothingPending(db: Database, signal: AbortSignal): Promise<bool
 interface Waiting {
   readonly observer: string;
   readonly pending: Backlog;
-  /** Processes that run the observer. */
+  /** Count of the processes that run the observer. */
   readonly sessions: number;
 }
 

@@ -47,7 +47,7 @@ describe("coordinator", () => {
     await eventually(() =>
       expect(eventsOf(second.command).at(-1)).toMatchObject({ event: "standby", leader: first.address }),
     );
-    // A standby sends its clients to the leader.
+    // A standby redirects its clients to the leader.
     await withClient(second.address, undefined, async ({ cluster, oracle }) => {
       await cluster.join("session");
       await eventually(async () => expect(await cluster.alive("session")).toBe(true));
@@ -59,7 +59,7 @@ describe("coordinator", () => {
     first.command.signal("SIGTERM");
     expect(await first.command.outcome).toMatchObject({ code: 0, stderr: "" });
     const time = expect.any(String);
-    // Whether it led already when it said where it listens is a matter of luck.
+    // Whether the coordinator already led when it printed its address depends on timing.
     expect(eventsOf(first.command).filter(({ event }) => event !== "standby")).toEqual([
       { event: "listening", time, address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
       { event: "leading", time, epoch: 1 },

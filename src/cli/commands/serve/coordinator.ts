@@ -56,7 +56,8 @@ export function addCoordinator(program: Command, cli: Cli): void {
 async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
   const { environment } = cli;
   const secrets = await readSecrets(cli, options);
-  // gRPC is loaded where it is used: no other command needs it to say how it is used.
+  // Only this command loads gRPC, and only after the options are parsed. Other commands, and
+  // `--help`, work without it.
   const { SecretsWatch: Watch, startCoordinator } = await import("../../../coordinator/index.js");
   const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
   try {
@@ -111,7 +112,7 @@ async function serve(
   await log.stopped();
 }
 
-/** What a coordinator tells of itself. */
+/** Prints the events of a coordinator, one line each. */
 class CoordinatorLog {
   readonly #cli: Cli;
   #isListening = false;
@@ -128,11 +129,12 @@ class CoordinatorLog {
     const served = metrics === undefined ? "" : `; metrics at ${metrics}`;
     await this.#print("listening", { address, metrics }, `listening at ${address}${served}`);
     this.#isListening = true;
-    // As it is now: what changed while that was printed was not told.
+    // The role may have changed while the line above was printed. This call prints the current
+    // role.
     this.changed(coordinator.status);
   }
 
-  /** Who leads is told after the address. */
+  /** Prints a change of the role. It waits until the address has been printed. */
   changed({ role, epoch, leader }: LeaderStatus): void {
     if (!this.#isListening) return;
     const now = role === "leading" ? `leading, epoch ${epoch}` : standbyText(leader);
@@ -169,7 +171,7 @@ class CoordinatorLog {
     await this.#print("stopped", {}, "stopped");
   }
 
-  /** Tells what nobody waits for. If it cannot be printed, the end of the output is noticed elsewhere. */
+  /** Prints an event without waiting. If that fails, `Cli.signal` ends the command. */
   #tell(event: string, details: object, text: string): void {
     this.#print(event, details, text).catch(() => undefined);
   }

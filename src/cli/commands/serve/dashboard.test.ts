@@ -33,7 +33,7 @@ const eventsOf = ({ stdout }: RunningCommand) =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
 
-/** Starts a command that serves, and waits for its address. */
+/** Starts a command that serves HTTP, and waits for its address. */
 async function start(args: readonly string[], field = "url") {
   const command = cli.start([...args, "--json"]);
   await eventually(() => expect(eventsOf(command)[0]?.[field]).toBeDefined());

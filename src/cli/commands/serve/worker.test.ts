@@ -16,7 +16,10 @@ let cli: CommandLine;
 let running: string[];
 let release: () => void;
 
-/** Modules get what they export from here: the observers of a test share its variables. */
+/**
+ * The test modules read their exports from this global variable, so observers share the variables
+ * of a test.
+ */
 const shared = globalThis as { app?: unknown };
 
 beforeEach(async () => {
@@ -93,7 +96,7 @@ describe("worker", () => {
 
   it("ends once nobody reads its log any more", async () => {
     let printed = 0;
-    // Its reader takes one line: that the worker has started.
+    // The reader takes one line, which says that the worker has started.
     const stdout = new Writable({
       write: (_chunk, _encoding, done) => {
         if (printed++ === 0) done();
@@ -121,7 +124,7 @@ describe("worker", () => {
     await eventually(() => expect(running).toEqual(["new"]));
     await using db = await open(`${cli.folder}/data`);
     await db.unregister("slow");
-    // It ends when its run has; until then it is asked.
+    // The worker answers until its last run has ended.
     await eventually(async () =>
       expect(await readiness()).toEqual({
         status: 503,
@@ -138,7 +141,7 @@ describe("worker", () => {
     const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
     await set("documents.title", "new", "12345");
     expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
-    // The change is off the list a moment before its run is counted.
+    // The change leaves the list a moment before its run is counted.
     await eventually(async () =>
       expect(await (await fetch(metrics)).text()).toContain(
         'percolator_runs_total{process="1",observer="sizes",outcome="committed"} 1\n',
@@ -207,7 +210,7 @@ describe("worker", () => {
   it("prints lines with their time for people", async () => {
     const command = await start();
     await set("documents.thumbnail", "new", "AA==");
-    // The change is off the list a moment before that is told.
+    // The change leaves the list a moment before the log prints it.
     await eventually(() => expect((command.stdout as Printed).text).toContain("parked after"));
     command.signal("SIGINT");
     const { lines } = await command.outcome;

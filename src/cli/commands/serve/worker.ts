@@ -48,7 +48,10 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
   readonly drainDeadline: number;
 }
 
-/** How long runs that were given up may take to notice, in milliseconds; then the process ends without them. */
+/**
+ * Milliseconds that abandoned runs have to notice their abort. After that the process ends without
+ * them.
+ */
 const lastMs = 5_000;
 const maxProcesses = 1_024;
 
@@ -112,7 +115,10 @@ export function addWorker(program: Command, cli: Cli): void {
   );
 }
 
-/** Where this process serves its metrics; of several, each has a port of its own. */
+/**
+ * Serves this process's metrics and returns the address. If several processes share the flags, each
+ * has its own port.
+ */
 async function startMetrics(
   cli: Cli,
   db: Database,
@@ -208,7 +214,7 @@ async function work(
   }
 }
 
-/** Fires what becomes due, until the signal. */
+/** Fires the due changes of one schedule until the signal. */
 async function workSchedule(
   db: Database,
   schedule: AnySchedule,
@@ -222,7 +228,10 @@ async function workSchedule(
     });
 }
 
-/** Resolves when the worker has nothing to run any more; never if it goes on until the signal. */
+/**
+ * Resolves when the worker has no observer left to run. Never resolves if the worker still has one
+ * when the signal comes.
+ */
 async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog, watch: ReadinessWatch): Promise<void> {
   const reasons = await watch.untilObsolete(worker);
   if (reasons === undefined) return;
@@ -241,7 +250,7 @@ async function startDashboard(
   return await serveDashboard(db, await dashboardOptions(cli, location, app, options));
 }
 
-/** Where the process that started this one serves the dashboard: records what is done, and answers what it asks. */
+/** Records this worker's transactions, and answers the dashboard that its supervisor serves. */
 async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promise<() => void> {
   const { io, environment } = cli;
   if (io.answer === undefined || io.env?.[recordVariable] === undefined) return () => undefined;
@@ -255,7 +264,10 @@ async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promis
   };
 }
 
-/** Begins nothing new, and waits for what runs. False where that does not end. */
+/**
+ * Stops the worker from starting runs, and waits for the runs in progress. Returns false if they do
+ * not end in time.
+ */
 async function stop(cli: Cli, worker: Worker, deadlineMs: number, log: WorkerLog): Promise<boolean> {
   let givenUp = 0;
   const deadline = cli.environment.setTimer(() => {
@@ -310,7 +322,10 @@ async function supervise(
   else await run().ended;
 }
 
-/** With a dashboard, for which this process opens the database too. It runs no observers. */
+/**
+ * Supervises the processes with a dashboard. For the dashboard this process opens the database too,
+ * but runs no observers.
+ */
 async function superviseSeen(
   cli: Cli,
   location: string,
@@ -337,7 +352,7 @@ async function superviseSeen(
   });
 }
 
-/** The command line of one of the processes. */
+/** Returns the command line of one worker process. */
 function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
   const { json, concurrency, observer = [], retention, drainDeadline } = options;
   return [

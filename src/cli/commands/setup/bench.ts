@@ -18,7 +18,7 @@ interface BenchOptions extends CoordinatorFlags {
   readonly valueBytes: number;
 }
 
-/** The only table that is touched. */
+/** The only table that the command changes. */
 const benchTable = table("percolator_bench", { value: bytes(), count: int() });
 const rowsAtOnce = 500;
 
@@ -112,7 +112,7 @@ function loads(
   ];
 }
 
-/** Loads the rows, many in a transaction. */
+/** Writes the rows, many in each transaction. */
 async function fill(
   cli: Cli,
   db: Database,
@@ -140,7 +140,7 @@ async function fill(
   return { name: `load, ${rowsAtOnce} rows at once`, operations: rows, seconds, quantiles: undefined };
 }
 
-/** Removes all rows of the table, those of a measurement that was interrupted too. */
+/** Removes all rows of the table, including those of an interrupted measurement. */
 async function clear(db: Database): Promise<void> {
   for (let left = true; left; ) {
     left = await db.transact(async (tx) => {

@@ -15,9 +15,9 @@ const scriptFor = async (shell: string) => {
   return stdout;
 };
 
-/** What bash offers for the last of some words. */
+/** Returns what bash offers for the last of the words. */
 function offered(script: string, ...words: string[]): readonly string[] {
-  // Stands in for the program, which completes tables by asking itself.
+  // A substitute for the program: the completion scripts call `percolator` to list tables.
   const percolator =
     'percolator() { [ "$2" = --targets ] && printf "%s\\n" documents documents.title visits; }';
   const list = words.map((word) => `'${word}'`).join(" ");

@@ -15,7 +15,7 @@ interface InitOptions extends DatabaseOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** What a database needs at its place, and whether that is there. */
+/** Something that a database needs at its location, and whether it exists. */
 interface Need {
   readonly name: string;
   readonly path: string;
