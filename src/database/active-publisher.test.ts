@@ -30,7 +30,7 @@ test.each(garbage.map((value) => [value.toString(), value] as const))(
     expect(await oldestPublished(db.context)).toBe(oldest);
     const doing = ["broken", "other"].map((name) => `reading the oldest snapshot of process ${name}`);
     expect(db.failures.map((failure) => failure.doing)).toEqual(doing);
-    // Two minutes are as long as any record counts.
+    // A published record counts for at most two minutes.
     await environment.advance(90_000);
     await oldestPublished(db.context);
     db.failures.splice(0);
@@ -46,7 +46,7 @@ test("a published snapshot that says it counts for years holds nothing back, and
   const environment = new TestEnvironment();
   const db = await openTest({ environment });
   const { table, row, column } = systemCell("active/wrong", "oldest");
-  // Its process had its clock in another year when it wrote, and died.
+  // The process had its clock in another year when it wrote the record, and then died.
   const future = environment.now() + 10 * 365 * 86_400_000;
   const record = Buffer.from(JSON.stringify({ oldest: 1, expires: future }));
   await db.store.mutate({ table, row, guards: [], mutations: [putHint(column, future * 1_000, record)] });
@@ -55,7 +55,7 @@ test("a published snapshot that says it counts for years holds nothing back, and
   ]);
   expect(await oldestPublished(db.context)).toBe(Number.POSITIVE_INFINITY);
   expect(await strayRecords(db.context)).toEqual([]);
-  // One whose clock is some minutes ahead counts, and no longer than that.
+  // A record of a process whose clock is some minutes ahead counts, but no longer than any other.
   const ahead = environment.now() + 600_000;
   const believed = Buffer.from(JSON.stringify({ oldest: 7, expires: ahead }));
   await db.store.mutate({ table, row, guards: [], mutations: [putHint(column, 8, believed)] });

@@ -16,11 +16,14 @@ const column = Buffer.from("oldest");
 
 interface Published {
   readonly oldest: number;
-  /** Wall time in milliseconds after which it no longer counts. */
+  /** Wall-clock time, in milliseconds since 1970, after which the record no longer counts. */
   readonly expires: number;
 }
 
-/** The longest pause between two records of a process, in milliseconds, and how many of them a record outlives. */
+/**
+ * Longest pause between two records of a process, in milliseconds. The constant below says how many
+ * pauses a record outlives.
+ */
 const maxPauseMs = 30_000;
 const pausesOutlived = 4;
 
@@ -29,9 +32,10 @@ const maxMs = pausesOutlived * maxPauseMs;
 const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
 /**
- * Tells the other processes on a store of the oldest transaction or snapshot that this one holds, so that their
- * collections leave it what it reads. Only what is old enough to be in danger is published; each entry expires, so that
- * a process that died holds nothing back for long.
+ * Publishes the oldest transaction or snapshot of this process in the store, so that garbage
+ * collection in other processes keeps what it reads. Only transactions and snapshots old enough to
+ * be at risk are published. Each record expires, so a process that died does not hold back
+ * collection for long.
  */
 export class ActivePublisher {
   readonly #context: TransactionContext;
@@ -95,7 +99,7 @@ export class ActivePublisher {
     await removeEntry(this.#context.store, this.#cell.row);
   }
 
-  /** Stops, and takes back what was published. */
+  /** Stops publishing and removes this process's record. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     await this.#publishing;
@@ -104,9 +108,10 @@ export class ActivePublisher {
 }
 
 /**
- * The oldest timestamp that any process has published and that still counts; removes what has expired. A record that cannot be read
- * is reported and holds nothing back: its process writes it again while it lives, and is refused reads below the safepoint at worst. So is one
- * that would count for longer than any process writes.
+ * Returns the oldest timestamp that a live record of any process holds, and removes records that
+ * have expired. It reports a record that cannot be read and otherwise ignores it. The process
+ * writes that record again if it lives; at worst its reads below the safepoint are refused. A
+ * record with an expiry later than any process writes is ignored too, and removed.
  */
 export async function oldestPublished(context: TransactionContext): Promise<number> {
   const { store, environment, events } = context;
@@ -123,7 +128,10 @@ export async function oldestPublished(context: TransactionContext): Promise<numb
   return oldest;
 }
 
-/** The records that cannot be read, and those that would count for longer than any process writes. */
+/**
+ * Yields the records that every reader ignores: those that cannot be read, and those with an expiry
+ * later than any process writes.
+ */
 export async function* strayPublished(
   store: RowStore,
   nowMs: number,
@@ -138,7 +146,7 @@ interface PublishedRow {
   readonly row: Uint8Array;
   readonly process: string;
   readonly write: Version;
-  /** Undefined if it cannot be read. */
+  /** Undefined if the record cannot be read. */
   readonly published: Published | undefined;
   readonly error: unknown;
 }

@@ -17,7 +17,7 @@ import type {
 import type { OpenOptions } from "./options.js";
 import type { SnapshotOptions } from "./snapshots.js";
 
-/** What the calls of a database take, by the call's name. */
+/** The options of each call of a database, by the name of the call. */
 interface CallOptions {
   open: OpenOptions;
   "db.transact": TransactOptions;
@@ -75,7 +75,10 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.check": { signal: true, onProgress: true, maxProblems: true },
 };
 
-/** What the values of some options must be, in whichever call they stand: those that would otherwise be taken for something else. */
+/**
+ * Checks for option values that would otherwise be misread. They apply in every call that has the
+ * option.
+ */
 const checks: Readonly<
   Record<string, { readonly wanted: string; readonly fits: (value: unknown) => boolean }>
 > = {
@@ -101,7 +104,10 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** By its members: the signals of another realm, or of a library, do as well. */
+/**
+ * Whether the value has the members of an `AbortSignal`. An `instanceof` check would refuse signals
+ * of another realm, or of a library.
+ */
 function isAbortSignal(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { aborted, addEventListener } = value as Partial<AbortSignal>;
@@ -109,7 +115,8 @@ function isAbortSignal(value: unknown): boolean {
 }
 
 /**
- * Throws an InvalidArgumentError if an option is not one that the call takes, or if its value cannot be meant. Answers the options.
+ * Returns the options unchanged. Throws an InvalidArgumentError if the call has no such option, or
+ * if a value is invalid.
  */
 export function known<C extends keyof CallOptions>(call: C, options: CallOptions[C]): CallOptions[C] {
   if (!isObject(options)) {

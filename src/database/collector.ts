@@ -11,7 +11,9 @@ import { oldestPublished } from "./active-publisher.js";
 
 const doing = "Garbage collection";
 
-/** Runs garbage collection: now, and in the background every now and then. */
+/**
+ * Runs garbage collection, on request and at intervals in the background. The database owns one.
+ */
 export class Collector {
   readonly #context: TransactionContext;
   readonly #tables: () => Promise<readonly string[]>;
@@ -20,7 +22,10 @@ export class Collector {
   #timer: Timer | undefined;
   readonly #passes = new OneAtATime();
 
-  /** `tables`: all tables with transactional cells. `everyMs`: 0 for never in the background. */
+  /**
+   * `tables`: returns all tables with transactional cells. `everyMs`: the interval of background
+   * collection in milliseconds; 0 turns it off.
+   */
   constructor(context: TransactionContext, tables: () => Promise<readonly string[]>, everyMs: number) {
     this.#context = context;
     this.#tables = tables;
@@ -31,7 +36,7 @@ export class Collector {
   #schedule(): void {
     if (this.#everyMs === 0) return;
     const { environment } = this.#context;
-    // Spread, so that several processes do not collect at once.
+    // Jitter of 25 % keeps several processes from collecting at the same time.
     const delay = this.#everyMs * (0.75 + 0.5 * environment.random());
     this.#timer = environment.setTimer(() => void this.#inBackground(), delay, { background: true });
   }
@@ -39,7 +44,7 @@ export class Collector {
   async #inBackground(): Promise<void> {
     const { environment, events, safepoint, settings } = this.#context;
     try {
-      // Another process may have collected meanwhile: then there is little to find.
+      // Another process may have collected in the meantime, which leaves little to collect.
       const behindMs = environment.now() - settings.retentionMs - (await safepoint.current()) / 1_000;
       if (behindMs > this.#everyMs / 2) await this.collect({ signal: this.#stopping.signal });
     } catch (error) {
@@ -50,7 +55,7 @@ export class Collector {
     if (!this.#stopping.signal.aborted) this.#schedule();
   }
 
-  /** Collects now; one pass at a time. */
+  /** Collects now. Only one pass runs at a time. */
   collect(options: CollectOptions): Promise<CollectReport> {
     return underSignals([options.signal, this.#stopping.signal], (signal) =>
       this.#passes.run(() => this.#collect({ ...options, signal }), signal, doing),
@@ -63,11 +68,11 @@ export class Collector {
     return collect(this.#context, tables, oldest, options);
   }
 
-  /** Ends a pass under way between two pages, and those that wait for it at once. */
+  /** Ends a running pass after its current page. Rejects the calls that wait for one. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#stopping.abort(new ClosedError("The database was closed while its garbage was collected."));
-    // All that wait are refused by the signal: this waits for the pass under way.
+    // The signal rejects all waiting calls, so this call waits only for the running pass.
     await this.#passes.run(async () => undefined, undefined, doing);
   }
 }

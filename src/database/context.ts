@@ -20,10 +20,13 @@ import {
 } from "../transaction/index.js";
 import type { OpenWithHooksOptions, Settings } from "./options.js";
 
-/** How long a safepoint that was read counts as new on a store without atomic batches, in milliseconds. */
+/** Milliseconds for which a cached safepoint is used, on a store without atomic batches. */
 const safepointCacheMs = 1_000;
 
-/** Puts together what transactions need of a store. */
+/**
+ * Builds what transactions need: the store, the oracle, the safepoint and the settings. `open`
+ * calls it once.
+ */
 export function buildContext(
   given: RowStore,
   environment: Environment,

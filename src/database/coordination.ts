@@ -7,17 +7,19 @@ import type { RowStore } from "../store/index.js";
 import { type CoordinatorChoice, tokensOf } from "./coordinator-choice.js";
 import { CoordinatorStandIn } from "./coordinator-stand-in.js";
 
-/** What is known of the coordinator of a database's cluster. */
+/** The state of the coordinator of a database's cluster, as {@link Database.status} reports it. */
 export interface CoordinatorStatus {
-  /** `HOST:PORT` of the one that leads, by the lease in the store; undefined where nobody does. */
+  /** `HOST:PORT` of the leader, from the lease in the store. Undefined if no coordinator leads. */
   readonly leader: string | undefined;
-  /** Rises with each leader. */
+  /** Number of the current term. Each new leader increases it. */
   readonly epoch: number;
-  /** Whether it answers this process; undefined where this process does without. */
+  /**
+   * Whether the coordinator answers this process. Undefined if this process uses no coordinator.
+   */
   readonly answers: boolean | undefined;
-  /** Sessions that report to it; undefined where it does not answer. */
+  /** Sessions that send heartbeats to the coordinator. Undefined if it does not answer. */
   readonly sessions: ReadonlySet<string> | undefined;
-  /** Those of them that have a run in flight. */
+  /** Those sessions that have a run in progress. Undefined if the coordinator does not answer. */
   readonly busy: ReadonlySet<string> | undefined;
 }
 
@@ -25,20 +27,26 @@ export interface CoordinationOptions {
   readonly store: RowStore;
   readonly environment: Environment;
   readonly choice: CoordinatorChoice;
-  /** Whether timestamps are to come from it: it must answer before anything can be done. */
+  /** Whether the coordinator assigns timestamps. If so, nothing works until it answers. */
   readonly isOracle: boolean;
   readonly onFailure: (failure: LeaderFailure) => void;
 }
 
-/** How long a lease is waited for that nobody keeps, at least: a standby may be about to take it. */
+/**
+ * Shortest time to wait for a leader, in milliseconds. A standby may be about to take over an
+ * expired lease.
+ */
 const minPatienceMs = 15_000;
 const asking = { initialMs: 50, maximumMs: 1_000 };
 const readMs = 5_000;
 
-/** A database's connection to the coordinator of its cluster, and the coordinator that it has started itself. */
+/**
+ * A database's connection to the coordinator of its cluster, and the coordinator that this process
+ * has started, if any.
+ */
 export class Coordination {
   readonly cluster: Cluster;
-  /** Undefined where the store counts by itself. */
+  /** Undefined if the store assigns timestamps. */
   readonly oracle: Oracle | undefined;
   readonly #options: CoordinationOptions;
   readonly #client: CoordinatorClient;
@@ -58,9 +66,11 @@ export class Coordination {
   }
 
   /**
-   * Connects to whoever leads, and starts a coordinator where that is wanted and nobody does.
+   * Connects to the leader. If there is none and the options ask for it, starts a coordinator in
+   * this process.
    *
-   * @throws OracleUnavailableError where timestamps are to come from it and none answers; CoordinatorError where it refuses.
+   * @throws OracleUnavailableError if the coordinator assigns timestamps and none answers.
+   * @throws CoordinatorError if the coordinator refuses this process.
    */
   static async open(options: CoordinationOptions): Promise<Coordination> {
     const { store, environment, choice } = options;
@@ -90,7 +100,7 @@ export class Coordination {
     return (await this.cluster.activity()) !== undefined;
   }
 
-  /** Waits until it answers: a leader may have gone a moment ago. */
+  /** Waits until the coordinator answers. A leader may have ended a moment ago. */
   async #wait(failure: () => unknown): Promise<void> {
     const { store, environment, choice, isOracle } = this.#options;
     const startedAt = environment.monotonic();
@@ -98,7 +108,7 @@ export class Coordination {
       if (await this.#answers()) return;
       const error = failure();
       if (error instanceof CoordinatorError) throw error;
-      // Sessions and claims are advice: they come when it does.
+      // Sessions and claims are only advice, so the database opens without them.
       if (!isOracle) return;
       const lease = await readLease({ store, environment, timeoutMs: readMs });
       const patienceMs =
@@ -120,7 +130,7 @@ export class Coordination {
     );
   }
 
-  /** Resolves if the coordinator that leads answers this process; rejects with why not. */
+  /** Resolves if the leader answers this process. Rejects with the reason if it does not. */
   check(signal: AbortSignal): Promise<void> {
     return this.#client.check(signal);
   }
@@ -138,7 +148,10 @@ export class Coordination {
     };
   }
 
-  /** Leaves the cluster, and stops the coordinator that was started here. Harmless to repeat. */
+  /**
+   * Leaves the cluster, and stops the coordinator that this process started. A second call does
+   * nothing more.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -150,7 +163,7 @@ export class Coordination {
   }
 }
 
-/** What the store says of who leads; undefined where nobody ever did. */
+/** Returns what the store says about the leader. Undefined if the cluster never had one. */
 export async function coordinatorStatus(
   store: RowStore,
   environment: Environment,

@@ -11,34 +11,51 @@ export interface CoordinatorChoice {
   /** `HOST:PORT` of each coordinator. Default: found by the lease in the store. */
   readonly addresses?: readonly string[] | undefined;
   /**
-   * Starts a coordinator inside this process where nobody leads, and where nobody has led for a while; it ends with the
+   * Starts a coordinator inside this process if none leads, now or later. It ends with the
    * database. Default: false.
    */
   readonly start?: boolean | undefined;
   /**
-   * What the coordinator asks for. Several while tokens are changed: this process shows the first, and a coordinator that is started here takes
-   * any of them. A function is asked at each call, so that the token may change.
+   * The token that the coordinator asks for. Give several while you replace the token: this process
+   * shows the first, and a coordinator started here accepts any of them. A function is called for
+   * each request, so the token may change. Default: none.
    */
   readonly token?: TokenChoice | (() => TokenChoice | undefined) | undefined;
-  /** TLS; `true` for the defaults. A function is asked for each new connection, so that certificates may change. Default: none. */
+  /**
+   * TLS for the connection; `true` for the defaults of Node. A function is called for each new
+   * connection, so certificates may change. Default: none.
+   */
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
-  /** Of one that is started here: `HOST:PORT` to listen at. Default: a free port of `127.0.0.1`, for one machine. */
+  /**
+   * For a coordinator started here: the `HOST:PORT` to listen on. Default: a free port of
+   * `127.0.0.1`, which serves one machine.
+   */
   readonly listen?: string | undefined;
-  /** Of one that is started here: `HOST:PORT` by which the other processes reach it. */
+  /**
+   * For a coordinator started here: the `HOST:PORT` by which other processes reach it. Default: the
+   * address that it listens on.
+   */
   readonly advertise?: string | undefined;
   /**
-   * Of one that is started here: its certificate. Needed, with a token, to listen beyond this machine; `tls` must be given too, for this process
-   * speaks with the coordinator as the others do. A function is asked every second, so that the certificate may change.
+   * For a coordinator started here: its certificate. Listening beyond this machine needs it, and a
+   * token. Give `tls` too, because this process is a client of the coordinator. A function is
+   * called every second, so the certificate may change.
    */
   readonly serverTls?: CoordinatorTls | (() => CoordinatorTls) | undefined;
-  /** Of one that is started here: length of its lease, in milliseconds. Default: 10,000. */
+  /** For a coordinator started here: the length of its lease, in milliseconds. Default: 10,000. */
   readonly leaseMs?: number | undefined;
 }
 
-/** What `open` takes: addresses, `"auto"` for {@link CoordinatorChoice.start}, `false` for none, or the choice itself. */
+/**
+ * The `coordinator` option of `open`: addresses, `"auto"` for {@link CoordinatorChoice.start},
+ * `false` for none, or a {@link CoordinatorChoice}.
+ */
 export type CoordinatorOption = string | readonly string[] | "auto" | false | CoordinatorChoice;
 
-/** The choice that an option stands for; undefined for none. Throws an `InvalidArgumentError` where it cannot be meant. */
+/**
+ * Converts the option to a choice, or to undefined for none. Throws an `InvalidArgumentError` if it
+ * is invalid.
+ */
 export function coordinatorChoice(option: CoordinatorOption | undefined): CoordinatorChoice | undefined {
   if (option === undefined || option === false) return undefined;
   if (option === "auto") return { start: true };
@@ -73,13 +90,16 @@ function notMeant(option: unknown): InvalidArgumentError {
   );
 }
 
-/** The tokens of this moment, the one to be shown first. */
+/** Returns the current tokens. The first is the one to show. */
 export function tokensOf({ token }: Pick<CoordinatorChoice, "token">): readonly string[] {
   const given = typeof token === "function" ? token() : token;
   return typeof given === "string" ? [given] : (given ?? []);
 }
 
-/** What is chosen where nothing is said: a store that cannot count, and is given no oracle, looks for its cluster's. */
+/**
+ * Returns the default if the option is not given. A store without timestamps of its own, and
+ * without an `oracle`, uses its cluster's coordinator.
+ */
 export function chooseCoordinator(
   store: RowStore,
   option: CoordinatorOption | undefined,

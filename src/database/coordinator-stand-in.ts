@@ -14,12 +14,16 @@ export interface StandInOptions {
 
 const watchEveryMs = 5_000;
 const readMs = 5_000;
-/** A lease that nobody holds, or renews, is left for so long to whoever is to hold it, besides its own length. */
+/**
+ * Time that a lease without holder or renewal is left to other coordinators, in milliseconds. It is
+ * added to the length of the lease.
+ */
 const graceMs = 5_000;
 
 /**
- * The coordinator that a process starts where there is no other: at once where nobody leads, and later where nobody has
- * led for a while, so that a small cluster outlives the process that led it.
+ * The coordinator that a process starts if the cluster has none. It starts at once if no
+ * coordinator leads, and later if the leader is lost. So a small cluster outlives the process that
+ * led it.
  */
 export class CoordinatorStandIn {
   readonly #options: StandInOptions;
@@ -34,7 +38,7 @@ export class CoordinatorStandIn {
     this.#options = options;
   }
 
-  /** `answers`: whether somebody leads and can be reached. */
+  /** `answers`: returns whether a coordinator leads and this process can reach it. */
   async open(answers: () => Promise<boolean>): Promise<void> {
     const lease = await this.#read();
     if (lease === undefined || lease.holder === "" || !(await answers())) await this.#start();
@@ -64,7 +68,7 @@ export class CoordinatorStandIn {
       this.#secrets ??= new Watch({ environment, coordinator, first, read, onFailure: onSecretsFailure });
       if (!this.#isClosed) this.#secrets.start();
     } catch (error) {
-      // The next look is to try again.
+      // The next check of the lease tries again.
       this.#coordinator = undefined;
       throw error;
     }
@@ -89,7 +93,7 @@ export class CoordinatorStandIn {
     else this.#watch();
   }
 
-  /** Whether nobody has written to it for longer than any leader leaves it. */
+  /** Whether the lease has not changed for longer than any leader would leave it. */
   #isAbandoned(lease: LeaseRecord | undefined): boolean {
     const now = this.#options.environment.monotonic();
     const revision = lease?.revision ?? 0;
@@ -97,7 +101,7 @@ export class CoordinatorStandIn {
     return now - this.#seen.at >= (lease?.leaseMs ?? 0) + graceMs;
   }
 
-  /** Stops the coordinator, where it was started: another one may lead at once. */
+  /** Stops the coordinator if this process started one. Another one may lead at once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -108,13 +112,16 @@ export class CoordinatorStandIn {
   }
 }
 
-/** The secrets of this moment. */
+/** Returns the current secrets. */
 function secretsOf(choice: CoordinatorChoice): Secrets {
   const { serverTls } = choice;
   return { token: tokensOf(choice), tls: typeof serverTls === "function" ? serverTls() : serverTls };
 }
 
-/** This process is a client of the coordinator that it starts: both speak TLS, or neither does. */
+/**
+ * Checks that `tls` and `serverTls` are given together. This process is a client of the coordinator
+ * that it starts, so both sides must speak TLS, or neither.
+ */
 function checkTls({ tls, serverTls }: CoordinatorChoice): void {
   const asksTls = tls !== undefined && tls !== false;
   if (asksTls === (serverTls !== undefined)) return;

@@ -72,40 +72,45 @@ import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
 import { type StrayRecord, strayRecords } from "./stray-records.js";
 
-/** Problems that {@link Database.check} lists, unless it is told another number. */
+/** Most problems that {@link Database.check} lists unless the caller gives another number. */
 const maxListed = 1_000;
 
-/** What a database is made of. */
+/** The parts that `open` builds a database from. */
 export interface DatabaseParts {
   readonly context: TransactionContext;
   readonly registry: Registry;
   readonly sessions: Sessions;
   readonly settings: Settings;
-  /** What this process hosts. */
+  /** The observers that this process can run. */
   readonly observers: readonly Observer[];
-  /** Its place in a cluster with a coordinator; closed with the database. */
+  /** The connection to the cluster's coordinator, if there is one. The database closes it. */
   readonly coordination?: Coordination | undefined;
 }
 
-/** What {@link Database.status} tells. */
+/** The result of {@link Database.status}. */
 export interface DatabaseStatus {
-  /** Kind and place of the store. */
+  /** Kind and location of the store. */
   readonly store: string;
-  /** What the store counts of itself: bytes, entries and the like; and the requests for timestamps, where they are sent. */
+  /**
+   * Counters of the store, such as bytes and entries. If a coordinator assigns timestamps, also the
+   * requests for them.
+   */
   readonly statistics: Readonly<Record<string, number>>;
   readonly commit: "one-phase" | "two-phase";
   readonly retentionMs: number;
   readonly latestTimestamp: number;
-  /** Snapshots below it are refused; 0 before the first collection. */
+  /** Timestamp below which the database refuses snapshots. 0 before the first collection. */
   readonly safepoint: number;
   readonly safepointAgeMs: number | undefined;
-  /** Processes with workers, by session. */
+  /** The processes that have workers, by session. */
   readonly sessions: ReadonlyMap<string, SessionRecord>;
-  /** The cluster's coordinator; undefined where there never was one. */
+  /** The cluster's coordinator. Undefined if there never was one. */
   readonly coordinator: CoordinatorStatus | undefined;
 }
 
-/** An open database. Made by `open`; to be closed, or held with `await using`. */
+/**
+ * An open database. `open` creates it. Close it with {@link close}, or hold it with `await using`.
+ */
 export class Database {
   readonly #context: TransactionContext;
   readonly #registry: Registry;
@@ -116,7 +121,7 @@ export class Database {
   readonly #metrics: Metrics;
   readonly #workers: WorkerPool;
   readonly #coordination: Coordination | undefined;
-  /** Transactions that were begun by hand and have not ended. */
+  /** Transactions that {@link begin} started and that have not ended. */
   readonly #begun = new Set<CoreTransaction>();
   #closing: Promise<void> | undefined;
 
@@ -143,7 +148,7 @@ export class Database {
     throw new ClosedError(`The database ${this.#context.store.description} was closed: open it again.`);
   }
 
-  /** Before anything is done that writes. */
+  /** Returns the context for an operation that writes. Throws if the database is read-only. */
   #writable(doing: string): TransactionContext {
     const context = this.#open();
     if (!this.#readOnly) return context;
@@ -153,10 +158,13 @@ export class Database {
   }
 
   /**
-   * Runs `run` in a transaction and commits it; runs it again where it conflicts, with backoff. Resolves to what `run`
-   * returned when the commit is durable.
+   * Runs `run` in a transaction and commits it. If the transaction conflicts, runs `run` again
+   * after a backoff, so `run` must be free of other side effects. Resolves to the result of `run`
+   * when the commit is durable.
    *
-   * @throws what `run` throws; ConflictError after the last retry; TimeoutError and AbortedError when given up.
+   * @throws whatever `run` throws, without a commit.
+   * @throws ConflictError after the last retry.
+   * @throws TimeoutError or AbortedError if the deadline passes or the signal is aborted.
    *
    * @example
    * await db.transact(async (tx) => tx.set(counters.hits, page, ((await tx.get(counters.hits, page)) ?? 0) + 1));
@@ -169,7 +177,10 @@ export class Database {
     }
   }
 
-  /** A transaction to drive by hand: `await tx.commit()` or `await tx.rollback()`, or hold it with `await using`. */
+  /**
+   * Starts a transaction that the caller ends with `await tx.commit()` or `await tx.rollback()`, or
+   * holds with `await using`.
+   */
   async begin(options: TransactionOptions = {}): Promise<Transaction> {
     const context = this.#writable("begin transactions");
     known("db.begin", options);
@@ -191,7 +202,7 @@ export class Database {
         },
       });
       this.#begun.add(core);
-      // Whoever forgets it keeps nothing from collection beyond its deadline.
+      // A forgotten transaction holds back garbage collection only until its deadline.
       limit.whenOver((reason) => core.fence(reason));
       return new Transaction(core);
     } catch (error) {
@@ -200,14 +211,18 @@ export class Database {
     }
   }
 
-  /** A read-only view: of now, or of a moment within the retention. To be closed, or held with `await using`. */
+  /**
+   * Opens a read-only view of the database, as of now or of a moment within the retention. Close
+   * it, or hold it with `await using`.
+   */
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
     return takeSnapshot(this.#open(), known("db.snapshot", options));
   }
 
   /**
-   * Starts a worker: runs the observers given to `open`, or some of them, until it is stopped. Changes that this process
-   * commits are run at once; those of other processes are found by scanning, well within a second.
+   * Starts a worker. It runs the observers given to `open`, or some of them, until it is stopped.
+   * It runs changes that this process commits at once. It finds the changes of other processes by
+   * scanning, well within a second.
    *
    * @example
    * await using worker = db.work({ concurrency: 32 });
@@ -218,10 +233,11 @@ export class Database {
   }
 
   /**
-   * Works until nothing is left to do: every change committed before the call is handled, and all that those caused, here
-   * or by another process. Waits for changes that are tried again, and not for parked ones.
+   * Runs observers until nothing is left to do. That covers every change committed before the call,
+   * and all changes that those cause, in this process or another. Waits for changes that will be
+   * retried, but not for parked ones.
    *
-   * @throws ObserverError where changes wait for observers that no live process runs.
+   * @throws ObserverError if changes wait for observers that no live process runs.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#writable("run observers");
@@ -229,24 +245,25 @@ export class Database {
   }
 
   /**
-   * Resolves when nothing is left to do, as {@link drain} does, but works itself only if workers stand here.
+   * Resolves when nothing is left to do, as {@link drain} does. It runs no observers itself: the
+   * workers of this or other processes do.
    *
-   * @throws ObserverError if changes wait for observers that no live process runs. One that shows no signs of life is waited for for
-   * 15 seconds.
+   * @throws ObserverError if changes wait for observers that no live process runs. A process counts
+   * as live until it has sent no heartbeat for 15 s.
    */
   async idle(options: DrainOptions = {}): Promise<void> {
     this.#open();
     await this.#workers.idle(known("db.idle", options));
   }
 
-  /** The changes that observers are due on. */
+  /** Lists the changes that observers have not handled yet. */
   pending(options: PendingOptions = {}): AsyncIterable<PendingChange> {
     this.#open();
     return listPending(this.#registry, known("db.pending", options));
   }
 
   /**
-   * The changes of one row that observers are due on.
+   * Lists the changes of one row that observers have not handled yet.
    *
    * @internal
    */
@@ -256,7 +273,8 @@ export class Database {
   }
 
   /**
-   * Runs of observers that are under way in this process, and the rows that it has claimed where a cluster gives out claims.
+   * Count of the observer runs in progress in this process, and of the rows that it has claimed.
+   * `claims` is undefined without a coordinator.
    *
    * @internal
    */
@@ -264,27 +282,27 @@ export class Database {
     return { running: this.#workers.running, claims: this.#workers.claims?.size };
   }
 
-  /** The changes that were given up on after their last attempt. */
+  /** Lists the parked changes: those whose observer failed in its last attempt. */
   parked(options: ParkedOptions = {}): AsyncIterable<ParkedChange> {
     this.#open();
     return listParked(this.#registry, known("db.parked", options));
   }
 
-  /** Makes a parked change due again. False where it is parked no more. */
+  /** Makes a parked change due again. Resolves to false if it is no longer parked. */
   async retry(parked: ObservedCell): Promise<boolean> {
     this.#writable("retry a change");
     return retryParked(this.#registry, parked);
   }
 
-  /** Counts a parked change as handled. False where it is parked no more. */
+  /** Counts a parked change as handled. Resolves to false if it is no longer parked. */
   async discard(parked: ObservedCell): Promise<boolean> {
     this.#writable("discard a change");
     return discardParked(this.#registry, parked);
   }
 
   /**
-   * Makes an observer due on the cells that stand: for a new observer, or one of a new version. Resumes where an earlier
-   * call was interrupted.
+   * Makes an observer due on the cells that exist already. Use it for a new observer, or a new
+   * version of one. An interrupted backfill continues with the next call.
    */
   async backfill(observer: Observer | string, options: BackfillOptions = {}): Promise<BackfillReport> {
     this.#writable("mark cells as due");
@@ -296,7 +314,7 @@ export class Database {
   }
 
   /**
-   * Makes observers due on cells, whether they are registered yet or not.
+   * Makes observers due on cells, even if the observers are not registered yet.
    *
    * @internal
    */
@@ -305,7 +323,10 @@ export class Database {
     await markDue(this.#registry, due, signal);
   }
 
-  /** Forgets an observer, with its hints, acknowledgments and parked changes. Can be repeated where it was interrupted. */
+  /**
+   * Removes an observer with its hints, acknowledgments and parked changes. If the call is
+   * interrupted, repeat it.
+   */
   async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
     this.#writable("unregister an observer");
     known("db.unregister", options);
@@ -313,46 +334,59 @@ export class Database {
     await unregister(this.#registry, observer, options);
   }
 
-  /** The committed versions of a cell that collection has left, newest first. */
+  /**
+   * Returns the committed versions of a cell, newest first. Garbage collection may have removed
+   * older ones.
+   */
   async history<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<readonly HistoryEntry<V>[]> {
     return history(this.#open(), column, row);
   }
 
-  /** What the protocol keeps of a row: locks, write records, values, statuses, acknowledgments; decoded. */
+  /**
+   * Returns the protocol's cells of a row, decoded: locks, write records, values, statuses and
+   * acknowledgments.
+   */
   async inspect<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly InspectedColumn[]> {
     const context = this.#open();
     if (!isTable(table)) throw new SchemaError("`inspect` takes a table made with `table(name, columns)`.");
     return inspectRow(context, table[definition].name, encodeRow(table[definition], row));
   }
 
-  /** Every lock that stands. */
+  /** Yields every lock in the database. */
   async *locks(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<LockInfo> {
     yield* listLocks(this.#open(), await this.#tables(), options.signal);
   }
 
-  /** Resolves a lock by what stands at its primary: rolls it forward or back, unless its owner lives. */
+  /**
+   * Resolves a lock. Rolls it forward or back according to its primary lock, unless its owner is
+   * alive: then the result is `"standing"`.
+   */
   async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
     return (await resolveLock(this.#writable("resolve a lock"), lock)) === "standing" ? "standing" : "gone";
   }
 
-  /** Collects garbage now: versions that no snapshot within the retention can see. */
+  /** Collects garbage now: removes the versions that no snapshot within the retention can see. */
   async collect(options: CollectOptions = {}): Promise<CollectReport> {
     this.#writable("collect garbage");
     return this.#collector.collect(known("db.collect", options));
   }
 
-  /** Checks every invariant of the protocol that a store shows. Empty when it is sound. */
+  /**
+   * Checks every invariant of the protocol that the store's contents can show. Resolves to an empty
+   * array if the database is sound.
+   */
   async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
     const context = this.#open();
     const { maxProblems = maxListed } = known("db.check", options);
     const found = await check(context, await this.#tables(), { ...options, maxProblems });
-    // What is damaged answers nothing.
+    // Damaged pages would make every other result meaningless.
     if (found.some(({ invariant }) => invariant === "stored")) return found;
     return [...found, ...(await strayRecords(context))].slice(0, maxProblems);
   }
 
   /**
-   * The records of processes that cannot be read, or say that they count for longer than any does.
+   * Returns the records of processes that cannot be read, or that expire later than any process
+   * writes.
    *
    * @internal
    */
@@ -360,19 +394,19 @@ export class Database {
     return strayRecords(this.#open());
   }
 
-  /** Counters and distributions since the database was opened in this process. */
+  /** Counters and distributions since this process opened the database. */
   get metrics(): MetricsSnapshot {
     return this.#metrics.snapshot();
   }
 
-  /** Listens to an event until the returned function is called. */
+  /** Calls `listener` for each event of this name until the caller calls the returned function. */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
     checkListener(name, listener);
     return this.#context.events.on(name, listener);
   }
 
   /**
-   * A cell as messages and commands name it.
+   * Returns a cell in the form that messages and commands use.
    *
    * @internal
    */
@@ -380,21 +414,27 @@ export class Database {
     return { table, row: this.#context.schemas.showRow(table, row), column: showColumn(column) };
   }
 
-  /** The tables that the database has recorded, usable without a module that declares them, by name. */
+  /**
+   * Returns the tables that the database has recorded, by name. They work without the module that
+   * declares them.
+   */
   async tables(): Promise<ReadonlyMap<string, AnyTable>> {
     this.#open();
     const view = await this.#registry.fresh();
     return new Map([...view.tables.keys()].map((name) => [name, view.table(name)!]));
   }
 
-  /** The observers that the database has recorded, by name. */
+  /** Returns the observers that the database has recorded, by name. */
   async observers(): Promise<ReadonlyMap<string, ObserverRecord>> {
     this.#open();
     const view = await this.#registry.fresh();
     return new Map([...view.observers].map(([name, observer]) => [name, observer.record]));
   }
 
-  /** Where the database stands: what its store says of itself, the safepoint, the processes that work on it and their coordinator. */
+  /**
+   * Returns the state of the database: statistics of the store, the safepoint, the processes with
+   * workers, and the coordinator.
+   */
   async status(): Promise<DatabaseStatus> {
     const { store, safepoint, oracle, environment } = this.#open();
     const at = await safepoint.current();
@@ -419,30 +459,37 @@ export class Database {
     return this.#closing !== undefined;
   }
 
-  /** Asks the store and the coordinator for a sign of life, for probes. Rejects only with a `ClosedError`, after {@link close}. */
+  /**
+   * Asks the store and the coordinator for a sign of life. Health probes use it. Rejects only with
+   * a `ClosedError`, after {@link close}.
+   */
   async reach({ timeoutMs = 1_000 }: ReachOptions = {}): Promise<DatabaseReach> {
     const { store, environment } = this.#open();
     return await reachOf({ store, environment, timeoutMs, coordination: this.#coordination });
   }
 
-  /** All tables with transactional cells. */
+  /** Returns all tables with transactional cells. */
   async #tables(): Promise<readonly string[]> {
     const view = await this.#registry.fresh();
     return [...view.tables.keys(), systemTable, parkedTable];
   }
 
   /**
-   * Ends what runs in the background, waits for what is under way, and frees everything. Harmless to repeat. A run of an observer
-   * must not wait for it: it would wait for itself until its `timeoutMs`.
+   * Ends background work, waits for calls in progress, and frees all resources. A second call waits
+   * for the first. An observer must not await it: the call would wait for that observer's run until
+   * its `timeoutMs`.
    *
-   * @throws the first failure on the way, after which the rest was done all the same.
+   * @throws the first failure. The remaining steps run all the same.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** A transaction that was begun and forgotten: its deadline would keep the process alive. */
+  /**
+   * Ends the transactions of {@link begin} that never ended. Their deadline timers would keep the
+   * process alive.
+   */
   #endBegun(): void {
     const error = new ClosedError("The database was closed before the transaction was committed.");
     for (const core of this.#begun) core.fence(error);
@@ -460,7 +507,7 @@ export class Database {
       () => this.#context.store.close(),
     ];
     const errors: unknown[] = [];
-    // What one cannot free is no reason to hold the rest.
+    // A failed step must not keep the others from freeing their resources.
     for (const step of steps) {
       try {
         await step();

@@ -5,12 +5,12 @@ import type { RowStore } from "../store/index.js";
 import type { OpenOptions } from "./options.js";
 
 /**
- * Where a database is: `memory:`, a folder (also as `file:`), `bigtable://PROJECT/INSTANCE`, or a store that the program
- * made itself.
+ * The location of a database: `memory:`, a folder (also as `file:`), `bigtable://PROJECT/INSTANCE`,
+ * or a store that the program made itself.
  */
 export type Location = string | URL | RowStore;
 
-/** Opens the store of a location. Each store's code is loaded when it is first used. */
+/** Opens the store of a location. Loads the code of that store only. */
 export async function openStore(
   location: Location,
   options: OpenOptions,

@@ -1,7 +1,7 @@
 import type { Emitter } from "../events/index.js";
 import type { Logger } from "./options.js";
 
-/** Tells a logger what an operator would want to know: failures, and what was given up on. */
+/** Sends to a logger what an operator wants to know: failures and parked changes. */
 export function logEvents(events: Emitter, logger: Logger): void {
   events.on("backgroundFailure", ({ doing, error }) => {
     logger.warn(`${doing} failed; it will be done again`, { error });

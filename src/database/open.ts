@@ -14,13 +14,17 @@ import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOption
 import { readRetention, recordRetention } from "./retention.js";
 
 /**
- * Opens the database at a location: `memory:`, a folder (`./data`, `file:./data`; made where it is missing),
- * `bigtable://PROJECT/INSTANCE`, or a `RowStore`. Records the tables and registers the observers given.
+ * Opens the database at a location: `memory:`, a folder (`./data` or `file:./data`),
+ * `bigtable://PROJECT/INSTANCE`, or a `RowStore`. Creates the folder if it does not exist. Records
+ * the given tables and registers the given observers. If `open` rejects, it has recorded nothing,
+ * but it may have created the folder or the system's own tables.
  *
- * @throws InvalidArgumentError for options that cannot be meant; StoreDamagedError, StoreVersionError or StoreError where
- * the folder is not a database that can be used; OracleUnavailableError where timestamps are to come from a coordinator and none
- * leads; CoordinatorError where it refuses this process; SchemaError or ObserverError where tables or observers contradict
- * what is recorded. Nothing was recorded then; the folder or the system's own tables may have been made.
+ * @throws InvalidArgumentError if an option is invalid.
+ * @throws StoreDamagedError, StoreVersionError or StoreError if the folder holds no usable
+ * database.
+ * @throws OracleUnavailableError if a coordinator assigns timestamps and none leads.
+ * @throws CoordinatorError if the coordinator refuses this process.
+ * @throws SchemaError or ObserverError if tables or observers contradict what is recorded.
  *
  * @example
  * await using db = await open("./data", { observers: [cluster] });
@@ -30,8 +34,8 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
 }
 
 /**
- * As `open`, for tests: `hooks`, such as a `StepHooks`, see each step of a commit before it is sent. They can stop at it, let it
- * fail, or answer in the place of the store.
+ * As `open`, for tests. `hooks`, such as a `StepHooks`, see each step of a commit before the store
+ * does. They can delay a step, fail it, or answer in place of the store.
  *
  * @example
  * const hooks = new StepHooks();
@@ -51,14 +55,17 @@ export async function openWithHooks(
     coordination = await coordinate(store, environment, options, failures);
     return await openDatabase(store, environment, { ...options, hooks }, coordination, failures);
   } catch (error) {
-    // What failed first is told, whatever closing says.
+    // The caller gets the original failure, even if closing fails too.
     await coordination?.close().catch(() => undefined);
     await store.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** What fails before anybody can listen is told by the error that it leads to. */
+/**
+ * Collects the background failures during `open`, when no listener exists yet. The error that they
+ * lead to carries them.
+ */
 class Failures {
   listener: ((failure: LeaderFailure) => void) | undefined;
 
@@ -97,7 +104,7 @@ async function openDatabase(
   if (logger !== undefined) logEvents(context.events, logger);
   await registry.register(tables, observers);
   if (!settings.readOnly) await registry.untilAllKnown(observers);
-  // Last, as it counts for everybody.
+  // Recorded last, because it applies to every process: a failed `open` must not change it.
   if (!settings.readOnly) await recordRetention(store, environment, options.retentionMs, recorded);
   return new Database({ context, registry, sessions, settings, observers, coordination });
 }

@@ -6,71 +6,99 @@ import type { AnyTable } from "../schema/index.js";
 import type { CommitHooks } from "../transaction/index.js";
 import { type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
 
-/** Where a database's messages go: `console`, or any logger with these methods. Default: nowhere. */
+/** Receives a database's messages: `console`, or any logger with these methods. Default: none. */
 export interface Logger {
   info(message: string, details?: Readonly<Record<string, unknown>>): void;
   warn(message: string, details?: Readonly<Record<string, unknown>>): void;
   error(message: string, details?: Readonly<Record<string, unknown>>): void;
 }
 
-/** What `open` takes besides a location. Everything has a default. */
+/** The options of `open`. Each has a default. */
 export interface OpenOptions {
-  /** Tables to record, or to compare with what is recorded. Tables used without being named are recorded then. */
+  /**
+   * Tables to record, or to compare with what is recorded. Tables that are not listed are recorded
+   * when they are first used. Default: none.
+   */
   readonly tables?: readonly AnyTable[] | undefined;
-  /** Observers that this process hosts: registered on opening, run by `db.work()` and `db.drain()`. */
+  /**
+   * Observers that this process runs. `open` registers them; `db.work()` and `db.drain()` run them.
+   * Default: none.
+   */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * `"full"` (default): a transaction is answered when it is on the disk. `"none"`: when it is in the database file, whose
-   * flush follows; a power failure may lose the newest transactions, never an older one without the newer, and never
-   * half of one.
+   * When a transaction counts as committed. `"full"` (default): when it is on disk. `"none"`: when
+   * it is in the database file, before the flush. A power failure may then lose the newest
+   * transactions, but never an older one without the newer, and never half of one.
    */
   readonly durability?: "full" | "none" | undefined;
-  /** `"auto"` (default): one phase where the store can. `"two-phase"` forces the full protocol. */
+  /**
+   * `"auto"` (default): one phase if the store supports it. `"two-phase"` forces the full protocol.
+   */
   readonly commit?: "auto" | "two-phase" | undefined;
   /**
-   * How long versions are kept for snapshots of the past, in milliseconds. Recorded in the database for all who open it later without
-   * saying; the last one who says so counts, and processes that are running keep theirs. On Bigtable not below some minutes: it must
-   * exceed the delay of any request and the error of the clocks. Default: what is recorded; one hour at first.
+   * How long the database keeps old versions for snapshots of the past, in milliseconds. The
+   * database records it, and later calls of `open` without this option use it. The last value given
+   * counts, but running processes keep theirs. On Bigtable use at least some minutes: the retention
+   * must exceed the delay of any request and the error of the clocks. Default: the recorded
+   * retention, at first one hour.
    */
   readonly retentionMs?: number | undefined;
-  /** How often collection runs in the background, in milliseconds; 0 never. Default: half of the retention, at least a minute. */
+  /**
+   * Interval of background garbage collection, in milliseconds; 0 turns it off. Default: half of
+   * the retention, at least a minute.
+   */
   readonly collectEveryMs?: number | undefined;
-  /** The most bytes of writes of one transaction. Default: 64 MiB. */
+  /** Most bytes that one transaction may write. Default: 64 MiB. */
   readonly transactionBytes?: number | undefined;
-  /** How long the owner of a two-phase lock counts as alive after its last sign, in milliseconds. Default: 5,000. */
+  /**
+   * How long the owner of a two-phase lock counts as alive after its last refresh, in milliseconds.
+   * Default: 5,000.
+   */
   readonly lockTtlMs?: number | undefined;
-  /** Gets messages on what goes on in the background. Default: none. */
+  /** Receives messages about background work. Default: none. */
   readonly logger?: Logger | undefined;
   /** Time, randomness and timers. Default: the system's. */
   readonly environment?: Environment | undefined;
-  /** The oracle of a store that has no counter of its own, where it is not the coordinator's. */
+  /** The oracle for a store that does not assign timestamps. Default: the coordinator's. */
   readonly oracle?: Oracle | undefined;
   /**
-   * The cluster's coordinator: timestamps where the store does not count by itself, and who lives and works on what. `HOST:PORT`
-   * of one or several; `"auto"` finds it by the lease in the store, and starts one inside this process where nobody leads; `false` for
-   * none; an object for tokens and TLS. Default: found by the lease where the store does not count by itself and no `oracle` is
-   * given; else none.
+   * The cluster's coordinator. It assigns timestamps if the store does not, and knows which
+   * sessions are alive and what each works on. Give `HOST:PORT` of one or several; `"auto"` to find
+   * it by the lease in the store, and to start one inside this process if none leads; `false` for
+   * none; or an object for tokens and TLS. Default: found by the lease if the store does not assign
+   * timestamps and no `oracle` is given, else none.
    */
   readonly coordinator?: CoordinatorOption | undefined;
-  /** Makes the database where there is none. With `false`, that is a `StoreError`. Default: true. */
+  /**
+   * Whether to create the database if it does not exist. With `false`, `open` rejects with a
+   * `StoreError` instead. Default: true.
+   */
   readonly create?: boolean | undefined;
   /**
-   * Opens only to read: nothing is recorded, registered or collected, and what would write is refused with a `StoreError` before it
-   * begins. A folder on a file system that can only be read, or that this user may not write, can be opened so. LMDB then takes no lock:
-   * once another process has written to the folder, every call that reads rejects with a `StoreChangedError`. A folder that is not there is not made. Default: false.
+   * Opens the database for reading only. It records, registers and collects nothing, and refuses
+   * writes with a `StoreError` before they begin. It also opens a folder that this user or the file
+   * system does not let this process write. LMDB then takes no lock: after another process has
+   * written to the folder, every read rejects with a `StoreChangedError`. A missing folder is not
+   * created. Default: false.
    */
   readonly readOnly?: boolean | undefined;
-  /** For databases larger than memory: the embedded store does not read ahead. Default: false. */
+  /**
+   * Turns off the operating system's read-ahead for the embedded store. Use it for databases larger
+   * than memory. Default: false.
+   */
   readonly noReadAhead?: boolean | undefined;
 }
 
-/** What `openWithHooks` takes: the options of `open`, and what stands between a commit and its store. */
+/** The options of `openWithHooks`: those of `open`, and hooks between a commit and its store. */
 export interface OpenWithHooksOptions extends OpenOptions {
-  /** Called for each step of a commit: can wait, fail, or answer in its place. Default: none. */
+  /**
+   * Called for each step of a commit. A hook can delay the step, fail it, or answer in place of the
+   * store. Default: none.
+   */
   readonly hooks?: CommitHooks | undefined;
 }
 
-/** The settings of an open database: the options with their defaults, checked. */
+/** The settings of an open database: the checked options with their defaults. */
 export interface Settings {
   readonly retentionMs: number;
   readonly collectEveryMs: number;
@@ -82,14 +110,14 @@ export interface Settings {
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
-/** Checks what can be checked before anything is opened. */
+/** Checks the options that can be checked before the store is open. */
 export function checkOptions(options: OpenOptions): void {
   checkChoices(options);
   coordinatorChoice(options.coordinator);
   checkSettings(options, hourMs);
 }
 
-/** The settings, with `recorded` as the retention of who does not say. */
+/** Returns the settings. `recorded` is the retention used if the option is not given. */
 export function checkSettings(options: OpenOptions, recorded: number | undefined): Settings {
   const retentionMs = positive("retentionMs", options.retentionMs ?? recorded ?? hourMs, 0);
   return {
@@ -110,7 +138,7 @@ function positive(name: string, value: number, least: number): number {
   throw new InvalidArgumentError(`\`${name}\` must be a number of at least ${least}, not ${String(value)}.`);
 }
 
-/** Throws for words that are not among those an option takes. */
+/** Throws if a word is not among those that the option accepts. */
 function checkChoices(options: OpenOptions): void {
   choice("durability", options.durability, ["full", "none"]);
   choice("commit", options.commit, ["auto", "two-phase"]);

@@ -4,24 +4,30 @@ import { readLease, within } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
 import type { Coordination } from "./coordination.js";
 
-/** Whether something gave a sign of life. */
+/** Whether the store or the coordinator gave a sign of life. */
 export interface SignOfLife {
   readonly answers: boolean;
   /** Why it did not. */
   readonly error: Error | undefined;
 }
 
-/** What {@link Database.reach} found. */
+/** The result of {@link Database.reach}. */
 export interface DatabaseReach {
   readonly store: SignOfLife;
-  /** The cluster's coordinator; undefined if this process does without one. A refused token counts as no answer. */
+  /**
+   * The cluster's coordinator. Undefined if this process uses none. A refused token counts as no
+   * answer.
+   */
   readonly coordinator: SignOfLife | undefined;
-  /** Whether transactions can be done: the store answers, and so does the coordinator if timestamps come from it. */
+  /**
+   * Whether transactions can run: the store answers, and so does the coordinator if it assigns
+   * timestamps.
+   */
   readonly isAble: boolean;
 }
 
 export interface ReachOptions {
-  /** How long each of them may take, in milliseconds. Default: 1,000. */
+  /** How long each of the two may take to answer, in milliseconds. Default: 1,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -32,7 +38,7 @@ interface Asked {
   readonly coordination: Coordination | undefined;
 }
 
-/** Asks the store and the coordinator, both at the same time. Never rejects but with a `ClosedError`. */
+/** Asks the store and the coordinator at the same time. Rejects only with a `ClosedError`. */
 export async function reachOf(asked: Asked): Promise<DatabaseReach> {
   const { store, environment, timeoutMs, coordination } = asked;
   const ask = (what: string, question: (signal: AbortSignal) => Promise<unknown>) =>

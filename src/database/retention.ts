@@ -6,7 +6,10 @@ import { decodeWrite, encodeWrite, systemCell } from "../transaction/index.js";
 const { table, row, column } = systemCell("retention", "ms");
 const columns = [{ exact: column }];
 
-/** The retention that a database has recorded, in milliseconds, so that all its processes collect by the same; what is `given` replaces it. */
+/**
+ * Reads the retention that the database has recorded, in milliseconds. All processes of a database
+ * share it. `given` is the caller's option, which replaces a record that cannot be read.
+ */
 export async function readRetention(store: RowStore, given: number | undefined): Promise<number | undefined> {
   const page = store.readRow({ table, row, columns, at: Number.POSITIVE_INFINITY });
   const { cells } = page instanceof Promise ? await page : page;
@@ -20,7 +23,7 @@ export async function readRetention(store: RowStore, given: number | undefined):
   return recorded;
 }
 
-/** Records what is given, where it differs. The last word counts. */
+/** Records the retention that the caller gave, if it differs. The last value written counts. */
 export async function recordRetention(
   store: RowStore,
   environment: Environment,
@@ -40,7 +43,7 @@ export async function recordRetention(
   });
 }
 
-/** NaN where the bytes are no such number. */
+/** Returns NaN if the bytes are not a number. */
 function decodeRetention(bytes: Uint8Array): number {
   const text = Buffer.from(bytes).toString("latin1");
   const retentionMs = /^\d+(\.\d+)?(e[+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;

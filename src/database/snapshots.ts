@@ -2,24 +2,25 @@ import { InvalidArgumentError } from "../errors/index.js";
 import { currentTimestamp } from "../oracle/index.js";
 import { dateToTimestamp, Snapshot, type TransactionContext } from "../transaction/index.js";
 
-/** What `db.snapshot` takes. Everything has a default. */
+/** The options of `db.snapshot`. Each has a default. */
 export interface SnapshotOptions {
   /**
-   * What to see: a timestamp, or a moment of wall time, within the retention and not in the future. Default: everything
-   * that is committed.
+   * The moment to see: a timestamp, or wall-clock time as a `Date`. It must lie within the
+   * retention and not in the future. Default: everything committed so far.
    */
   readonly at?: number | Date | undefined;
-  /** Gives reads of the snapshot up when aborted. */
+  /** Rejects the snapshot's reads when it is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A read-only view. Rejects for a moment in the future or below the safepoint. */
+/** Opens a read-only view. Rejects for a moment in the future or below the safepoint. */
 export async function takeSnapshot(
   context: TransactionContext,
   options: SnapshotOptions = {},
 ): Promise<Snapshot> {
   const known = await context.oracle.latest();
-  // A client of the oracle may not know the latest that was given to anybody; what is older than what it knows needs no more.
+  // A client of the oracle may not know the latest timestamp issued to other processes. For a
+  // moment that it does know of, no request is needed.
   const isKnown = typeof options.at === "number" && options.at <= known;
   const latest = isKnown ? known : await currentTimestamp(context);
   const snapshot = new Snapshot(context, snapshotTimestamp(context, options.at, latest), {
@@ -34,7 +35,10 @@ export async function takeSnapshot(
   }
 }
 
-/** Never later than what the oracle has issued: a later commit could still come below it. */
+/**
+ * Returns a timestamp that the oracle has already issued. Above it, a later commit could still
+ * change what the snapshot sees.
+ */
 function snapshotTimestamp(
   context: TransactionContext,
   at: number | Date | undefined,

@@ -2,12 +2,15 @@ import { strayedSessions } from "../observer/index.js";
 import type { Problem, TransactionContext } from "../transaction/index.js";
 import { strayPublished } from "./active-publisher.js";
 
-/** A record by which a process tells of itself, that cannot be read or says that it lasts for longer than any does. */
+/**
+ * A record of a process in the store that every reader ignores: it cannot be read, or it expires
+ * later than any process writes.
+ */
 export interface StrayRecord extends Problem {
   readonly invariant: "readable" | "expires";
 }
 
-/** All that stand. None of them counts: each is removed by the next worker or collection that meets it. */
+/** Returns all such records. The next worker or collection that meets one removes it. */
 export async function strayRecords(context: TransactionContext): Promise<readonly StrayRecord[]> {
   const { store, environment } = context;
   const now = environment.now();

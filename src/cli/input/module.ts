@@ -85,7 +85,8 @@ const loaderFrame = /^\s+at .*(node:internal|[\\/]jiti[\\/])/;
 
 /**
  * Returns where a module, or one that it imports, has a syntax error. Node prints that place only
- * on the error stream, so this function runs `node --check`, which executes nothing.
+ * on the error stream, so this function imports the module in a child process. The import fails
+ * before Node executes anything.
  */
 export function syntaxErrorPlace(file: string): string | undefined {
   const program = `import ${JSON.stringify(pathToFileURL(file).href)};`;
