@@ -7,8 +7,8 @@ import { abortError, throwIfAborted, underSignals } from "./index.js";
 const aborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
-describe("what is done under several signals", () => {
-  test("ends with any of them, by its reason", async () => {
+describe("work under several signals", () => {
+  test("ends when any of them is aborted, with its reason", async () => {
     const [one, other] = [new AbortController(), new AbortController()];
     const reason = underSignals([one.signal, undefined, other.signal], aborted);
     other.abort("enough");
@@ -16,19 +16,19 @@ describe("what is done under several signals", () => {
     expect(await reason).toBe("enough");
   });
 
-  test("ends at once where one was aborted before", async () => {
+  test("ends at once if one was aborted before", async () => {
     const use = async ({ aborted, reason }: AbortSignal) => [aborted, reason];
     const signals = [new AbortController().signal, AbortSignal.abort("before")];
     expect(await underSignals(signals, use)).toEqual([true, "before"]);
   });
 
-  test("ends with a timeout that nobody else holds", async () => {
+  test("ends with a timeout to which no other reference exists", async () => {
     const reason = underSignals([new AbortController().signal, AbortSignal.timeout(20)], aborted);
     collectGarbage();
     expect(await reason).toMatchObject({ name: "TimeoutError" });
   });
 
-  test("leaves nothing at a signal when it is over", async () => {
+  test("leaves no listener at a signal after its end", async () => {
     const { signal } = new AbortController();
     expect(await underSignals([signal], async () => getEventListeners(signal, "abort").length)).toBe(1);
     await expect(underSignals([signal], () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
@@ -36,7 +36,7 @@ describe("what is done under several signals", () => {
   });
 });
 
-test("an aborted signal becomes its reason where that is ours, a deadline where it is one, else an abort", () => {
+test("abortError keeps our own errors, makes a deadline a TimeoutError, and anything else an AbortedError", () => {
   const own = new TimeoutError("mine");
   expect(abortError(AbortSignal.abort(own), "It")).toBe(own);
   const deadline = new DOMException("late", "TimeoutError");

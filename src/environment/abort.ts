@@ -2,8 +2,8 @@ import { AbortedError, PercolatorError, TimeoutError } from "../errors/index.js"
 import { onAbort } from "./on-abort.js";
 
 /**
- * The error to throw for an aborted signal: its reason if that is an error of this package, else an
- * {@link AbortedError}.
+ * The error to throw for an aborted signal: its reason if that is an error of this package, a
+ * TimeoutError if the signal's deadline passed, else an {@link AbortedError}.
  */
 export function abortError(signal: AbortSignal, doing: string): PercolatorError {
   const reason: unknown = signal.reason;
@@ -20,8 +20,8 @@ export function throwIfAborted(signal: AbortSignal | undefined, doing: string): 
 }
 
 /**
- * Waits for a promise that others may wait for too, until `signal` is aborted: then rejects with
- * {@link abortError}.
+ * Waits for a promise that other callers may wait for too. If `signal` is aborted first, rejects
+ * with {@link abortError}.
  */
 export function unlessAborted<T>(
   waited: Promise<T>,
@@ -37,9 +37,10 @@ export function unlessAborted<T>(
 }
 
 /**
- * Calls `use` with a signal that is aborted when any of several is, by its reason. The several are
- * held meanwhile: Node may collect the signals that `AbortSignal.any` joins before they are
- * aborted, and the joined one then never is (a timeout in Node 20, a controller in 24.16).
+ * Calls `use` with a signal that is aborted when any of `signals` is, with the same reason. This
+ * function holds the given signals until `use` has ended. Otherwise Node may collect them, and the
+ * joined signal of `AbortSignal.any` is never aborted (a timeout in Node 20, a controller in
+ * 24.16).
  */
 export async function underSignals<T>(
   signals: readonly (AbortSignal | undefined)[],

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { backoffDelay, type Environment, sleep, systemEnvironment, type Timer } from "./index.js";
 import { machineName, thisMachine } from "./machine.js";
 
-/** Time that stands still until the test moves it. */
+/** Time that advances only when the test moves it. */
 class StillEnvironment implements Environment {
   at = 0;
   drawn = 0;
@@ -77,8 +77,8 @@ describe("backoffDelay", () => {
   });
 });
 
-describe("the system's environment", () => {
-  test("tells the time that the system tells, and never goes back", () => {
+describe("the system environment", () => {
+  test("tells the system's time, and never goes back", () => {
     expect(Math.abs(systemEnvironment.now() - Date.now())).toBeLessThan(60_000);
     let last = systemEnvironment.monotonic();
     for (let round = 0; round < 1_000; round++) {
@@ -99,7 +99,7 @@ describe("the system's environment", () => {
       vi.setSystemTime(at);
       for (let look = 0; look < 3; look++) {
         expect(systemEnvironment.now()).toBeGreaterThanOrEqual(at);
-        // The clock of the test stands still, while the machine's goes on.
+        // The test's clock is frozen, while the machine's clock goes on.
         expect(systemEnvironment.now() - at).toBeLessThan(60_000);
       }
     });
@@ -114,7 +114,7 @@ describe("the system's environment", () => {
     expect(fired).toBe(0);
   });
 
-  test("knows whether a process of this machine runs, and of others that it does not know", async () => {
+  test("knows whether a process of this machine runs, and says undefined for other machines", async () => {
     expect(systemEnvironment.isRunning(systemEnvironment.processName)).toBe(true);
     const child = spawn(process.execPath, ["-e", ""]);
     const name = systemEnvironment.processName.replace(/\d+$/, String(child.pid));
@@ -124,14 +124,14 @@ describe("the system's environment", () => {
     expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, "x"))).toBeUndefined();
   });
 
-  test("machines and containers that share a host name are told apart", () => {
+  test("machine names tell apart machines and containers that share a host name", () => {
     const facts = { hostname: "db", bootId: "one", processNamespace: "pid:[1]", addresses: ["aa", "bb"] };
     const name = machineName(facts);
     expect(name).toMatch(/^db\/[0-9a-f]{16}$/);
     expect(machineName({ ...facts, addresses: [] })).toBe(name);
     expect(machineName({ ...facts, bootId: "two" })).not.toBe(name);
     expect(machineName({ ...facts, processNamespace: "pid:[2]" })).not.toBe(name);
-    // Without one of both, by the network.
+    // If one of the two facts is missing, the network addresses identify the machine.
     for (const missing of [{ bootId: undefined }, { processNamespace: undefined }]) {
       const fallback = machineName({ ...facts, ...missing });
       expect(machineName({ ...facts, ...missing, addresses: ["bb", "aa", "aa"] })).toBe(fallback);

@@ -1,10 +1,10 @@
 /**
  * What a program takes from outside itself: time, randomness, timers. Everything in this package
- * takes them from here, so that a simulator can own them; nothing else may call `Date.now`,
- * `Math.random` or `setTimeout`.
+ * takes them from an `Environment`, so that a simulator can control them. No other code may call
+ * `Date.now`, `Math.random` or `setTimeout`.
  */
 export interface Environment {
-  /** Wall clock, in milliseconds since 1970, with a fraction. May jump either way. */
+  /** Wall clock, in milliseconds since 1970, with a fraction. It may jump in either direction. */
   now(): number;
   /**
    * Monotonic clock, in milliseconds from an arbitrary origin, with a fraction. Never goes back.
@@ -12,26 +12,26 @@ export interface Environment {
   monotonic(): number;
   /** A number in [0, 1). Not for secrets. */
   random(): number;
-  /** A string that no other process draws: sessions and processes are named by it. */
+  /** A string that no other process draws. It names sessions and processes. */
   uniqueId(): string;
-  /** The name of this process, by which others on the machine may ask for it. */
+  /** The name of this process. Other processes of the machine pass it to {@link isRunning}. */
   readonly processName: string;
   /**
-   * Whether the process of that name still runs; undefined where that cannot be known, as of one on
-   * another machine.
+   * Whether the process with this name still runs. Undefined if this process cannot know, for
+   * example because the other one is on another machine.
    */
   isRunning(processName: string): boolean | undefined;
   /**
-   * Runs `callback` once after `delayMs` milliseconds, unless the handle is cancelled first.
-   * With `background: true` the timer alone does not keep the process alive.
+   * Runs `callback` once after `delayMs` milliseconds, unless the timer is cancelled first. A timer
+   * with `background: true` does not keep the process alive.
    */
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer;
   /** Runs `callback` soon, after the event loop has had a turn to do I/O. */
   defer(callback: () => void): void;
 }
 
-/** A timer that stands. */
+/** A timer that {@link Environment.setTimer} started. */
 export interface Timer {
-  /** Cancels the timer. Harmless after it has fired. */
+  /** Cancels the timer. Has no effect after the timer has fired. */
   cancel(): void;
 }

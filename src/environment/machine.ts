@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 
-/** What tells a machine, or a container on it, from all others. */
+/** Facts that tell one machine, or one container on it, from all others. */
 export interface MachineFacts {
   readonly hostname: string;
-  /** Drawn by the kernel at each start; undefined on systems without one. */
+  /** A random id that the kernel draws at each boot. Undefined on systems without one. */
   readonly bootId: string | undefined;
   /**
-   * The namespace of the process ids, of which each container has one; undefined on systems without
-   * them.
+   * The namespace of the process ids. Each container has its own. Undefined on systems without
+   * namespaces.
    */
   readonly processNamespace: string | undefined;
   /** The hardware addresses of the network interfaces. */
@@ -18,9 +18,11 @@ export interface MachineFacts {
 
 /**
  * The name of the place in which a process id means one process. A host name is not enough: two
- * machines or containers may share one, and would take each other's processes for dead. Without a
- * boot id and a namespace the network addresses stand in for them: if those change while processes
- * run, these do not know each other, and wait for signs of life instead.
+ * machines or containers may share one, and would take each other's processes for dead.
+ *
+ * Without a boot id and a namespace, the network addresses identify the machine. If they change
+ * while processes run, older and newer processes do not recognize each other. They then rely on
+ * heartbeats instead.
  */
 export function machineName({ hostname: host, bootId, processNamespace, addresses }: MachineFacts): string {
   const isKnown = bootId !== undefined && processNamespace !== undefined;
@@ -28,7 +30,7 @@ export function machineName({ hostname: host, bootId, processNamespace, addresse
   return `${host}/${createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16)}`;
 }
 
-/** Of the machine on which this process runs. */
+/** The facts of the machine on which this process runs. */
 export function thisMachine(): MachineFacts {
   const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return {
@@ -39,7 +41,7 @@ export function thisMachine(): MachineFacts {
   };
 }
 
-/** Undefined if the system has no such file, or does not let it be read. */
+/** Undefined if the system has no such file, or if this process may not read it. */
 function unlessMissing(read: () => string): string | undefined {
   try {
     return read();

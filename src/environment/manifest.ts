@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** What the package says of itself. */
+/** The fields of `package.json` that this package uses. */
 interface PackageManifest {
   readonly version: string;
   readonly engines: { readonly node: string };
@@ -9,7 +9,7 @@ interface PackageManifest {
 let known: PackageManifest | undefined;
 
 /**
- * The `package.json` of this package. Bundled into a program there is none: then the version is
+ * The `package.json` of this package. A bundled program has none of ours, so the version is
  * `bundled`.
  */
 export function packageManifest(): PackageManifest {
@@ -21,6 +21,6 @@ function read(): PackageManifest | undefined {
   const file = new URL("../../package.json", import.meta.url);
   if (!existsSync(file)) return undefined;
   const manifest = JSON.parse(readFileSync(file, "utf8")) as PackageManifest & { readonly name?: string };
-  // Above a bundle there may be the program's own.
+  // The folder above a bundle may hold the program's own package.json.
   return manifest.name === "percolatordb" ? manifest : undefined;
 }

@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 
 /**
- * Calls `run` once when `signal` is aborted; not if it was aborted before. Returns a function that
- * stops listening. Any number of calls may wait on one signal, so Node's warning of more than ten
- * listeners is switched off for it.
+ * Calls `run` once when `signal` is aborted. Does not call it if the signal was aborted before.
+ * Returns a function that stops listening. Any number of calls may wait on one signal, so this
+ * function switches off Node's warning about more than ten listeners.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return doNothing;

@@ -6,7 +6,7 @@ const turns = async () => {
   for (let n = 0; n < 10; n++) await Promise.resolve();
 };
 
-test("a task that is given up while it waits lets none of those behind it begin too early", async () => {
+test("tasks behind an aborted waiting task do not begin too early", async () => {
   const line = new OneAtATime();
   const begun: string[] = [];
   let endFirst = () => {};
@@ -32,7 +32,7 @@ test("a task that is given up while it waits lets none of those behind it begin 
   expect(begun).toEqual(["first", "last"]);
 });
 
-test("a task that fails lets those behind it begin", async () => {
+test("the tasks behind a failed task begin", async () => {
   const line = new OneAtATime();
   const failing = line.run(() => Promise.reject(new Error("no")), undefined, "the first");
   const next = line.run(async () => "done", undefined, "the second");

@@ -1,6 +1,6 @@
 /**
- * Work that is done once for all callers that ask for it while it goes on. Its result is not kept:
- * the next caller starts it again.
+ * Runs one piece of work for all callers that ask for it while it runs. The result is not kept: the
+ * next caller starts the work again.
  */
 export class SingleFlight<T> {
   #running: Promise<T> | undefined;
@@ -9,7 +9,7 @@ export class SingleFlight<T> {
     return this.#running !== undefined;
   }
 
-  /** Joins the work that goes on, or starts it. */
+  /** Joins the running work, or starts it if none runs. */
   run(start: () => Promise<T>): Promise<T> {
     this.#running ??= start().finally(() => {
       this.#running = undefined;
@@ -17,7 +17,7 @@ export class SingleFlight<T> {
     return this.#running;
   }
 
-  /** Resolves when no work goes on, whether it succeeded or failed. */
+  /** Resolves when no work runs, whether it succeeded or failed. */
   async ended(): Promise<void> {
     await this.#running?.catch(() => undefined);
   }

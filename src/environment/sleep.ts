@@ -3,8 +3,8 @@ import type { Environment } from "./environment.js";
 import { onAbort } from "./on-abort.js";
 
 /**
- * Resolves after `delayMs` milliseconds of the environment's time. Rejects with {@link abortError}
- * as soon as `signal` is aborted, before or meanwhile; `doing` is the subject of its message.
+ * Resolves after `delayMs` milliseconds of the environment's time. If `signal` is or becomes
+ * aborted, rejects at once with {@link abortError}; `doing` is the subject of its message.
  */
 export function sleep(
   environment: Environment,

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Environment, Timer } from "./environment.js";
 import { machineName, thisMachine } from "./machine.js";
 
-// A longer delay makes Node fire at once.
+// Node fires a timer with a longer delay at once.
 const maxTimerMs = 2 ** 31 - 1;
 
 const machine = `${machineName(thisMachine())}/`;
 
-/** Signal 0 asks whether a process is there, and does nothing to it. */
+/** Sends signal 0, which only asks whether a process exists. */
 function isRunning(processName: string): boolean | undefined {
   if (!processName.startsWith(machine)) return undefined;
   const id = Number(processName.slice(machine.length));
@@ -16,20 +16,21 @@ function isRunning(processName: string): boolean | undefined {
     process.kill(id, 0);
     return true;
   } catch (error) {
-    // Somebody else's process is there, and may not be asked.
+    // Any error but ESRCH means that the process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 
 /**
- * `performance.now` follows no setting of the system's clock, and stands still while the machine
- * sleeps. It may be so far ahead of `Date.now`, whose milliseconds are whole; never behind it: what
- * is now must not be in the future.
+ * How far {@link now} may be ahead of `Date.now`, in milliseconds. `performance.now` ignores
+ * changes of the system's clock, and stops while the machine sleeps. `Date.now` has whole
+ * milliseconds, so a small lead is normal. {@link now} is never behind it: otherwise the present
+ * would look like the future.
  */
 const aheadMs = 5;
 let origin = performance.timeOrigin;
 
-/** The system's clock, finer than `Date.now`. */
+/** The system's wall clock, with a finer resolution than `Date.now`. */
 function now(): number {
   const at = origin + performance.now();
   const aheadBy = at - Date.now();

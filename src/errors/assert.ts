@@ -1,7 +1,8 @@
 import { InternalError } from "./errors.js";
 
 /**
- * Throws an {@link InternalError} unless `condition` holds. For what must be so, never for input.
+ * Throws an {@link InternalError} unless `condition` holds. Use it for assumptions inside this
+ * package, never to check input.
  */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition)

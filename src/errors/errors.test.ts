@@ -9,7 +9,7 @@ const classes = Object.values<unknown>(errors).filter(
 );
 
 describe("errors", () => {
-  test("each has a code of its own, its class's name, and the message and cause it was given", () => {
+  test("each has its own code, its class's name, and the given message and cause", () => {
     const codes = classes.map((Class) => new Class("message").code);
     expect(new Set(codes).size).toBe(classes.length);
     for (const Class of classes) {
@@ -22,7 +22,7 @@ describe("errors", () => {
     expect("cause" in new errors.StoreError("x")).toBe(false);
   });
 
-  test("only what may succeed when it is done again is retryable", () => {
+  test("an error is retryable only if a repeated call may succeed", () => {
     const retryable = classes.filter((Class) => new Class("x").retryable).map((Class) => Class.name);
     expect(retryable.sort()).toEqual([
       "ConflictError",
@@ -32,7 +32,7 @@ describe("errors", () => {
     ]);
   });
 
-  test("stores' errors are StoreErrors", () => {
+  test("the errors of stores are StoreErrors", () => {
     for (const Class of [
       errors.StoreFullError,
       errors.StoreMovedError,

@@ -1,9 +1,9 @@
 /**
- * Every error that the package throws, in one place. A program tells them apart by `code`, which is
- * stable, or by class. The message names the table, row and column concerned, and says what to do.
+ * Every error that the package throws. A program tells errors apart by `code`, which is stable, or
+ * by class. The message names the table, row and column, and says what to do.
  */
 
-/** The codes of all errors; `code` of a {@link PercolatorError} is one of these. */
+/** The codes of all errors: the values of `code` of a {@link PercolatorError}. */
 export type ErrorCode =
   | "CONFLICT"
   | "COMMIT_OUTCOME_UNKNOWN"
@@ -32,16 +32,25 @@ export type ErrorCode =
   | "CLOSED"
   | "INTERNAL";
 
-/** What every error may be given besides its message. */
+/** The details that every error takes besides its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** Base of all errors of this package. */
+/**
+ * The base class of all errors of this package.
+ *
+ * @example
+ * try {
+ *   await db.transact((tx) => tx.set(pages.visits, "/", 1));
+ * } catch (error) {
+ *   if (!(error instanceof PercolatorError && error.retryable)) throw error;
+ * }
+ */
 export abstract class PercolatorError extends Error {
-  /** Stable; programs may switch on it. */
+  /** A stable name of the failure. Programs may switch on it. */
   abstract readonly code: ErrorCode;
-  /** Whether doing the same again, from the start, may succeed. */
+  /** Whether the same call, repeated from its start, may succeed. Default: false. */
   readonly retryable: boolean = false;
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -50,7 +59,7 @@ export abstract class PercolatorError extends Error {
   }
 }
 
-/** Where a conflict was met, and with whom. */
+/** The cell and the transactions of a {@link ConflictError}. */
 export interface ConflictDetails extends ErrorDetails {
   readonly table?: string;
   readonly row?: string;
@@ -58,15 +67,15 @@ export interface ConflictDetails extends ErrorDetails {
   /** Start timestamp of the transaction that lost. */
   readonly startTimestamp?: number;
   /**
-   * Commit timestamp of the transaction that won, or start timestamp where it only holds a lock.
+   * Commit timestamp of the transaction that won, or its start timestamp if it only holds a lock.
    */
   readonly winnerTimestamp?: number;
 }
 
 /**
- * Another transaction wrote (or, under `serializable`, changed what was read) after this one had
- * started. Nothing was written. `db.transact` runs the function again by itself; by hand, begin a
- * new transaction.
+ * Another transaction wrote a cell that this one writes, after this one had started. Under
+ * `serializable`, also: another transaction changed what this one read. Nothing was written.
+ * `db.transact` runs the function again by itself. After `db.begin`, begin a new transaction.
  */
 export class ConflictError extends PercolatorError {
   readonly code = "CONFLICT";
@@ -88,16 +97,16 @@ export class ConflictError extends PercolatorError {
 }
 
 /**
- * The store did not answer, and whether the transaction committed can no longer be found out. Read,
- * and decide.
+ * The store did not answer, and nothing can tell any more whether the transaction committed. Read
+ * what it would have written, and decide whether to repeat it.
  */
 export class CommitOutcomeUnknownError extends PercolatorError {
   readonly code = "COMMIT_OUTCOME_UNKNOWN";
 }
 
 /**
- * The snapshot is older than what collection keeps. Take a new one, or open with a longer
- * `retentionMs`.
+ * The snapshot is older than what garbage collection keeps. Take a new one, or open the database
+ * with a longer `retentionMs`.
  */
 export class StaleSnapshotError extends PercolatorError {
   readonly code = "STALE_SNAPSHOT";
@@ -109,42 +118,44 @@ export class TimeoutError extends PercolatorError {
   readonly code = "TIMEOUT";
 }
 
-/** The caller's AbortSignal was aborted; `cause` is its reason. */
+/** The caller's AbortSignal was aborted. `cause` is the signal's reason. */
 export class AbortedError extends PercolatorError {
   readonly code = "ABORTED";
 }
 
-/** A value that its column's codec or schema refuses, on writing or on reading. */
+/** The column's codec or schema refuses a value, when it is written or when it is read. */
 export class InvalidValueError extends PercolatorError {
   readonly code = "INVALID_VALUE";
 }
 
-/** A row key or qualifier that cannot be one: wrong type, a lone surrogate, too long. */
+/** A row key or qualifier is not valid: it has the wrong type, a lone surrogate, or is too long. */
 export class InvalidKeyError extends PercolatorError {
   readonly code = "INVALID_KEY";
 }
 
-/** An option or argument that cannot be meant. */
+/** An option or argument is not valid. The message says what the call takes. */
 export class InvalidArgumentError extends PercolatorError {
   readonly code = "INVALID_ARGUMENT";
 }
 
-/** More than a documented limit allows: too many writes in one transaction, for example. */
+/** A documented limit was exceeded, such as the number of writes in one transaction. */
 export class LimitExceededError extends PercolatorError {
   readonly code = "LIMIT_EXCEEDED";
 }
 
-/** Tables or columns that contradict what the database has recorded, or that it does not know. */
+/**
+ * A table or column contradicts what the database has recorded, or the database does not know it.
+ */
 export class SchemaError extends PercolatorError {
   readonly code = "SCHEMA";
 }
 
-/** Observers that contradict each other or the registry, or a run that was fenced. */
+/** Observers contradict each other or the registry, or a run goes on after it was fenced. */
 export class ObserverError extends PercolatorError {
   readonly code = "OBSERVER";
 }
 
-/** What a {@link StoreError} is given besides its message. */
+/** The details that a {@link StoreError} takes besides its message. */
 export interface StoreErrorDetails extends ErrorDetails {
   /** Whether this is an outage: the store did not answer, and may answer later. Default: false. */
   readonly retryable?: boolean | undefined;
@@ -152,8 +163,8 @@ export interface StoreErrorDetails extends ErrorDetails {
 
 /**
  * The store failed. The transaction did not happen, unless the message says otherwise. `retryable`
- * tells an outage, which passes, from a refusal, which does not: `db.transact` runs the function
- * again after an outage, until its deadline.
+ * is true for an outage, which passes, and false for a refusal, which does not. After an outage,
+ * `db.transact` runs the function again until its deadline.
  */
 export class StoreError extends PercolatorError {
   readonly code: ErrorCode = "STORE";
@@ -166,24 +177,28 @@ export class StoreError extends PercolatorError {
 }
 
 /**
- * No space is left. The transaction failed, the database stays usable; free space and try again.
+ * The disk or quota has no space left. The transaction failed, and the database stays usable. Free
+ * space and try again.
  */
 export class StoreFullError extends StoreError {
   override readonly code = "STORE_FULL";
 }
 
-/** Who keeps an embedded database from being written. */
+/** The process that keeps this one from writing to an embedded database. */
 export interface StoreBusyDetails extends ErrorDetails {
-  /** Id of the process that holds the lock. */
+  /** Process id of the process that holds the lock. */
   readonly process?: number;
-  /** For how long it was seen to hold it, in milliseconds. It may have held it before. */
+  /**
+   * For how long this process has seen that process hold the lock, in milliseconds. It may have
+   * held it for longer.
+   */
   readonly heldMs?: number;
 }
 
 /**
- * Another process has held a lock of an embedded database for 10 s without going on: it was
- * stopped, or its event loop is blocked. What this error rejects was not written. Continue that
- * process or end it.
+ * Another process has held a lock of an embedded database for 10 s without progress: it was
+ * stopped, or its event loop is blocked. The call that rejects with this error wrote nothing.
+ * Continue that process or end it.
  */
 export class StoreBusyError extends StoreError {
   override readonly code = "STORE_BUSY";
@@ -197,53 +212,53 @@ export class StoreBusyError extends StoreError {
   }
 }
 
-/** What the store holds cannot be read: not a database of this package, or a damaged one. */
+/** The store's content cannot be read. It is damaged, or it is not a database of this package. */
 export class StoreDamagedError extends StoreError {
   override readonly code = "STORE_DAMAGED";
 }
 
 /**
  * A file of an embedded database was deleted, renamed or replaced while this process had it open.
- * What this error rejects was not written. A commit whose files vanished before it was acknowledged
- * rejects with a `CommitOutcomeUnknownError`; the calls after it reject with this error. End all
- * processes of the database, put the file back, and start them again.
+ * The call that rejects with this error wrote nothing. If the files vanish before a commit is
+ * acknowledged, that commit rejects with a `CommitOutcomeUnknownError`, and later calls with this
+ * error. End all processes of the database, put the file back, and start them again.
  */
 export class StoreMovedError extends StoreError {
   override readonly code = "STORE_MOVED";
 }
 
 /**
- * An embedded database was written to while this process reads it without a lock: the folder lies
- * on a read-only file system, or this user may not write `lock.mdb`. LMDB may already use the pages
- * that were read for something else, so nothing of the read is given out. Open the database again;
- * or let this process write `lock.mdb`.
+ * Another process wrote to an embedded database while this one read it without a lock. A process
+ * reads without a lock if the folder is on a read-only file system, or if its user may not write
+ * `lock.mdb`. LMDB may have reused the pages that were read, so the call returns nothing of them.
+ * Open the database again, or let this process write `lock.mdb`.
  */
 export class StoreChangedError extends StoreError {
   override readonly code = "STORE_CHANGED";
 }
 
-/** Written by a newer version of this package. Upgrade the package. */
+/** A newer version of this package wrote the database. Upgrade the package. */
 export class StoreVersionError extends StoreError {
   override readonly code = "STORE_VERSION";
 }
 
 /**
- * A file that is no export, or one that is damaged or cut; the message names the place. Nothing
- * from there on was used.
+ * A file is not an export, or it is damaged or cut short. The message names the place. Nothing from
+ * there on was used.
  */
 export class ExportDamagedError extends PercolatorError {
   readonly code = "EXPORT_DAMAGED";
 }
 
-/** Who gives out timestamps instead, where that is known. */
+/** The details of a {@link NotLeaderError}. */
 export interface NotLeaderDetails extends ErrorDetails {
-  /** The candidate's name. */
+  /** Name of the candidate that leads. Undefined if this one does not know it. */
   readonly leader?: string | undefined;
 }
 
 /**
- * This candidate does not lead the oracle, or cannot be sure that it does. No timestamp was given;
- * ask another.
+ * This candidate does not lead the oracle, or cannot be sure that it does. It gave out no
+ * timestamp. Ask another candidate.
  */
 export class NotLeaderError extends PercolatorError {
   readonly code = "NOT_LEADER";
@@ -258,7 +273,7 @@ export class NotLeaderError extends PercolatorError {
 }
 
 /**
- * No answer came from the oracle, or from the store beneath it, in time. Nothing was given; ask
+ * The oracle, or the store beneath it, did not answer in time. No timestamp was given out. Ask
  * again.
  */
 export class OracleUnavailableError extends PercolatorError {
@@ -266,18 +281,20 @@ export class OracleUnavailableError extends PercolatorError {
   override readonly retryable = true;
 }
 
-/** What about a coordinator is wrong: see {@link CoordinatorError.reason}. */
+/**
+ * The kinds of mismatch between a coordinator and its client: see {@link CoordinatorError.reason}.
+ */
 export type CoordinatorFault = "token" | "tls" | "version" | "message" | "use";
 
-/** What a {@link CoordinatorError} is made of. */
+/** The details of a {@link CoordinatorError}. */
 export interface CoordinatorDetails extends ErrorDetails {
   readonly reason?: CoordinatorFault | undefined;
 }
 
 /**
- * A coordinator and its client do not fit, and asking again does not help: a wrong token, TLS on
- * one side only or a certificate that is not trusted, another version or another service, a message
- * that cannot be read.
+ * A coordinator and its client do not fit, so a repeated call fails as well. The token is wrong,
+ * only one side uses TLS, a certificate is not trusted, the versions or services differ, or a
+ * message cannot be read.
  */
 export class CoordinatorError extends PercolatorError {
   readonly code = "COORDINATOR";
@@ -289,16 +306,16 @@ export class CoordinatorError extends PercolatorError {
   }
 }
 
-/** Which package a {@link MissingPackageError} is about. */
+/** The package that a {@link MissingPackageError} is about. */
 export interface MissingPackageDetails extends ErrorDetails {
-  /** Its name, as `npm install` takes it. */
+  /** The package's name, as `npm install` takes it. */
   readonly package?: string | undefined;
 }
 
 /**
- * Something was used that needs a package which is not installed, or cannot be loaded. Packages
- * that only some programs need are optional peers of this one. The message has the command that
- * installs all that this use needs.
+ * The program uses a part of this package that needs another package, which is not installed or
+ * cannot be loaded. Packages that only some programs need are optional peers. The message has the
+ * command that installs all packages that the part needs.
  */
 export class MissingPackageError extends PercolatorError {
   readonly code = "MISSING_PACKAGE";
@@ -311,8 +328,8 @@ export class MissingPackageError extends PercolatorError {
 }
 
 /**
- * The function of a transaction or an observer returned while calls that it had made on its
- * transaction were not answered yet: an `await` is missing. Nothing was written.
+ * The function of a transaction or an observer returned before its calls on the transaction were
+ * answered: an `await` is missing. Nothing was written.
  */
 export class UnawaitedCallError extends PercolatorError {
   readonly code = "UNAWAITED_CALL";

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from "./errors.js";
 
-/** Every name of an option of `O`: the compiler sees to it that none is missing. */
+/** Every option name of `O`. The compiler rejects a table that misses one. */
 export type OptionNames<O> = Readonly<Record<keyof O, true>>;
 
 /**
- * Throws an InvalidArgumentError if an option is not one that the call takes: a misspelt option
- * would be ignored in silence. The compiler sees that only where the options are written out in the
- * call.
+ * Throws an InvalidArgumentError if `options` has a name that the call does not take. Otherwise a
+ * misspelt option would be ignored silently. The compiler finds misspelt names only in options that
+ * are written out in the call.
  */
 export function checkOptionNames<O extends object>(call: string, options: O, names: OptionNames<O>): void {
   for (const name in options) {

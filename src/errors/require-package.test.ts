@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MissingPackageError, requirePackage } from "./index.js";
 
-test("a package that is there is loaded", () => {
+test("an installed package is loaded", () => {
   const need = { user: "This test", packages: ["commander"] };
   expect(requirePackage<{ readonly Command: unknown }>("commander", need).Command).toBeTypeOf("function");
 });
 
-test("one that is not names its user and itself, and the command that installs all that the user needs", () => {
+test("the error for a missing package names the user, the package and the install command for all packages", () => {
   const need = { user: "A store of clay", packages: ["clay-tablets", "@ur/stylus"] };
   const load = () => requirePackage("@ur/stylus/minimal.js", need);
   expect(load).toThrow(MissingPackageError);
@@ -21,7 +21,7 @@ test("one that is not names its user and itself, and the command that installs a
   );
 });
 
-test("one that is there and fails is not said to be missing", () => {
+test("an installed package that fails to load is not reported as missing", () => {
   const folder = mkdtempSync(join(tmpdir(), "percolatordb-package-"));
   const path = join(folder, "broken.cjs");
   writeFileSync(path, "throw new RangeError('no clay')");

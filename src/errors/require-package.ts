@@ -1,20 +1,22 @@
 import { createRequire } from "node:module";
 import { MissingPackageError } from "./errors.js";
 
-/** A use of this package that needs others, which npm installs only for those who ask. */
+/**
+ * A part of this package that needs optional peers: packages that npm does not install by itself.
+ */
 export interface PackageNeed {
-  /** What needs them; the message begins with it. */
+  /** The part that needs the packages, as the first words of the error message. */
   readonly user: string;
-  /** All packages that it needs, for the command that installs them. */
+  /** All packages that the part needs, for the `npm install` command in the error message. */
   readonly packages: readonly string[];
 }
 
 const requireFromHere = createRequire(import.meta.url);
 
 /**
- * The module `specifier` of an optional peer, loaded when this is first called. Modules that need a
- * peer load it this way rather than by `import`: so the first line of a failure says what to
- * install, and bundlers leave the peer alone.
+ * Loads the module `specifier` of an optional peer, on the first call. Modules that need a peer
+ * call this function instead of `import`. So the first line of a failure says what to install, and
+ * bundlers leave the peer out.
  *
  * @throws MissingPackageError if the package is not installed or cannot be loaded.
  */

@@ -2,19 +2,17 @@ import type { Distribution } from "./distribution.js";
 import type { EventName } from "./events.js";
 import type { MetricsSnapshot, ObserverMetrics } from "./metrics-snapshot.js";
 
-/** One figure, with what it is of. */
+/** One figure of a metric, with the labels that it belongs to. */
 export interface MetricSample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | Distribution;
 }
 
-/**
- * One metric: what it is called outside, what it says, and where it is in a snapshot of the
- * metrics.
- */
+/** One metric: its exported name, its description, and where a snapshot of the metrics holds it. */
 export interface MetricDescription {
   /**
-   * As Prometheus has it: without the prefix, and with unit and `_total` where the kind has one.
+   * The name in Prometheus' style, without the prefix, but with the unit and `_total` if the kind
+   * has them.
    */
   readonly name: string;
   readonly kind: "counter" | "gauge" | "histogram";
@@ -24,7 +22,7 @@ export interface MetricDescription {
   readonly read: (metrics: MetricsSnapshot) => readonly MetricSample[];
 }
 
-/** One without labels. */
+/** A metric without labels. */
 function single(
   kind: MetricDescription["kind"],
   name: string,
@@ -34,7 +32,7 @@ function single(
   return { kind, name, about, labels: [], read: (metrics) => [{ labels: {}, value: read(metrics) }] };
 }
 
-/** One for each entry of a record. */
+/** A metric with one sample for each entry of a record. */
 function each(
   name: string,
   label: string,
@@ -46,7 +44,7 @@ function each(
   return { kind: "counter", name, about, labels: [label], read: samples };
 }
 
-/** One for each observer. */
+/** A metric with one sample for each observer. */
 function ofObservers(
   name: string,
   about: string,
@@ -57,7 +55,7 @@ function ofObservers(
   return { kind: "histogram", name, about, labels: ["observer"], read: samples };
 }
 
-/** A count of each observer, once for each entry of a record of it. */
+/** A counter with one sample for each observer and each entry of a record of it. */
 function eachOfObservers(
   name: string,
   label: string,
@@ -71,10 +69,7 @@ function eachOfObservers(
   return { kind: "counter", name, about, labels: ["observer", label], read: samples };
 }
 
-/**
- * What each part of the metrics is called outside; one that is added without a name here does not
- * compile.
- */
+/** The exported name of each part of the metrics. A part without a name here does not compile. */
 const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescription[] } = {
   commits: [
     single("counter", "commits_total", "Transactions that committed something.", ({ commits }) => commits),
@@ -203,10 +198,10 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
   ],
 };
 
-/** Every metric that a process has of itself, by its name outside. */
+/** Every metric that a process exports about itself, with its exported name. */
 export const metricCatalogue: readonly MetricDescription[] = Object.values(byPart).flat();
 
-/** What each event says; one that is added without words here does not compile. */
+/** The description of each event. An event without one here does not compile. */
 export const eventCatalogue: Readonly<Record<EventName, string>> = {
   commit: "A transaction committed.",
   conflict: "A transaction met another's write or lock, and was not committed.",

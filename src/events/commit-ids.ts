@@ -1,22 +1,25 @@
 import { createHash } from "node:crypto";
 import { systemEnvironment } from "../environment/index.js";
 
-/** What OpenTelemetry's SDK asks for the ids of spans: 16 and 8 bytes in hexadecimal. */
+/**
+ * The generator of span ids that OpenTelemetry's SDK takes: 16 bytes for traces and 8 for spans, in
+ * hexadecimal.
+ */
 export interface IdGenerator {
   generateTraceId(): string;
   generateSpanId(): string;
 }
 
-/** Trace and span id of the span that stands for a commit. */
+/** Trace id and span id of the span that stands for a commit. */
 export interface CommitSpanIds {
   readonly traceId: string;
   readonly spanId: string;
 }
 
 /**
- * The ids of spans, of which those that stand for a commit follow from the database and the commit
- * timestamp: so that another process can link to them, though nothing of a trace is stored. All
- * others are drawn. Made by {@link commitIdGenerator}.
+ * Generates the ids of spans. The ids of a commit's span are a hash of the database's name and the
+ * commit timestamp, so another process can link to it without a stored trace. All other ids are
+ * random. Made by {@link commitIdGenerator}.
  */
 export class CommitIdGenerator implements IdGenerator {
   readonly #database: string;
@@ -37,14 +40,14 @@ export class CommitIdGenerator implements IdGenerator {
     return this.#next?.spanId ?? this.#others.generateSpanId();
   }
 
-  /** The ids of the span that stands for a commit, in whichever process it was made. */
+  /** The ids of the span that stands for a commit, whichever process committed it. */
   of(commitTimestamp: number): CommitSpanIds {
     const digest = createHash("sha256").update(`${this.#database}\0${commitTimestamp}`).digest("hex");
     return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
   }
 
   /**
-   * Gives the spans that `start` makes the ids of a commit.
+   * Runs `start`, and gives the span that it makes the ids of a commit.
    *
    * @internal
    */
@@ -58,7 +61,7 @@ export class CommitIdGenerator implements IdGenerator {
   }
 }
 
-/** Drawn ids, as OpenTelemetry's own. */
+/** Random ids, as OpenTelemetry draws its own. */
 const drawn: IdGenerator = {
   generateTraceId: () => hexadecimal(16),
   generateSpanId: () => hexadecimal(8),
@@ -71,21 +74,22 @@ function hexadecimal(bytes: number): string {
       .toString(16)
       .padStart(8, "0");
   }
-  // All zero says that there is no span.
+  // OpenTelemetry takes an id of zeros as "no span".
   return /^0+$/.test(text) ? `${text.slice(1)}1` : text;
 }
 
 /**
- * An id generator for OpenTelemetry's tracer provider, to be given to `traceDatabase` too: runs of
- * observers are then linked to the commits that caused them across processes.
+ * An id generator for OpenTelemetry's tracer provider and for `traceDatabase`. With it, the run of
+ * an observer links to the commit that caused it, even if another process committed it.
  *
- * @param database A name of the database, the same in all its processes and of no other database:
- * its location, for one.
- * @param others Where all other ids come from. Default: drawn at random.
+ * @param database A name for the database, such as its location. All its processes use the same
+ * name, and no other database uses it.
+ * @param others The source of all other ids. Default: random ids.
  *
- * @example const ids = commitIdGenerator("bigtable://project/instance"); const provider = new
- * BasicTracerProvider({ idGenerator: ids, spanProcessors }); traceDatabase(db,
- * provider.getTracer("my-app"), { ids });
+ * @example
+ * const ids = commitIdGenerator("bigtable://project/instance");
+ * const provider = new BasicTracerProvider({ idGenerator: ids, spanProcessors });
+ * traceDatabase(db, provider.getTracer("my-app"), { ids });
  */
 export function commitIdGenerator(database: string, others: IdGenerator = drawn): CommitIdGenerator {
   return new CommitIdGenerator(database, others);

@@ -5,14 +5,17 @@ const internal = 0;
 const sampled = 1;
 
 /**
- * Spans that stand for commits, each in a trace of its own whose ids every process can work out:
- * there runs of other processes are linked to, and from there it is one more link to the
- * transaction, whose own trace is the program's.
+ * Makes spans that stand for commits. Each has its own trace, whose ids every process can derive
+ * from the commit timestamp. A run in another process links to this span, and this span links to
+ * the span of the transaction, which belongs to the program's own trace.
  */
 export class CommitSpans {
   readonly #tracer: Tracer;
   readonly #ids: CommitIdGenerator;
-  /** Unless the tracer was seen to take its ids from elsewhere: then nobody could follow a link. */
+  /**
+   * Becomes false if the tracer takes its ids from another generator. Links would then lead
+   * nowhere.
+   */
   #isUsed = true;
 
   constructor(tracer: Tracer, ids: CommitIdGenerator) {
@@ -20,7 +23,7 @@ export class CommitSpans {
     this.#ids = ids;
   }
 
-  /** Makes the span of a commit, linked to that of its transaction. */
+  /** Makes the span of a commit, and links it to the span of its transaction. */
   make(commitTimestamp: number, at: number, transaction: SpanContext | undefined): void {
     if (!this.#isUsed) return;
     const ids = this.#ids.of(commitTimestamp);
@@ -38,7 +41,7 @@ export class CommitSpans {
     span.end(at);
   }
 
-  /** What to link to for a commit of another process. */
+  /** The context to link to for a commit of another process. */
   contextOf(commitTimestamp: number): SpanContext | undefined {
     return this.#isUsed ? { ...this.#ids.of(commitTimestamp), traceFlags: sampled } : undefined;
   }

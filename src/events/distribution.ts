@@ -1,6 +1,6 @@
 /**
- * A distribution: how many, their sum, percentiles of the newest samples, and how many of all were
- * up to each bound.
+ * A distribution of samples: their count, sum and maximum, percentiles of the newest 1,024, and
+ * cumulative counts for {@link distributionBounds}.
  */
 export interface Distribution {
   readonly count: number;
@@ -8,11 +8,11 @@ export interface Distribution {
   readonly maximum: number;
   readonly p50: number;
   readonly p99: number;
-  /** How many samples were at most each of {@link distributionBounds}, all since the beginning. */
+  /** For each of {@link distributionBounds}, how many samples since the start were at most that. */
   readonly upTo: readonly number[];
 }
 
-/** Milliseconds, from a tenth of one to an hour. */
+/** Upper bounds of a distribution's buckets, in milliseconds: from 0.1 ms to an hour. */
 export const distributionBounds: readonly number[] = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000,
   3_600_000,
@@ -20,10 +20,13 @@ export const distributionBounds: readonly number[] = [
 
 const samplesKept = 1_024;
 
-/** Collects samples in memory of a fixed size. */
+/** Collects samples in a fixed amount of memory. */
 export class Sampled {
   readonly #samples = new Float64Array(samplesKept);
-  /** How many fell between a bound and the one before it; the last is for what is above all. */
+  /**
+   * Counts of samples between a bound and the one before it. The last counts those above all
+   * bounds.
+   */
   readonly #between = new Float64Array(distributionBounds.length + 1);
   #count = 0;
   #sum = 0;

@@ -3,18 +3,19 @@ import { eventCatalogue } from "./catalogue.js";
 import type { EventListener, EventMap, EventName } from "./events.js";
 
 /**
- * Hands events to listeners, at once and in order. A listener that throws is dropped and reported.
+ * Calls the listeners of an event synchronously, in the order in which they were added. If a
+ * listener throws, the emitter removes it and reports the failure.
  */
 export class Emitter {
   readonly #listeners = new Map<EventName, ReadonlySet<(event: never) => void>>();
 
-  /** Listens until the returned function is called. */
+  /** Adds a listener. Call the returned function to remove it. */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
     this.#listeners.set(name, new Set([...(this.#listeners.get(name) ?? []), listener]));
     return () => this.#remove(name, listener);
   }
 
-  /** Whether anybody listens: spares the making of events that nobody hears. */
+  /** Whether an event has listeners. Callers do not build events without any. */
   hasListeners(name: EventName): boolean {
     return this.#listeners.has(name);
   }
@@ -41,7 +42,7 @@ export class Emitter {
 }
 
 /**
- * Throws an InvalidArgumentError for an event that there is none of: its listener would never be
+ * Throws an InvalidArgumentError if no event has this name, since its listener would never be
  * called.
  */
 export function checkListener(name: unknown, listener: unknown): void {

@@ -27,7 +27,7 @@ const run = {
 } as const;
 
 describe("an emitter", () => {
-  test("tells listeners in order, until they stop listening", () => {
+  test("calls listeners in order, until they stop listening", () => {
     const events = new Emitter();
     const heard: string[] = [];
     const stop = events.on("commit", () => heard.push("one"));
@@ -38,7 +38,7 @@ describe("an emitter", () => {
     expect(heard).toEqual(["one", "two", "two"]);
   });
 
-  test("knows whether anybody listens", () => {
+  test("knows whether an event has listeners", () => {
     const events = new Emitter();
     expect(events.hasListeners("run")).toBe(false);
     const stop = events.on("run", () => {});
@@ -47,7 +47,7 @@ describe("an emitter", () => {
     expect(events.hasListeners("run")).toBe(false);
   });
 
-  test("drops a listener that throws, reports it, and goes on", () => {
+  test("removes a listener that throws, reports it, and goes on", () => {
     const events = new Emitter();
     const failures: unknown[] = [];
     let heard = 0;
@@ -62,7 +62,7 @@ describe("an emitter", () => {
     expect(heard).toBe(2);
   });
 
-  test("a listener of failures that throws ends no loop", () => {
+  test("a failure listener that throws causes no endless loop", () => {
     const events = new Emitter();
     events.on("backgroundFailure", () => {
       throw new Error("mine");
@@ -73,7 +73,7 @@ describe("an emitter", () => {
 });
 
 describe("metrics", () => {
-  test("count what the events say", () => {
+  test("count what the events report", () => {
     const events = new Emitter();
     const metrics = new Metrics(events);
     for (let round = 0; round < 3; round++) events.emit("commit", commit);
@@ -98,7 +98,7 @@ describe("metrics", () => {
     expect(snapshot.commitDuration).toMatchObject({ count: 3, sum: 3, p50: 1 });
   });
 
-  test("count requests by kind and for each commit, and what was fetched ahead by observer", () => {
+  test("count requests by kind and per commit, and prefetched cells by observer", () => {
     const events = new Emitter();
     const metrics = new Metrics(events);
     for (const kind of ["read", "read", "scan", "conditionalMutation", "plainMutation", "timestamp"] as const)
@@ -122,7 +122,7 @@ describe("metrics", () => {
     expect(observers.o?.prefetch).toEqual({ hits: 4, misses: 1, wasted: 2 });
   });
 
-  test("distributions keep count and maximum of all, and percentiles of the newest", () => {
+  test("distributions keep the count and maximum of all samples, and percentiles of the newest", () => {
     const events = new Emitter();
     const metrics = new Metrics(events);
     for (let value = 1; value <= 5_000; value++) {
@@ -136,7 +136,7 @@ describe("metrics", () => {
     expect(duration.p99).toBeGreaterThan(duration.p50);
   });
 
-  test("distributions count how many of all were up to each bound", () => {
+  test("distributions count the samples up to each bound", () => {
     const sampled = new Sampled();
     for (const value of [0, 0.1, 0.11, 1, 999, 1_000, 3_600_000, 3_600_001]) sampled.add(value);
     const { upTo, count } = sampled.distribution();

@@ -1,34 +1,39 @@
-/** A cell by its bytes, as the store has it. */
+/** A cell by its bytes, as the store holds them. */
 export interface EventCell {
   readonly table: string;
   readonly row: Uint8Array;
   readonly column: Uint8Array;
 }
 
-/** Why a transaction ran: an observer was due for a change. */
+/** Why an observer's transaction ran: the observer and the change that it was due for. */
 export interface Cause {
   readonly observer: string;
   readonly cell: EventCell;
-  /** Commit timestamp of the newest change that is known of. */
+  /** Commit timestamp of the newest change of the cell that the worker knew of. */
   readonly commitTimestamp: number;
 }
 
-/** One stretch of a transaction. Stretches may overlap, as the prewrites of several rows do. */
+/** One step of a transaction. Steps may overlap: for example, the prewrites of several rows do. */
 export interface TransactionSpan {
-  /** A read; a wait for another transaction's lock; a step of the commit. */
+  /**
+   * `read`: a read. `wait`: a wait for another transaction's lock. `step`: a step of the commit.
+   */
   readonly kind: "read" | "wait" | "step";
-  /** Of a read `get` or `scan`; of a wait `lock`; of a step its name, such as `prewrite`. */
+  /** For a read, `get` or `scan`. For a wait, `lock`. For a step, its name, such as `prewrite`. */
   readonly name: string;
-  /** Milliseconds from the transaction's beginning. */
+  /** Milliseconds from the transaction's start. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Of a read of several cells the first one. */
+  /** For a read of several cells, the first one. */
   readonly cell: EventCell | undefined;
 }
 
 /**
- * Every event of a database, in one typed map: what metrics, logs and dashboards are made from.
- * All times are milliseconds, all sizes bytes, unless the name says otherwise.
+ * Every event of a database, in one typed map. Metrics, logs and dashboards are made from these
+ * events. All times are in milliseconds and all sizes in bytes, unless the name says otherwise.
+ *
+ * @example
+ * db.on("conflict", ({ table, row }) => console.warn("conflict", table, row));
  */
 export interface EventMap {
   /** A transaction committed. */
@@ -38,14 +43,16 @@ export interface EventMap {
     readonly cells: number;
     readonly label: string | undefined;
     readonly phases: 1 | 2;
-    /** From its beginning to its commit. */
+    /** From the transaction's start to its commit. */
     readonly durationMs: number;
-    /** Of that, the commit itself: from the call to the answer. */
+    /** The part of it that the commit took, from the call to the answer. */
     readonly commitMs: number;
-    /** The change that an observer ran for in it; undefined for what was not an observer's run. */
+    /**
+     * The change that the observer ran for. Undefined if the transaction was not an observer's run.
+     */
     readonly cause: Cause | undefined;
   };
-  /** A transaction met another's write or lock and was not committed. */
+  /** A transaction met another's write or lock, and did not commit. */
   conflict: {
     readonly startTimestamp: number;
     readonly table: string | undefined;
@@ -53,96 +60,106 @@ export interface EventMap {
     readonly column: string | undefined;
     readonly label: string | undefined;
     readonly phases: 1 | 2;
-    /** Start or commit timestamp of the transaction that stood in the way, where it is known. */
+    /** Start or commit timestamp of the transaction that won. Undefined if it is not known. */
     readonly winnerTimestamp: number | undefined;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
   };
-  /** A transaction was given up: rolled back by its owner, or failed before its commit point. */
+  /** A transaction's owner rolled it back, or it failed before its commit point. */
   rollback: {
     readonly startTimestamp: number;
     readonly label: string | undefined;
-    /** Of the commit that failed, or that it would have had. */
+    /** 1 or 2 phases: of the commit that failed, or of the commit that it would have had. */
     readonly phases: 1 | 2;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
-    /** What its commit failed with; undefined where its owner gave it up. */
+    /** The error of its commit. Undefined if its owner rolled it back. */
     readonly error: unknown;
   };
   /**
-   * A transaction ended, with what it did: for timelines. Taken down only of those that begin while
-   * somebody listens; all its lists are bounded. A read of a whole row or of a range has the
-   * family's name for its column, or no bytes where it was of all columns.
+   * A transaction ended. Says what it did, for timelines. Recorded only for transactions that begin
+   * while this event has a listener. All lists are bounded. A read of a whole row or of a range has
+   * the family's name as its column, or no bytes if it read all columns.
    */
   transaction: {
     readonly startTimestamp: number;
-    /** Undefined where it wrote nothing, or did not commit. */
+    /** Undefined if it wrote nothing or did not commit. */
     readonly commitTimestamp: number | undefined;
     readonly outcome: "committed" | "conflict" | "rolled back";
     readonly label: string | undefined;
-    /** Where it committed something. */
+    /** Undefined if it committed nothing. */
     readonly phases: 1 | 2 | undefined;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
-    /** At most 128, and of reads no more than leaves room for the commit's steps. */
+    /** At most 128. Reads leave room for the steps of the commit. */
     readonly spans: readonly TransactionSpan[];
-    /** How many cells and rows it read; `read`: the first 64 of them. */
+    /** How many cells and rows it read. `read` holds the first 64 of them. */
     readonly reads: number;
     readonly read: readonly EventCell[];
     /**
-     * How many cells it wrote or deleted, the observers' own records included; `written`: 64 of the
-     * user's.
+     * How many cells it wrote or deleted, including the observers' own records. `written` holds 64
+     * of the user's cells.
      */
     readonly cells: number;
     readonly written: readonly EventCell[];
-    /** How many observers became due by it, each on one cell; `hinted`: 64 of those cells. */
+    /**
+     * How many observers became due because of it, counted once per cell. `hinted` holds 64 of
+     * those cells.
+     */
     readonly hints: number;
     readonly hinted: readonly EventCell[];
     readonly conflict:
       | {
-          /** Undefined where it was met on a range. */
+          /** Undefined if the conflict was on a range. */
           readonly cell: EventCell | undefined;
           /**
-           * Start or commit timestamp of the transaction that stood in the way, where it is known.
+           * Start or commit timestamp of the transaction that won. Undefined if it is not known.
            */
           readonly winnerTimestamp: number | undefined;
         }
       | undefined;
-    /** What a rollback was due to; undefined where its owner gave it up. */
+    /** The error that caused a rollback. Undefined if its owner rolled it back. */
     readonly error: unknown;
   };
-  /** A lock of another transaction stood in the way and was dealt with. */
+  /** A transaction met another's lock, and resolved it or waited for it. */
   lockResolved: {
     readonly startTimestamp: number;
     readonly outcome: "rolled-forward" | "rolled-back" | "pushed" | "waited";
   };
-  /** A step of work that nobody waits for failed; it will be done again by whoever meets it. */
+  /**
+   * A background step failed. No caller waits for it, and another process or a later step repeats
+   * it.
+   */
   backgroundFailure: { readonly doing: string; readonly error: unknown };
-  /** Cells on which observers are due were committed by this process. */
+  /** This process committed cells that make observers due. */
   hints: { readonly count: number; readonly commitTimestamp: number; readonly observers: readonly string[] };
   /** An observer's run ended. */
   run: {
     readonly observer: string;
     readonly outcome: "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
     readonly durationMs: number;
-    /** From the change's commit to the run's, where it committed. */
+    /**
+     * From the commit of the change to the commit of the run. Undefined if the run did not commit.
+     */
     readonly delayMs: number | undefined;
     readonly attempts: number;
     readonly error: unknown;
-    /** What it ran for. */
+    /** The change that it ran for. */
     readonly cause: Cause;
   };
   /**
-   * Something was asked of a store that is not in this process, or of the oracle. Such requests as
-   * the store gathers count one each.
+   * This process sent a request to the oracle, or to a store outside this process. Requests that
+   * the store gathers into one call count as one.
    */
   request: { readonly kind: RequestKind };
-  /** So many guarded mutations of one row were sent as one, and were one request for that. */
+  /**
+   * The store sent several guarded mutations of one row as one request. `mutations` counts them.
+   */
   joined: { readonly mutations: number };
   /**
-   * A run ended that had cells of rows fetched ahead, by what earlier runs of its observer had
-   * read: how many of those it read (`hits`) and never read (`wasted`), and for how many others it
-   * had to ask again (`misses`).
+   * A run ended for which cells had been prefetched, based on what earlier runs of its observer
+   * read. It read `hits` of the prefetched cells and never read `wasted` of them. It had to fetch
+   * `misses` other cells itself.
    */
   prefetch: {
     readonly observer: string;
@@ -160,12 +177,12 @@ export interface EventMap {
 }
 
 /**
- * What is asked for: a row or a cell; a range; a mutation of one row under guards, or without; a
- * timestamp.
+ * The kinds of request: a read of a row or a cell, a scan of a range, a mutation of one row with or
+ * without guards, and a timestamp.
  */
 export type RequestKind = "read" | "scan" | "conditionalMutation" | "plainMutation" | "timestamp";
 
 /** The names of all events. */
 export type EventName = keyof EventMap;
-/** Is told of each event of a name: see `db.on`. */
+/** Receives each event of one name: see `db.on`. */
 export type EventListener<N extends EventName> = (event: EventMap[N]) => void;

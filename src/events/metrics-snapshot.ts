@@ -1,17 +1,19 @@
 import type { Distribution } from "./distribution.js";
 import type { EventMap, RequestKind } from "./events.js";
 
-/** Requests to a store that is not in this process, and to its oracle; none where both are. */
+/**
+ * Requests to a store and an oracle outside this process. All are 0 if both are in this process.
+ */
 export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
   readonly total: number;
   /**
-   * Guarded mutations that needed no request of their own, since they went with another one of
-   * their row.
+   * Guarded mutations that needed no request of their own, because they joined another mutation of
+   * the same row.
    */
   readonly joined: number;
   /**
-   * All requests for each commit: of transactions that did not commit, and of looking for work,
-   * too. 0 before the first.
+   * All requests divided by commits. The requests include those of transactions that did not commit
+   * and those of scans for work. 0 before the first commit.
    */
   readonly perTransaction: number;
 }
@@ -19,12 +21,13 @@ export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
 /** Figures of one observer, since the database was opened in this process. */
 export interface ObserverMetrics {
   readonly runs: Readonly<Record<EventMap["run"]["outcome"], number>>;
-  /** Milliseconds that a run took. */
+  /** Milliseconds that each run took. */
   readonly duration: Distribution;
   /** Milliseconds from the commit of a change to the commit of its run. */
   readonly delay: Distribution;
   /**
-   * Cells that were fetched ahead and read, were asked for once more, or were fetched for nothing.
+   * Prefetched cells: `hits` were read, `wasted` were never read. `misses` are cells that had to be
+   * fetched again or were not prefetched.
    */
   readonly prefetch: { readonly hits: number; readonly misses: number; readonly wasted: number };
 }

@@ -10,7 +10,7 @@ class ObserverCounts {
   readonly prefetch = { hits: 0, misses: 0, wasted: 0 };
 }
 
-/** Counters and distributions, made from the events and from nothing else. */
+/** Keeps counters and distributions. They come from the events alone. */
 export class Metrics {
   readonly #counts = { commits: 0, cellsCommitted: 0, conflicts: 0, rollbacks: 0, hints: 0 };
   readonly #rare = { backgroundFailures: 0, collections: 0, versionsDropped: 0, safepoint: 0 };
@@ -77,7 +77,7 @@ export class Metrics {
     if (event.delayMs !== undefined) counts.delay.add(event.delayMs);
   }
 
-  /** The figures of this moment. */
+  /** The current figures. */
   snapshot(): MetricsSnapshot {
     const observers: Record<string, ObserverMetrics> = {};
     for (const [name, counts] of this.#observers) {

@@ -50,7 +50,7 @@ describe("the text for Prometheus", () => {
     expect(lines).toContain("percolator_transaction_duration_seconds_sum 0.03");
   });
 
-  test("each line is one that Prometheus can read, whatever an observer is called", () => {
+  test("Prometheus can read each line, whatever the name of an observer", () => {
     const text = prometheusText(figures('a "b"\\\nc'), [], { job: "x" });
     const sample =
       /^percolator_[a-z_]+\{job="x"(,[a-z]+="([^"\\\n]|\\\\|\\"|\\n)*")*\} \d+(\.\d+)?(e[+-]\d+)?$/;
@@ -61,12 +61,12 @@ describe("the text for Prometheus", () => {
     expect(text).toContain('observer="a \\"b\\"\\\\\\nc"');
   });
 
-  test("labels are those that the catalogue says", () => {
+  test("each metric has the labels that the catalogue names", () => {
     for (const { labels, read } of metricCatalogue)
       for (const sample of read(figures())) expect(Object.keys(sample.labels)).toEqual(labels);
   });
 });
 
-test("every event has its words", () => {
+test("every event has a description", () => {
   expect(Object.values(eventCatalogue).filter((about) => !/^[A-Z].*\.$/.test(about))).toEqual([]);
 });

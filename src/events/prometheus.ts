@@ -2,17 +2,19 @@ import { type MetricDescription, type MetricSample, metricCatalogue } from "./ca
 import { type Distribution, distributionBounds } from "./distribution.js";
 import type { MetricsSnapshot } from "./metrics-snapshot.js";
 
-/** What stands before each name. */
+/** The prefix of each metric's name. */
 export const metricPrefix = "percolator_";
 
-/** Something to expose: a description, and its samples of this moment. */
+/** A metric to expose: its description and its current samples. */
 export interface ExposedMetric extends Pick<MetricDescription, "name" | "kind" | "about"> {
   readonly samples: readonly MetricSample[];
 }
 
 /**
- * The metrics of a process as text that Prometheus scrapes (version 0.0.4); `labels` are added to
- * every sample.
+ * The metrics of a process in Prometheus' text format, version 0.0.4. `labels` are added to every
+ * sample.
+ *
+ * @param more Further metrics, after those of the process.
  */
 export function prometheusText(
   metrics: MetricsSnapshot,
@@ -23,7 +25,7 @@ export function prometheusText(
   return exposedText([...own, ...more], labels);
 }
 
-/** Metrics of any kind as such text. */
+/** Any metrics in Prometheus' text format. */
 export function exposedText(
   metrics: readonly ExposedMetric[],
   labels: Readonly<Record<string, string>> = {},

@@ -19,7 +19,7 @@ const titles = observer("titles", pages.body, (tx, { row, value }) => {
 let db: Database | undefined;
 afterEach(() => db?.close());
 
-/** A database whose spans are kept, by OpenTelemetry's own provider. */
+/** A database whose spans an OpenTelemetry provider keeps in memory. */
 async function traced() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -29,7 +29,7 @@ async function traced() {
   return { db, spans, stop };
 }
 
-test("a run's span is linked to that of the transaction that made the change", async () => {
+test("a run's span links to the span of the transaction that made the change", async () => {
   const { db, spans } = await traced();
   await db.transact((tx) => tx.set(pages.body, "a", "Hello"), { label: "load" });
   await db.drain();
@@ -49,7 +49,7 @@ test("a run's span is linked to that of the transaction that made the change", a
   expect(nanoseconds(run!.endTime)).toBeGreaterThanOrEqual(nanoseconds(run!.startTime));
 });
 
-test("a conflict says who stood in the way, and a failure what failed", async () => {
+test("the span of a conflict names the winner, and the span of a failure its error", async () => {
   const { db, spans } = await traced();
   const one = await db.begin({ label: "one" });
   await one.get(pages.body, "a");
@@ -76,14 +76,14 @@ test("a conflict says who stood in the way, and a failure what failed", async ()
   );
 });
 
-test("nothing is traced any more after it was stopped", async () => {
+test("nothing is traced after the trace was stopped", async () => {
   const { db, spans, stop } = await traced();
   stop();
   await db.transact((tx) => tx.set(pages.body, "a", "Hello"));
   expect(spans("percolator.transaction")).toEqual([]);
 });
 
-/** Two connections to one folder, as of two processes: one writes, the other runs the observer. */
+/** Opens one folder twice, as two processes would: one writes, the other runs the observer. */
 async function acrossProcesses(areIdsInstalled: boolean) {
   const folder = await temporaryFolder();
   const exporter = new InMemorySpanExporter();
@@ -109,7 +109,7 @@ async function acrossProcesses(areIdsInstalled: boolean) {
   return (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
 }
 
-test("a run is linked to the commit of another process, and that to its transaction", async () => {
+test("a run links to the commit of another process, and the commit to its transaction", async () => {
   const spans = await acrossProcesses(true);
   const [commits, transactions] = [spans("percolator.commit"), spans("percolator.transaction")];
   expect(commits).toHaveLength(2);
@@ -126,13 +126,13 @@ test("a run is linked to the commit of another process, and that to its transact
   expect(new Set(drawn).size).toBe(drawn.length);
 });
 
-test("nothing is linked to what a tracer without the id generator could not have made", async () => {
+test("without the id generator, no span links to a span that was never made", async () => {
   const spans = await acrossProcesses(false);
   expect(spans("percolator.commit").length).toBeLessThanOrEqual(1);
   expect(spans("percolator.transaction").flatMap(({ links }) => links)).toEqual([]);
 });
 
-test("ids of commits follow from the database and the timestamp, and all others are drawn", () => {
+test("a commit's ids are derived from database and timestamp; all other ids are random", () => {
   const [one, same, other] = ["a", "a", "b"].map((name) => commitIdGenerator(name));
   expect(one!.of(1)).toEqual(same!.of(1));
   expect(one!.of(1)).not.toEqual(one!.of(2));

@@ -4,37 +4,42 @@ import { CommitSpans } from "./commit-spans.js";
 import type { Cause, EventListener, EventMap, EventName } from "./events.js";
 import type { SpanContext, Tracer } from "./tracer.js";
 
-/** What has events: a `Database`. */
+/** A source of events: a `Database`. */
 export interface EventSource {
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void;
 }
 
-/** What {@link traceDatabase} takes. Everything has a default. */
+/** The options of {@link traceDatabase}. All are optional. */
 export interface TraceOptions {
-  /** Milliseconds since 1970, by which spans end. Default: the system's clock. */
+  /** The clock for the end of spans, in milliseconds since 1970. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
   /**
-   * The id generator of the tracer's provider, where runs are to be linked to commits of other
-   * processes.
+   * The id generator of the tracer's provider. Give it to link runs to commits of other processes.
+   * Default: no such links.
    */
   readonly ids?: CommitIdGenerator | undefined;
 }
 
 const internal = 0;
 const failed = 2;
-/** Commits that may still be the cause of a run in this process, and are linked to. */
+/** How many commits this process remembers, to link the runs that they cause to them. */
 const maxCauses = 10_000;
 
 /**
  * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned
- * function is called. A run of an observer is a transaction: its span is `percolator.run NAME`, and
- * is linked to that of the transaction that made the change, where both were in this process.
- * Across processes it is linked to a span `percolator.commit`, which every commit that observers
- * are due on has where `ids` are given, and which is linked to the transaction's; without, the
- * attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say which belong
- * together. A transaction's span is the child of what is active where the commit is awaited.
+ * function is called. A transaction's span is the child of the span that is active where the
+ * program awaits the commit.
  *
- * @example const stop = traceDatabase(db, trace.getTracer("my-app"));
+ * The run of an observer is a transaction as well. Its span is named `percolator.run NAME`, and
+ * links to the span of the transaction that made the change, if both ran in this process.
+ *
+ * With `ids`, runs also link to commits of other processes. Every commit that makes observers due
+ * then has a span `percolator.commit`, which links to the span of its transaction. Without `ids`,
+ * the attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say which
+ * spans belong together.
+ *
+ * @example
+ * const stop = traceDatabase(db, trace.getTracer("my-app"));
  */
 export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOptions = {}): () => void {
   const now = options.now ?? (() => systemEnvironment.now());

@@ -1,15 +1,15 @@
 /**
- * The part of OpenTelemetry's tracer that is used: any of its versions fits, and none needs to be
- * installed.
+ * The part of OpenTelemetry's tracer that this package uses. Every version of OpenTelemetry has it,
+ * and none needs to be installed.
  */
 export interface Tracer {
   startSpan(name: string, options: SpanOptions): Span;
 }
 
-/** How a {@link Tracer} is asked for a span. */
+/** The options with which this package starts a span. */
 export interface SpanOptions {
   readonly kind: number;
-  /** Begins a trace of its own, whatever span is active. */
+  /** Whether the span begins a new trace, even if a span is active. */
   readonly root?: boolean;
   /** Milliseconds since 1970. */
   readonly startTime: number;
@@ -17,14 +17,14 @@ export interface SpanOptions {
   readonly links: { context: SpanContext; attributes?: Record<string, string | number> }[];
 }
 
-/** By what a span is known to others. */
+/** The ids under which other spans link to a span. */
 export interface SpanContext {
   traceId: string;
   spanId: string;
   traceFlags: number;
 }
 
-/** The part of OpenTelemetry's span that is used. */
+/** The part of OpenTelemetry's span that this package uses. */
 export interface Span {
   spanContext(): SpanContext;
   setStatus(status: { code: number; message?: string }): unknown;

@@ -81,7 +81,7 @@ describe("tableFromDescription", () => {
     expect(() => column("at").codec.encode(stored)).toThrow(/documents\.at has a codec of its own/);
   });
 
-  it("refuses what it does not know", () => {
+  it("refuses descriptions that it does not know", () => {
     const one = (change: object) => changed({ columns: [{ ...described.columns[0]!, ...change }] });
     const bad = [
       changed({ key: "tuple(date)" }),
@@ -104,12 +104,12 @@ describe("compareTables", () => {
     TableDescription["columns"][0],
   ];
 
-  it("finds nothing between equals, whatever their order", () => {
+  it("finds no difference between equal tables, in any order of columns", () => {
     const turned = with_([...described.columns].reverse());
     expect(compareTables(described, turned)).toEqual({ additions: [], clashes: [], hasNewMarks: false });
   });
 
-  it("takes new columns as additions, and leaves alone what is not declared", () => {
+  it("takes new columns as additions, and ignores recorded columns that are not declared", () => {
     expect(compareTables(with_([contents]), with_([contents, digest])).additions).toEqual(["digest"]);
     expect(compareTables(with_([contents, digest]), with_([contents]))).toEqual({
       additions: [],
@@ -118,7 +118,7 @@ describe("compareTables", () => {
     });
   });
 
-  it("takes another key, kind or codec as a clash, in words", () => {
+  it("reports another key, kind or codec as a clash, in words", () => {
     expect(compareTables(described, changed({ key: "text" })).clashes).toEqual([
       "row keys of table documents are recorded as tuple(text,int), but declared as text",
     ]);
@@ -145,7 +145,7 @@ describe("marks", () => {
   const marked = describeTable(people[definition]);
   const unmarked = { ...marked, columns: marked.columns.map(({ schema: _, ...column }) => column) };
 
-  it("are plain JSON, and come back", () => {
+  it("survive JSON", () => {
     expect(marked.columns.map((column) => column.schema)).toEqual([true, true, undefined]);
     const kept = describeTable(names[definition]);
     expect(kept.writtenWith).toEqual({ table: "people", column: "name" });
@@ -157,13 +157,13 @@ describe("marks", () => {
     expect(describeTable(table("a", { b: json() })[definition]).columns[0]).not.toHaveProperty("schema");
   });
 
-  it("let a column with a schema be read without the module, and not written", () => {
+  it("let a command without the module read a column with a schema, but not write it", () => {
     const { codec: untyped } = tableFromDescription(marked).profile as Column<unknown>;
     expect(untyped.decode(people.profile.codec.encode({ any: 1 }))).toEqual({ any: 1 });
     expect(() => untyped.encode({ any: 1 })).toThrow(/people\.profile has a schema/);
   });
 
-  it("are recorded once they are declared, and stay", () => {
+  it("are recorded when they are first declared, and stay", () => {
     expect(compareTables(unmarked, marked)).toEqual({ additions: [], clashes: [], hasNewMarks: true });
     expect(compareTables(marked, unmarked)).toEqual({ additions: [], clashes: [], hasNewMarks: false });
     expect(mergeTables(unmarked, marked)).toEqual(marked);
@@ -179,14 +179,14 @@ describe("marks", () => {
     ]);
   });
 
-  it("need a column", () => {
+  it("of a writer need a column", () => {
     const writtenWith = { column: people.notes } as never;
     expect(() => table("x", { owner: text() }, { writtenWith })).toThrow(/writtenWith must be an object/);
   });
 });
 
 describe("bytesTable", () => {
-  it("is the table that was described, with every value as its bytes", () => {
+  it("is the described table, with every value as its bytes", () => {
     const raw = bytesTable(described);
     expect(describeTable(raw[definition])).toEqual(described);
     for (const name of ["contents", "size", "meta", "at"]) {

@@ -17,48 +17,49 @@ import { date } from "./value/date.js";
 import { json } from "./value/json.js";
 import { boolean, bytes, copyBytes, float, int, text } from "./value/scalars.js";
 
-/** What the database records of a column. Plain JSON. */
+/** What the database records about a column. Plain JSON. */
 export interface ColumnDescription {
   readonly name: string;
   readonly kind: ColumnKind;
   /** The codec's tag; `null` for a signal. */
   readonly codec: string | null;
   /**
-   * Whether the program that declares the column checks its values by a schema. Missing: not known.
+   * Whether the program that declares the column checks its values with a schema. Missing if this
+   * is not known.
    */
   readonly schema?: true | undefined;
 }
 
-/** What the database records of a table. Plain JSON. */
+/** What the database records about a table. Plain JSON. */
 export interface TableDescription {
   readonly name: string;
   /** The tag of the row keys' codec. */
   readonly key: string;
   readonly columns: readonly ColumnDescription[];
   /**
-   * The column that the same transactions write, of a table whose rows follow from that column.
-   * Missing: none that is known.
+   * The column from which this table's rows follow: the same transactions write both. Missing if no
+   * such column is known.
    */
   readonly writtenWith?: ColumnName | undefined;
 }
 
-/** How a declaration differs from what is recorded. */
+/** How a declaration differs from the record. */
 export interface TableComparison {
-  /** Columns to be recorded anew, by name. */
+  /** Names of columns that the record does not have yet. */
   readonly additions: readonly string[];
   /**
-   * Whether the record lacks a mark that the declaration has: that a column has a schema, or which
-   * column the table is written with.
+   * Whether the record lacks a mark that the declaration has. A mark says that a column has a
+   * schema, or with which column the table is written.
    */
   readonly hasNewMarks: boolean;
-  /** What cannot be: a sentence each. */
+  /** Contradictions between declaration and record, one sentence each. */
   readonly clashes: readonly string[];
 }
 
-/** A table that came from its description: columns by name, their types unknown. */
+/** A table made from its description: columns by name, of unknown types. */
 export type UntypedTable = AnyTable & { readonly [name: string]: AnyColumn };
 
-/** What is to be recorded of a table. */
+/** What the database records about this table. */
 export function describeTable(table: TableDefinition): TableDescription {
   const columns = [...table.columns.values()].map(({ name, kind, codec }) => ({
     name,
@@ -71,11 +72,11 @@ export function describeTable(table: TableDefinition): TableDescription {
 }
 
 /**
- * The table that a description records, for commands that are not given a module. Values of a
- * custom codec, which only the module knows, are read as bytes, and cannot be written; nor can
- * values that a schema of the module checks.
+ * The table that a description records, for commands without the program's module. Such a command
+ * reads values of a custom codec as bytes, and cannot write them. It cannot write a column with a
+ * schema either.
  *
- * @throws SchemaError for a description that this version of the package cannot read.
+ * @throws SchemaError if this version of the package cannot read the description.
  */
 export function tableFromDescription(description: TableDescription): UntypedTable {
   const { name, key, writtenWith } = description;
@@ -95,10 +96,13 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
 }
 
 /**
- * Compares what is recorded of a table with what is declared. A new column is an addition. Another
- * key, or another kind or codec of a column, is a clash. A recorded column that is not declared is
- * neither: other programs may use it. A mark that is missing on either side is no clash: an earlier
- * version of the program, or of the package, knows of none. Once recorded, it stays.
+ * Compares the record of a table with its declaration.
+ *
+ * - A new column is an addition.
+ * - Another key, or another kind or codec of a column, is a clash.
+ * - A recorded column that is not declared is neither, since other programs may use it.
+ * - A mark that is missing on one side is no clash, since earlier versions of the program or the
+ *   package do not know it. A recorded mark stays.
  */
 export function compareTables(recorded: TableDescription, declared: TableDescription): TableComparison {
   const additions: string[] = [];
@@ -135,7 +139,7 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
   return { additions, clashes, hasNewMarks };
 }
 
-/** The record of a table that also has what is new in its declaration. The two do not clash. */
+/** The record of a table with the additions of its declaration. The two must not clash. */
 export function mergeTables(recorded: TableDescription, declared: TableDescription): TableDescription {
   const { additions } = compareTables(recorded, declared);
   const known = new Map(declared.columns.map((column) => [column.name, column]));
@@ -150,7 +154,7 @@ export function mergeTables(recorded: TableDescription, declared: TableDescripti
   };
 }
 
-/** Whether two names are of one column. */
+/** Whether two names mean the same column. */
 export function isSameColumn(one: ColumnName, other: ColumnName): boolean {
   return one.table === other.table && one.column === other.column && one.qualifier === other.qualifier;
 }
@@ -160,11 +164,10 @@ function nameInWords({ table, column, qualifier }: ColumnName): string {
 }
 
 /**
- * The table that a description records, every value as the bytes that the store holds, custom
- * codecs' too: for what carries values from one database to another. Whoever writes bytes that the
- * column's codec cannot read damages the column.
+ * The table that a description records, with every value as its stored bytes, even those of custom
+ * codecs. Export and import use it. Bytes that the column's codec cannot read damage the column.
  *
- * @throws SchemaError for a description that this version of the package cannot read.
+ * @throws SchemaError if this version of the package cannot read the description.
  */
 export function bytesTable(description: TableDescription): UntypedTable {
   const defined = tableFromDescription(description)[definition];
@@ -207,7 +210,7 @@ function keyFromTag(table: string, tag: string): KeyCodec<unknown> {
   return key;
 }
 
-/** The built-in codec of a tag; `undefined` for a custom codec. */
+/** The built-in codec of a tag. Undefined for a custom codec. */
 export function codecFromTag(tag: string): Codec<unknown> | undefined {
   return builtIn.get(tag);
 }
@@ -220,15 +223,18 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
 );
 
 /**
- * The codec in which the bytes of a tag can be written without the module: unchecked, and those of
- * a custom codec as they are.
+ * The codec with which a command without the module writes values of a tag. It does not check them.
+ * Values of a custom codec are bytes.
  */
 export function plainCodec(tag: string): Codec<unknown> {
-  // What is one of some strings is a string, whichever they are.
+  // Every choice of a `oneOf` is a string.
   return codecFromTag(tag === "oneOf" ? "text" : tag) ?? (bytes() as Codec<unknown>);
 }
 
-/** Reads a column that only the module can write; with `builtIn`, that of a schema. */
+/**
+ * A codec for a column that only the module can write. It reads with `builtIn`, the codec behind a
+ * schema, or as bytes.
+ */
 function unwritableCodec(column: string, tag: string, builtIn: Codec<unknown> | undefined): Codec<unknown> {
   const has = builtIn === undefined ? `a codec of its own (${tag})` : "a schema";
   const refuseWrite = () => {

@@ -4,44 +4,44 @@ import { describeValue } from "./describe.js";
 import { columnPath } from "./key/path.js";
 import type { Codec } from "./value/codec.js";
 
-/** Carries the type of a table's row keys; never there at run time. */
+/** Carries the type of a table's row keys. It has no value at run time. */
 export declare const rowKey: unique symbol;
 
 /**
- * A column of a table, or one cell of a family: what transactions read and write. `V` is its
- * values' type, `K` the row keys', and `I` what may be written: more than `V` where a schema fills
- * in defaults.
+ * A column of a table, or one cell of a family. Transactions read and write it. `V` is the type of
+ * its values, `K` the type of the row keys. `I` is the type of written values, which is wider than
+ * `V` if a schema fills in defaults.
  */
 export interface Column<V, K = string, I = NoInfer<V>> {
   readonly kind: "column";
   readonly table: TableDefinition;
   /** The column's name, or the family's. */
   readonly name: string;
-  /** Where this is a family's cell: which. */
+  /** The qualifier of a family's cell. Undefined for a simple column. */
   readonly qualifier: string | undefined;
-  /** The column as a store has it. */
+  /** The column's name in the store: see `columnPath`. */
   readonly path: Uint8Array;
   readonly codec: Codec<V, I>;
   readonly [rowKey]?: K;
 }
 
-/** Any number of columns of one type under one name, each with a qualifier. */
+/** Any number of columns of one type under one name. Each has a qualifier. */
 export interface Family<V, K = string, I = NoInfer<V>> {
   readonly kind: "family";
   readonly table: TableDefinition;
   readonly name: string;
   readonly codec: Codec<V, I>;
   /**
-   * The column of one qualifier: any well-formed string, the empty one too.
+   * The column with this qualifier: any well-formed string, including the empty one.
    *
-   * @throws InvalidKeyError if the qualifier cannot be one.
+   * @throws InvalidKeyError if the qualifier is not a string, has a lone surrogate, or is too long.
    */
   at(qualifier: string): Column<V, K, I>;
   readonly [rowKey]?: K;
 }
 
 /**
- * A column that is never written, only notified; observers of it run at least once after each
+ * A column that is never written, only notified. Its observers run at least once after each
  * notification.
  */
 export interface Signal<K = string> {
@@ -52,7 +52,7 @@ export interface Signal<K = string> {
   readonly [rowKey]?: K;
 }
 
-// Symbol.for, not instanceof: two copies of the package may meet in one program.
+// Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
 const brand = Symbol.for("percolatordb.column");
 
 class BoundColumn implements Column<unknown, unknown> {
@@ -128,13 +128,10 @@ class BoundSignal implements Signal<unknown> {
   }
 }
 
-/** A table's column, family or signal, with its types forgotten. */
+/** A table's column, family or signal, of unknown types. */
 export type AnyColumn = Column<unknown, unknown> | Family<unknown, unknown> | Signal<unknown>;
 
-/**
- * The handle of a column that `definition` declares; `undefined` where it declares none of this
- * name.
- */
+/** The handle of the column `name`. Undefined if `definition` does not declare it. */
 export function bindColumn(definition: TableDefinition, name: string): AnyColumn | undefined {
   const declared = definition.columns.get(name);
   if (declared === undefined) return undefined;

@@ -2,45 +2,45 @@ import type { KeyCodec } from "./key/key.js";
 import type { Codec } from "./value/codec.js";
 
 /**
- * Under which a table has its {@link TableDefinition}: a symbol, so that columns may have any name.
+ * The property of a table that holds its {@link TableDefinition}. It is a symbol, so columns may
+ * have any name.
  */
 export const definition: unique symbol = Symbol.for("percolatordb.table");
 
 export type ColumnKind = "column" | "family" | "signal";
 
-/** What a table declares of a column. */
+/** The declaration of one column. */
 export interface ColumnDefinition {
   readonly name: string;
   readonly kind: ColumnKind;
-  /** `undefined` for a signal, and only there. */
+  /** Undefined for a signal, and only for a signal. */
   readonly codec: Codec<unknown> | undefined;
 }
 
-/** A column by its names, as the database records it. Plain JSON. */
+/** The name of a column, as the database records it. Plain JSON. */
 export interface ColumnName {
   readonly table: string;
   /** The column's name, or the family's. */
   readonly column: string;
-  /** Of a family's cell. */
+  /** The qualifier, for a cell of a family. */
   readonly qualifier?: string | undefined;
 }
 
-/** What a table declares. */
+/** The declaration of a table. */
 export interface TableDefinition {
   readonly name: string;
   readonly key: KeyCodec<unknown>;
   /** In the order of the declaration. Never empty. */
   readonly columns: ReadonlyMap<string, ColumnDefinition>;
-  /**
-   * The column that the same transactions write, of a table whose rows follow from that column's
-   * values.
-   */
+  /** The column from which this table's rows follow: the same transactions write both. */
   readonly writtenWith?: ColumnName | undefined;
-  /** What writes both, if the program declares the table. */
+  /** The recipe that writes both. Undefined if the table comes from the database's record. */
   readonly writer?: TableWriter | undefined;
 }
 
-/** What writes a column together with a table whose rows follow from the column's values. */
+/**
+ * A recipe that writes a column together with a table whose rows follow from that column's values.
+ */
 export interface TableWriter {
   readonly column: {
     readonly table: TableDefinition;

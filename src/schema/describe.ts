@@ -1,9 +1,10 @@
 const shown = 60;
 
 /**
- * A value in a few words, for messages: short whatever it is, and never throwing.
+ * Describes a value for messages: short, and without throwing for any value.
  *
- * @example describeValue("x".repeat(5000)) // "xxxxx…" (5000 characters)
+ * @example
+ * describeValue("x".repeat(5000)) // "xxxxx…" (5000 characters)
  */
 export function describeValue(value: unknown): string {
   try {
@@ -45,7 +46,7 @@ function describeObject(value: object): string {
   return name === undefined || name === "Object" ? "an object" : `an instance of ${name}`;
 }
 
-/** The name of an object's class, where it has one. */
+/** The name of an object's class. Undefined if it has none. */
 export function className(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null || typeof prototype !== "object") return undefined;

@@ -4,13 +4,13 @@ import { limits } from "./limits.js";
 
 const pattern = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
-/** What a name is for, in messages. */
+/** The thing that a name is for, in messages. */
 export type NameOf = "table" | "column" | "observer";
 
 /**
- * Throws a {@link SchemaError} unless `name` can name a table, column or observer: a letter or
- * underscore, then letters, digits, underscores and hyphens; at most `limits.nameLength`
- * characters; not `__proto__`.
+ * Throws a {@link SchemaError} unless `name` can name a table, column or observer. A name begins
+ * with a letter or underscore. Letters, digits, underscores and hyphens follow. It has at most
+ * `limits.nameLength` characters, and is not `__proto__`.
  */
 export function checkName(of: NameOf, name: unknown): asserts name is string {
   const kind = of === "observer" ? "an observer" : `a ${of}`;
@@ -27,7 +27,7 @@ export function checkName(of: NameOf, name: unknown): asserts name is string {
       `${describeValue(name)} cannot name ${kind}: use a letter or underscore, then letters, digits, underscores and hyphens`,
     );
   }
-  // A row is a plain object with its columns' names as properties; this one property would not be
-  // like the others.
+  // A row is a plain object with its columns' names as properties, and assigning `__proto__` would
+  // change its prototype instead.
   if (name === "__proto__") throw new SchemaError(`"__proto__" cannot name ${kind}: use another name`);
 }

@@ -22,13 +22,13 @@ const documents = table("documents", { contents: text(), anchors: family(text())
 const visits = table("visits", { count: int() }, { key: tuple(text(), int()) });
 
 describe("rows", () => {
-  it("become bytes and come back", () => {
+  it("are encoded and decoded", () => {
     expect(decodeRow(documents[definition], encodeRow(documents[definition], "é"))).toBe("é");
     expect(decodeRow(visits[definition], encodeRow(visits[definition], ["a", -1]))).toEqual(["a", -1]);
     expect([...encodePrefix(visits[definition], ["a"])]).toEqual([0x61, 0]);
   });
 
-  it("name the table and the key where they cannot", () => {
+  it("name the table and the key in errors", () => {
     const long = "x".repeat(limits.keyBytes + 1);
     expect(() => encodeRow(documents[definition], 5)).toThrow(/^Table documents, row 5: a string is needed/);
     expect(() => encodeRow(documents[definition], long)).toThrow(
@@ -48,12 +48,12 @@ describe("rows", () => {
 });
 
 describe("values", () => {
-  it("become bytes and come back", () => {
+  it("are encoded and decoded", () => {
     const stored = encodeValue(visits.count, ["a", 1], 300);
     expect(decodeValue(visits.count, ["a", 1], stored)).toBe(300);
   });
 
-  it("name the column and the row where they cannot, and keep the cause", () => {
+  it("name the column and the row in errors, and keep the cause", () => {
     expect(() => encodeValue(documents.contents, "r", 5 as never)).toThrow(
       'documents.contents, row "r": expected a string, not 5',
     );
@@ -89,7 +89,7 @@ describe("checkCellKey", () => {
 });
 
 describe("descriptions", () => {
-  it("are short, whatever is described", () => {
+  it("are short for every value", () => {
     expect(describeRow(Array(50).fill(1))).toBe("[1, 1, 1, 1, 1, 1, 1, 1, …]");
     expect(describeColumn(documents.contents)).toBe("documents.contents");
     const trap = new Proxy(

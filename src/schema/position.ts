@@ -9,14 +9,17 @@ import { asBuffer } from "./utf8.js";
 
 const shownParts = 8;
 
-/** A row key for messages: short, and never throwing, whatever it is. */
+/** Describes a row key for messages: short, and without throwing for any value. */
 export function describeRow(row: unknown): string {
   if (!Array.isArray(row)) return describeValue(row);
   const parts = row.slice(0, shownParts).map(describeValue).join(", ");
   return row.length > shownParts ? `[${parts}, …]` : `[${parts}]`;
 }
 
-/** A column, with its qualifier, for messages: `documents.contents`, `documents.anchors["q"]`. */
+/**
+ * Describes a column for messages: `documents.contents`, or `documents.anchors["q"]` with a
+ * qualifier.
+ */
 export function describeColumn(column: {
   readonly table: TableDefinition;
   readonly name: string;
@@ -37,12 +40,13 @@ export function encodeRow(table: TableDefinition, row: unknown): Uint8Array {
   }
 }
 
-/** Where {@link lendRow} writes. */
+/** The buffer that {@link lendRow} writes to. */
 export const lentRow = Buffer.alloc(keyRoom);
 
 /**
- * As {@link encodeRow}, into {@link lentRow}: how many bytes, until the next call. Less than 0
- * where that has to be asked.
+ * Like {@link encodeRow}, but writes to {@link lentRow}, where the bytes stay valid until the next
+ * call. Returns how many bytes it wrote. If it returns less than 0, the caller must use
+ * {@link encodeRow}.
  */
 export function lendRow(table: TableDefinition, row: unknown): number {
   const { key } = table;
@@ -55,8 +59,8 @@ export function lendRow(table: TableDefinition, row: unknown): number {
 }
 
 /**
- * The key of a row's bytes, which are lent. Throws an {@link InvalidKeyError} that names the table
- * and the bytes.
+ * The key of a row's bytes, which are valid only during the call. Throws an {@link InvalidKeyError}
+ * that names the table and the bytes.
  */
 export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
   try {
@@ -67,8 +71,8 @@ export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
 }
 
 /**
- * The bytes with which the keys of a prefix begin. Throws an {@link InvalidKeyError} that names the
- * table and the prefix.
+ * The bytes with which every key begins that has this prefix. Throws an {@link InvalidKeyError}
+ * that names the table and the prefix.
  */
 export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Array {
   try {
@@ -91,8 +95,8 @@ export function encodeValue<V, I>(column: Column<V, unknown, I>, row: unknown, v
 }
 
 /**
- * The value of a column's bytes, which are lent. Throws an {@link InvalidValueError} that names the
- * column and the row.
+ * The value of a column's bytes, which are valid only during the call. Throws an
+ * {@link InvalidValueError} that names the column and the row.
  */
 export function decodeValue<V>(column: Column<V, unknown>, row: unknown, bytes: Uint8Array): V {
   try {
@@ -103,8 +107,8 @@ export function decodeValue<V>(column: Column<V, unknown>, row: unknown, bytes: 
 }
 
 /**
- * Throws an {@link InvalidKeyError} if row and qualifier together are over `limits.keyBytes`.
- * `where` begins the message; it is only called for one.
+ * Throws an {@link InvalidKeyError} if row and qualifier together exceed `limits.keyBytes`. `where`
+ * begins the message. If it is a function, it is called only for an error.
  */
 export function checkCellKey(row: Uint8Array, qualifier: Uint8Array, where: string | (() => string)): void {
   if ((row.length + qualifier.length) * 2 <= limits.keyBytes) return;
@@ -120,14 +124,15 @@ function badRow(table: TableDefinition, row: string, error: unknown): unknown {
   return new InvalidKeyError(`Table ${table.name}, row ${row}: ${error.message}`, { cause: error.cause });
 }
 
-/** A codec's complaint with its place added; any other error as it is. */
+/** Adds the column and the row to an error of a codec. Returns any other error unchanged. */
 export function valueErrorAt(column: Column<unknown, unknown>, row: unknown, error: unknown): unknown {
   if (!hasCode(error, "INVALID_VALUE")) return error;
   const where = `${describeColumn(column)}, row ${describeRow(row)}`;
   return new InvalidValueError(`${where}: ${error.message}`, { cause: error.cause });
 }
 
-// By code, not by class: the codec may come from another copy of the package.
+// Compares the code instead of the class, since the codec may come from another copy of the
+// package.
 function hasCode(error: unknown, code: ErrorCode): error is PercolatorError {
   return error instanceof Error && (error as Partial<PercolatorError>).code === code;
 }

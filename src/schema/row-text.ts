@@ -7,14 +7,17 @@ import { isOneText, tuple } from "./key/tuple.js";
 import { checkCellKey, describeRow, encodePrefix, encodeRow } from "./position.js";
 import type { KeyPart } from "./value/codec.js";
 
-/** The row key of a person's text. Throws an InvalidKeyError where it is none of this table. */
+/**
+ * The row key of a text that a person typed. Throws an InvalidKeyError if it is not a key of this
+ * table.
+ */
 export function parseRowText(table: TableDefinition, text: string): unknown {
   const row = table.key.parse(text);
   encodeRow(table, row);
   return row;
 }
 
-/** As {@link parseRowText}, for a cell: with its qualifier, the row must be within the limit. */
+/** Like {@link parseRowText}, for a cell: row and qualifier together must be within the limit. */
 export function parseCellRowText(column: Column<unknown, unknown>, text: string): unknown {
   const row = parseRowText(column.table, text);
   const where = `${column.table.name}.${column.name}, row ${describeRow(row)}`;
@@ -23,7 +26,7 @@ export function parseCellRowText(column: Column<unknown, unknown>, text: string)
 }
 
 /**
- * The start of row keys that a person's text names: of a string, or the leading parts of a
+ * The key prefix of a text that a person typed: the start of a string, or the leading parts of a
  * composite key.
  */
 export function parsePrefixText(table: TableDefinition, text: string): unknown {
@@ -34,8 +37,8 @@ export function parsePrefixText(table: TableDefinition, text: string): unknown {
 }
 
 /**
- * The codec of as many leading parts of a composite key as the text has; `undefined` where it tells
- * nothing.
+ * The codec of the leading parts of a composite key, as many as the text has. Undefined if the
+ * codecs are not known.
  */
 function leadingParts(key: KeyCodec<unknown>, text: string): KeyCodec<unknown> | undefined {
   const tags = partTags(key);

@@ -22,7 +22,7 @@ describe("table", () => {
     expect(tableColumns(documents)).toEqual([contents, anchors, rescore]);
   });
 
-  it("gives a family's cells by qualifier", () => {
+  it("has a family's cells by qualifier", () => {
     const cell = documents.anchors.at("q");
     expect(cell).toMatchObject({ kind: "column", name: "anchors", qualifier: "q" });
     expect(Buffer.from(cell.path).toString()).toBe("anchors\0q");
@@ -33,7 +33,7 @@ describe("table", () => {
     }
   });
 
-  it("has its definition behind a symbol that other copies of the package know", () => {
+  it("holds its definition under a symbol that other copies of the package know", () => {
     const shared = (documents as unknown as Record<symbol, unknown>)[Symbol.for("percolatordb.table")];
     expect(shared).toBe(documents[definition]);
     expect(documents[definition].name).toBe("documents");
@@ -42,7 +42,7 @@ describe("table", () => {
     expect(Object.keys(documents)).toEqual(["contents", "anchors", "rescore"]);
   });
 
-  it("takes names that objects have already", () => {
+  it("takes names that objects already have", () => {
     const odd = table("constructor", {
       constructor: text(),
       toString: int(),
@@ -54,7 +54,7 @@ describe("table", () => {
     expect(odd.kind.kind).toBe("signal");
   });
 
-  it("cannot be changed", () => {
+  it("cannot be modified", () => {
     expect(() => Object.assign(documents, { contents: 1 })).toThrow(TypeError);
     expect(() => Object.assign(documents.contents, { name: "x" })).toThrow(TypeError);
   });
@@ -70,7 +70,7 @@ describe("table", () => {
     expect(() => checkName("observer", "no way")).toThrow(/"no way" cannot name an observer/);
   });
 
-  it("refuses no columns, and what is no column", () => {
+  it("refuses no columns, and invalid columns", () => {
     expect(() => table("t", {})).toThrow(/no columns/);
     for (const bad of [null, undefined, [text()], "a"]) {
       expect(() => table("t", bad as never)).toThrow(SchemaError);
@@ -87,8 +87,8 @@ describe("table", () => {
   });
 });
 
-describe("what is what", () => {
-  it("is told by marks, not by classes", () => {
+describe("tables and columns", () => {
+  it("are recognized by their brands, not by their classes", () => {
     const { contents, anchors, rescore } = documents;
     const all = [
       documents,

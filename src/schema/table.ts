@@ -15,31 +15,34 @@ import { checkName } from "./names.js";
 import type { Codec } from "./value/codec.js";
 import { adoptCodec } from "./value/custom.js";
 
-/** Declares a family in `table`. */
+/** The declaration of a family, for `table`. */
 export interface FamilyDeclaration<V, I = V> {
   readonly kind: "family";
   readonly codec: Codec<V, I>;
 }
 
-/** Declares a signal in `table`. */
+/** The declaration of a signal, for `table`. */
 export interface SignalDeclaration {
   readonly kind: "signal";
 }
 
-/** A codec declares a column, `family(codec)` a family, `signal()` a signal. */
+/**
+ * The declaration of a column: a codec declares a column, `family(codec)` a family, `signal()` a
+ * signal.
+ */
 export type ColumnDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | SignalDeclaration;
 
 /** A table's columns by name. */
 export type ColumnDeclarations = Readonly<Record<string, ColumnDeclaration>>;
 
-/** What {@link table} takes besides columns. */
+/** The options of {@link table}, besides its columns. */
 export interface TableOptions<K> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;
   /**
-   * What writes this table together with a column whose values its rows follow from, as a unique
-   * constraint or an exact index does. The database records which column that is: commands write
-   * neither without it. Default: none.
+   * The recipe that writes this table together with the column from which its rows follow, such as
+   * a unique constraint or an exact index. The database records that column. Commands without the
+   * program's module write neither of them. Default: none.
    */
   readonly writtenWith?: TableWriter | undefined;
 }
@@ -50,8 +53,8 @@ export interface AnyTable {
 }
 
 /**
- * A table: its columns, families and signals by name. `C` is what was declared, `K` the row keys'
- * type.
+ * A table: its columns, families and signals by name. `C` is the type of its declaration, `K` the
+ * type of its row keys.
  */
 export type Table<C extends ColumnDeclarations = ColumnDeclarations, K = string> = AnyTable & {
   readonly [rowKey]?: K;
@@ -67,8 +70,9 @@ type BoundTo<D, K> =
         : never;
 
 /**
- * A row: the columns that hold a value as properties, each family as a map from qualifier to value
- * in the qualifiers' order (empty where it has no cell). Signals have no values and are left out.
+ * A row: a property for each column that holds a value. Each family is a map from qualifier to
+ * value, in the qualifiers' order, and empty if it has no cell. Signals have no values and are left
+ * out.
  */
 export type RowOf<T extends AnyTable> = Flat<
   {
@@ -90,20 +94,24 @@ export type RowOf<T extends AnyTable> = Flat<
 
 type Flat<R> = { [N in keyof R]: R[N] };
 
-/** The type of the row keys of a table, or of what is part of one. */
+/** The type of the row keys of a table, column, family or signal. */
 export type KeyOf<T> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
 
 /**
- * A table: a name, and its columns. A codec makes a column, `family(codec)` any number of columns
- * under one name, `signal()` one that can only be notified. Names: letters, digits, `_` and `-`, a
- * letter or `_` first, at most 64.
+ * Declares a table: a name, and its columns. A codec declares a column, `family(codec)` any number
+ * of columns under one name, and `signal()` a column that can only be notified. A name has at most
+ * 64 characters: letters, digits, `_` and `-`, with a letter or `_` first.
  *
- * Declaring a table touches no database; it may be used with any number of them.
+ * A declaration touches no database. Any number of databases may use it.
  *
- * @throws SchemaError for a bad name, no columns, or what is not a column.
+ * @throws SchemaError for an invalid name, no columns, or an invalid declaration of a column.
  *
- * @example const documents = table("documents", { contents: text(), anchors: family(text()),
- * rescore: signal() });
+ * @example
+ * const documents = table("documents", {
+ *   contents: text(),
+ *   anchors: family(text()),
+ *   rescore: signal(),
+ * });
  */
 export function table<C extends ColumnDeclarations, K = string>(
   name: string,
@@ -145,16 +153,24 @@ function definedWriter(
 }
 
 /**
- * Declares any number of columns of one type under one name; `documents.anchors.at(qualifier)` is
+ * Declares any number of columns of one type under one name. `documents.anchors.at(qualifier)` is
  * one of them.
+ *
+ * @example
+ * const documents = table("documents", { anchors: family(text()) });
+ * tx.set(documents.anchors.at("https://example.org/"), "/", "Example");
  */
 export function family<V, I = V>(codec: Codec<V, I>): FamilyDeclaration<V, I> {
   return Object.freeze({ kind: "family", codec });
 }
 
 /**
- * Declares a column that is never written, only notified (the paper's weak notifications, section
+ * Declares a column that is never written, only notified: the paper's weak notifications (section
  * 2.4).
+ *
+ * @example
+ * const documents = table("documents", { contents: text(), rescore: signal() });
+ * tx.notify(documents.rescore, "/");
  */
 export function signal(): SignalDeclaration {
   return Object.freeze({ kind: "signal" });
@@ -170,7 +186,7 @@ export function tableColumns(table: AnyTable): readonly AnyColumn[] {
   return Object.values(table as unknown as Record<string, AnyColumn>);
 }
 
-/** The table of a definition. */
+/** The table handle of a definition. */
 export function bindTable(defined: TableDefinition): AnyTable {
   const bound: Record<PropertyKey, unknown> = Object.create(null);
   Object.defineProperty(bound, definition, { value: Object.freeze(defined) });

@@ -14,7 +14,7 @@ describe("values as text", () => {
     ["float", fc.double()],
     ["boolean", fc.boolean()],
     ["json", fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown)],
-  ] as const)("come back: %s", (tag, values) => {
+  ] as const)("parse to the same value: %s", (tag, values) => {
     fc.assert(
       fc.property(values as fc.Arbitrary<unknown>, (value) => {
         expect(parseValue(tag, formatValue(tag, value))).toStrictEqual(value);
@@ -23,7 +23,7 @@ describe("values as text", () => {
     );
   });
 
-  it("are read strictly", () => {
+  it("are parsed strictly", () => {
     const refused: [string, string[]][] = [
       ["int", ["", " 1", "1.0", "1e3", "0x10", "9007199254740993", "NaN", "one"]],
       ["float", ["", "1 ", "0x10", "1,5", "infinite", ".", "1e", "--1"]],
@@ -36,7 +36,7 @@ describe("values as text", () => {
     }
   });
 
-  it("may be written as people write them", () => {
+  it("may have a sign or a minus zero", () => {
     expect([parseValue(int(), "+5"), parseValue(int(), "-0")]).toEqual([5, -0]);
     const floats = ["1.", ".5", "-1E-3", "NaN", "+Infinity", "-Infinity"].map((given) =>
       parseValue(float(), given),
@@ -50,7 +50,7 @@ describe("values as text", () => {
     expect(parseValue(bytes(), "AP8=")).toEqual(new Uint8Array([0, 255]));
   });
 
-  it("cannot be had of a custom codec, but are shown", () => {
+  it("of a custom codec are shown, but cannot be parsed", () => {
     const custom = codec({ encode: () => new Uint8Array(), decode: () => new Date(0) });
     expect(() => parseValue(custom, "x")).toThrow(SchemaError);
     expect(formatValue(custom, new Date(0))).toBe("1970-01-01T00:00:00.000Z");
@@ -61,7 +61,7 @@ describe("values as text", () => {
 });
 
 describe("valueToJson", () => {
-  it("keeps what JSON has, and names the rest", () => {
+  it("keeps JSON values, and turns others into text", () => {
     const values = [
       "a",
       1.5,

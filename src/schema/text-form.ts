@@ -11,9 +11,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 type CodecOrTag = Codec<unknown> | string;
 
 /**
- * A value as text for people: text as it is, numbers and booleans as in JavaScript, dates in ISO
- * 8601, JSON as JSON, bytes as base64. What a custom codec gave is shown as JSON where JSON can
- * carry it, else described.
+ * A value as text for people: strings unchanged, numbers and booleans as in JavaScript, dates in
+ * ISO 8601, JSON as JSON, bytes in base64. A value of a custom codec is shown as JSON. If JSON
+ * cannot carry it, it is described.
  */
 export function formatValue(codec: CodecOrTag, value: unknown): string {
   if (typeof value === "string" && tagOf(codec) !== "json") return value;
@@ -26,9 +26,9 @@ export function formatValue(codec: CodecOrTag, value: unknown): string {
 }
 
 /**
- * A value as JSON for programs: text, booleans, finite numbers and JSON stay what they are; NaN and
- * the infinities become strings, as do dates and bigints, bytes base64; what else a custom codec
- * gave is described.
+ * A value as JSON for programs. Strings, booleans, finite numbers and JSON are unchanged. NaN, the
+ * infinities, dates and bigints become strings, and bytes base64. Other values of custom codecs are
+ * described.
  */
 export function valueToJson(value: unknown): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -40,11 +40,11 @@ export function valueToJson(value: unknown): Json {
 }
 
 /**
- * The value of a text as a person gives it; see {@link formatValue}. Strict: `1.0` is not an int,
- * `yes` not a boolean.
+ * Parses a value that a person typed: see {@link formatValue}. It is strict: `1.0` is not an int,
+ * and `yes` is not a boolean.
  *
- * @throws InvalidValueError if the text is not such a value's.
- * @throws SchemaError for a custom codec, whose values have no text.
+ * @throws InvalidValueError if the text is not a value of the codec.
+ * @throws SchemaError for a custom codec, whose values have no text form.
  */
 export function parseValue(codec: CodecOrTag, text: string): unknown {
   const tag = tagOf(codec);
@@ -92,8 +92,8 @@ function parseNumber(text: string): number | undefined {
 }
 
 /**
- * Only what names one moment: `Date` itself takes almost anything, and a time without a zone for
- * the machine's.
+ * Accepts only texts that name one moment. `Date` itself accepts almost any text, and reads a time
+ * without a zone in the machine's zone.
  */
 function parseDate(text: string): Date | undefined {
   const moment = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.exec(
@@ -102,7 +102,7 @@ function parseDate(text: string): Date | undefined {
   if (moment === null) return undefined;
   const [year, month, day] = moment.slice(1, 4).map(Number) as [number, number, number];
   const value = new Date(text);
-  // The calendar repeats after 400 years, and all of these are within what a Date holds.
+  // The calendar repeats every 400 years, and a Date can hold all years from 1600 to 2399.
   const isOfCalendar = day <= new Date(Date.UTC(2_000 + (Math.abs(year) % 400), month, 0)).getUTCDate();
   return isOfCalendar && !Number.isNaN(value.getTime()) ? value : undefined;
 }

@@ -19,45 +19,43 @@ export interface KeyCursor {
   readonly end: number;
 }
 
-/** How the values of one codec stand in a composite key. */
+/** How a composite key encodes the values of one codec. */
 export interface KeyPartForm {
-  /** What it must be, for messages. */
+  /** The values that it accepts, in words for messages. */
   readonly expected: string;
-  /** One such value as it is written in code. */
+  /** An example value in TypeScript, for messages. */
   readonly example: string;
   accepts(value: unknown): boolean;
   /**
-   * Writes an accepted value at `at`, at most {@link partBytes} bytes; returns the position after
-   * it.
+   * Writes an accepted value at `at`, in at most {@link partBytes} bytes. Returns the position
+   * after it.
    */
   write(value: never, out: Buffer, at: number): number;
-  /**
-   * The next part, or `undefined` where the bytes are none that {@link KeyPartForm.write} writes.
-   */
+  /** The next part. Undefined if {@link KeyPartForm.write} never writes these bytes. */
   read(cursor: KeyCursor): unknown;
-  /** As JSON text. */
+  /** The value as JSON text. */
   format(value: never): string;
   /**
-   * The value of what the JSON text held; what is none comes back as something that {@link accepts}
+   * The value of a parsed JSON part. If it is not one, returns a value that {@link accepts}
    * refuses.
    */
   parse(held: unknown): unknown;
 }
 
 /*
- * Text and bytes end with 0x00 and are otherwise as they are, but that 0x00 is written as 0x01 0x01
- * and 0x01 as 0x01 0x02: so the order stays, the part ends itself, and bytes that count twice are
- * few.
+ * Text and bytes end with 0x00. Inside them, 0x00 is written as 0x01 0x01, and 0x01 as 0x01 0x02.
+ * This keeps the order, marks the part's end, and adds few of the NUL bytes that count twice.
  */
 const terminator = 0;
 const escapeMark = 1;
 
 /**
- * The most bytes that an accepted part of at most `limits.keyBytes` UTF-16 units or bytes takes.
+ * The most bytes that an accepted part takes. The part has at most `limits.keyBytes` UTF-16 units
+ * or bytes.
  */
 const partBytes = 3 * limits.keyBytes + intBytes;
 
-/** Room for any key while it is encoded: a part starts at most at the limit. */
+/** Buffer size in which any key can be encoded: a part starts at the limit at the latest. */
 export const keyRoom = limits.keyBytes + partBytes;
 
 const text: KeyPartForm = {
@@ -117,7 +115,7 @@ const float: KeyPartForm = {
   parse: (held) => (held === "Infinity" || held === "-Infinity" ? Number(held) : held),
 };
 
-// 1 and 2, not 0 and 1: a NUL byte counts twice.
+// Written as 1 and 2 instead of 0 and 1, because a NUL byte counts twice.
 const boolean: KeyPartForm = {
   expected: "a boolean",
   example: "true",
@@ -146,7 +144,8 @@ export const keyPartForms: ReadonlyMap<string, KeyPartForm> = new Map<KeyPartTag
 ]);
 
 /**
- * As {@link writeEscaped}, without a copy, for ASCII without what is escaped; 0 for any other text.
+ * Like {@link writeEscaped}, but without a copy. Returns 0 if the text has a character that is not
+ * ASCII or needs an escape.
  */
 function writeAscii(value: string, out: Buffer, at: number): number {
   for (let i = 0; i < value.length; i++) {
@@ -186,12 +185,12 @@ function readEscaped(cursor: KeyCursor): Buffer | undefined {
   return plain.subarray(0, length);
 }
 
-/** Bytes as base64. */
+/** Bytes in base64. */
 export function toBase64(value: Uint8Array): string {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
 }
 
-/** The bytes of base64 with its padding, or `undefined` where it is none. */
+/** The bytes of padded base64. Undefined if the text is not base64. */
 export function fromBase64(encoded: string): Uint8Array | undefined {
   const decoded = Buffer.from(encoded, "base64");
   return decoded.toString("base64") === encoded ? new Uint8Array(decoded) : undefined;

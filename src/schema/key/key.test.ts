@@ -6,7 +6,7 @@ import { isKeyCodec, keyCost, keyPrefix, prefixEnd, textKey } from "./key.js";
 
 const anyText = fc.string({ unit: "binary", maxLength: 40 });
 
-/** Compares strings by their code points, which is how their UTF-8 bytes compare. */
+/** Compares strings by their code points: the order of their UTF-8 bytes. */
 function compareCodePoints(a: string, b: string): number {
   const [left, right] = [[...a], [...b]];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
@@ -17,7 +17,7 @@ function compareCodePoints(a: string, b: string): number {
 }
 
 describe("string keys", () => {
-  it("come back as they were", () => {
+  it("decode to the same string", () => {
     fc.assert(
       fc.property(anyText, (key) => {
         const encoded = textKey.encode(key);
@@ -30,7 +30,7 @@ describe("string keys", () => {
     );
   });
 
-  it("sort by code points: not as JavaScript compares strings", () => {
+  it("sort by code points, unlike JavaScript's comparison", () => {
     fc.assert(
       fc.property(anyText, anyText, (a, b) => {
         expect(Buffer.compare(textKey.encode(a), textKey.encode(b))).toBe(compareCodePoints(a, b));
@@ -40,7 +40,7 @@ describe("string keys", () => {
     expect(Buffer.compare(textKey.encode("\uFF61"), textKey.encode("😀"))).toBe(-1);
   });
 
-  it("refuse what is no string, and lone surrogates", () => {
+  it("refuse values other than strings, and lone surrogates", () => {
     for (const key of [undefined, null, 5, ["a"], {}, Symbol("s")]) {
       expect(() => textKey.encode(key as never)).toThrow(InvalidKeyError);
       expect(() => textKey.prefix(key)).toThrow(InvalidKeyError);
@@ -49,7 +49,7 @@ describe("string keys", () => {
     expect(() => textKey.parse("a\udc00")).toThrow(InvalidKeyError);
   });
 
-  it("hold to the limit, NUL bytes counted twice", () => {
+  it("keep the limit, and count NUL bytes twice", () => {
     const most = limits.keyBytes;
     expect(textKey.encode("x".repeat(most)).length).toBe(most);
     expect(textKey.encode("\0".repeat(most / 2)).length).toBe(most / 2);
@@ -67,7 +67,7 @@ describe("string keys", () => {
     expect(() => textKey.decode(new Uint8Array([0xc0]))).toThrow(InvalidKeyError);
   });
 
-  it("are known by their mark", () => {
+  it("are recognized by their brand", () => {
     expect(isKeyCodec(textKey)).toBe(true);
     expect(isKeyCodec({ ...textKey })).toBe(true);
     expect([isKeyCodec({}), isKeyCodec(null), isKeyCodec("text")]).toEqual([false, false, false]);
@@ -86,7 +86,7 @@ describe("prefixes", () => {
     );
   });
 
-  it("end at the first bytes after all that begin with them", () => {
+  it("end at the first bytes after all keys that begin with them", () => {
     const ends = [[1], [1, 0xff], [1, 0xff, 0xff], [0xff], []].map((bytes) =>
       prefixEnd(new Uint8Array(bytes)),
     );

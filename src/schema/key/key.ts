@@ -4,55 +4,58 @@ import { limits } from "../limits.js";
 import { asBuffer, decodeUtf8, describeLoneSurrogate, isWellFormed } from "../utf8.js";
 
 /**
- * How a table's row keys become bytes that sort as the keys do, and come back. Strings unless the
- * table says otherwise; see `tuple`.
+ * Encodes a table's row keys to bytes that sort as the keys do, and decodes them. The default is
+ * strings. For composite keys, see `tuple`.
  */
 export interface KeyCodec<K> {
-  /** Recorded in the database beside the table: `text`, or such as `tuple(text,int)`. */
+  /**
+   * The codec's name in the database's record of the table: `text`, or for example
+   * `tuple(text,int)`.
+   */
   readonly tag: string;
   /**
-   * The bytes of a key, at most `limits.keyBytes`, each NUL byte counted twice.
+   * The bytes of a key: at most `limits.keyBytes`, with each NUL byte counted twice.
    *
-   * @throws InvalidKeyError if this is not a key.
+   * @throws InvalidKeyError if this is not a valid key.
    */
   encode(key: K): Uint8Array;
   /**
-   * As {@link KeyCodec.encode}, to the beginning of `target`, which has room for any key: how many
-   * bytes they are. Less than 0, or an error, where only `encode` can tell. The fast path of reads,
-   * which need no bytes of their own.
+   * Like {@link KeyCodec.encode}, but writes to the beginning of `target`, which has room for any
+   * key. Returns how many bytes it wrote. If it returns less than 0 or throws, the caller must use
+   * `encode`. Reads use this fast path, since they need no copy.
    */
   encodeInto?(key: K, target: Buffer): number;
   /**
-   * The key of bytes that {@link KeyCodec.encode} made. They are lent for the length of the call.
+   * The key of bytes that {@link KeyCodec.encode} made. The bytes are valid only during the call.
    *
-   * @throws InvalidKeyError if they cannot be read.
+   * @throws InvalidKeyError if the bytes are not a key.
    */
   decode(bytes: Uint8Array): K;
-  /** As {@link KeyCodec.decode}, for the bytes of `buffer` from `start` to `end`. */
+  /** Like {@link KeyCodec.decode}, for the bytes of `buffer` from `start` to `end`. */
   decodeRange(buffer: Buffer, start: number, end: number): K;
   /**
-   * The bytes with which all keys begin that begin with `partial`: the start of a string, or the
-   * first parts of a tuple, each of them whole. Typed by {@link KeyPrefix}.
+   * The bytes with which every key begins that begins with `partial`. `partial` is the start of a
+   * string, or the first parts of a tuple, each complete. {@link KeyPrefix} is its type.
    *
-   * @throws InvalidKeyError if no key can begin so.
+   * @throws InvalidKeyError if no key can begin with `partial`.
    */
   prefix(partial: unknown): Uint8Array;
   /**
-   * The key as text for people and command lines: a string as it is, a tuple as a JSON array (see
+   * The key as text, for people and command lines: a string unchanged, a tuple as a JSON array (see
    * `tuple`).
    */
   format(key: K): string;
   /**
-   * The key of such a text.
+   * The key of a text that {@link KeyCodec.format} made.
    *
-   * @throws InvalidKeyError if the text is not a key's.
+   * @throws InvalidKeyError if the text is not a key.
    */
   parse(text: string): K;
 }
 
 /**
- * What a scan may be narrowed to: for strings the start of one, for tuples the leading parts. For a
- * tuple of one string also the start of that string.
+ * The type of a scan's prefix. For strings, the start of one. For tuples, the leading parts. For a
+ * tuple of one string, also the start of that string.
  */
 export type KeyPrefix<K> = unknown extends K
   ? unknown
@@ -66,17 +69,17 @@ type LeadingParts<K extends readonly unknown[]> = K extends readonly [...infer L
   ? Readonly<K> | LeadingParts<Leading>
   : readonly [];
 
-/** Keys of so many bytes are within the limit, however many of them are NUL. */
+/** A key of at most this many bytes is within the limit, even if all of them are NUL. */
 export const shortKeyBytes = limits.keyBytes / 2;
 
 const brand = Symbol.for("percolatordb.key");
 
-/** Whether this is a key codec that this package made (of whatever copy of it). */
+/** Whether this is a key codec of this package, or of another copy of it. */
 export function isKeyCodec(value: unknown): value is KeyCodec<unknown> {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-/** A key codec of this package, from what it does. */
+/** Builds a key codec of this package from its functions. */
 export function buildKeyCodec<K>(tag: string, functions: Omit<KeyCodec<K>, "tag" | "decode">): KeyCodec<K> {
   const { encode, encodeInto, decodeRange, prefix, format, parse } = functions;
   return Object.freeze({
@@ -105,7 +108,7 @@ export const textKey: KeyCodec<string> = buildKeyCodec<string>("text", {
   },
 });
 
-/** UTF-8 of a row key or qualifier; refuses what cannot be one. */
+/** The UTF-8 of a row key or qualifier. Throws an {@link InvalidKeyError} if it is not valid. */
 export function encodeTextKey(key: unknown): Buffer {
   if (typeof key !== "string") throw new InvalidKeyError(`a string is needed, not ${describeValue(key)}`);
   if (!isWellFormed(key)) {
@@ -117,7 +120,10 @@ export function encodeTextKey(key: unknown): Buffer {
   return encoded;
 }
 
-/** What is no key, or may be too long, is left to {@link encodeTextKey}. */
+/**
+ * Returns -1 for an invalid key, and for one that may be too long. {@link encodeTextKey} decides
+ * about those.
+ */
 function writeTextKey(key: unknown, target: Buffer): number {
   if (typeof key !== "string" || key.length > shortKeyBytes || !isWellFormed(key)) return -1;
   const length = target.write(key, 0, "utf8");
@@ -130,35 +136,37 @@ function decodeTextKey(buffer: Buffer, start: number, end: number): string {
   return key;
 }
 
-/** What encoded bytes count against `limits.keyBytes`: each NUL byte twice. */
+/** How much encoded bytes count against `limits.keyBytes`: each NUL byte counts twice. */
 export function keyCost(bytes: Uint8Array): number {
   let cost = bytes.length;
   for (let i = bytes.indexOf(0); i >= 0; i = bytes.indexOf(0, i + 1)) cost++;
   return cost;
 }
 
-/** Throws an {@link InvalidKeyError} if encoded bytes are over the limit. */
+/** Throws an {@link InvalidKeyError} if encoded bytes exceed the limit. */
 export function checkKeyBytes(encoded: Uint8Array): void {
   if (encoded.length * 2 > limits.keyBytes && keyCost(encoded) > limits.keyBytes) {
     throw tooLong(keyCost(encoded));
   }
 }
 
-/** The error for a key of so many bytes. */
+/** The error for a key that takes this many bytes. */
 export function tooLong(bytes: number): InvalidKeyError {
   return new InvalidKeyError(
     `${bytes} encoded bytes are too many: at most ${limits.keyBytes}, NUL bytes counted twice; use a hash of what is long`,
   );
 }
 
-/** The bytes with which all keys begin that begin with `partial`; see {@link KeyCodec.prefix}. */
+/**
+ * The bytes with which every key begins that begins with `partial`. See {@link KeyCodec.prefix}.
+ */
 export function keyPrefix<K>(key: KeyCodec<K>, partial: KeyPrefix<NoInfer<K>>): Uint8Array {
   return key.prefix(partial);
 }
 
 /**
- * The first byte string after all that begin with `bytes`; `undefined` where there is none: all are
- * 0xff, or none.
+ * The smallest byte string that sorts after all strings that begin with `bytes`. Undefined if there
+ * is none: `bytes` is empty or all 0xff.
  */
 export function prefixEnd(bytes: Uint8Array): Uint8Array | undefined {
   let length = bytes.length;

@@ -13,7 +13,7 @@ describe("paths", () => {
     expect(columnPath("anchors", "").toString("latin1")).toBe("anchors\0");
   });
 
-  it("come back as they were", () => {
+  it("decode to the same parts", () => {
     fc.assert(
       fc.property(names, fc.option(qualifiers, { nil: undefined }), (name, qualifier) => {
         const path = Uint8Array.from(columnPath(name, qualifier));
@@ -24,12 +24,12 @@ describe("paths", () => {
     );
   });
 
-  it("are the protocol's own with a tilde", () => {
+  it("belong to the protocol if they begin with a tilde", () => {
     expect(isSystemPath(Buffer.from("~ack\0x"))).toBe(true);
     expect(isSystemPath(new Uint8Array(0))).toBe(false);
   });
 
-  it("refuse qualifiers that cannot be, and bytes that are no path", () => {
+  it("refuse invalid qualifiers, and bytes that are not a path", () => {
     expect(() => columnPath("a", "\ud800")).toThrow(InvalidKeyError);
     expect(() => columnPath("a", "x".repeat(1501))).toThrow(InvalidKeyError);
     expect(() => columnPath("a", 5 as never)).toThrow(InvalidKeyError);
@@ -43,7 +43,7 @@ describe("familyRange", () => {
     Buffer.compare(path, start) >= 0 && Buffer.compare(path, end) < 0;
   const atLeast = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) >= 0;
 
-  it("holds a family's cells, and no other column", () => {
+  it("contains a family's cells, and no other column", () => {
     fc.assert(
       fc.property(names, names, qualifiers, (name, other, qualifier) => {
         const range = familyRange(name);

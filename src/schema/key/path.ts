@@ -3,40 +3,40 @@ import { asBuffer, decodeUtf8 } from "../utf8.js";
 import { encodeTextKey } from "./key.js";
 
 /*
- * A path is a column as a store has it. A simple column's is its name; a cell of a family is the
- * family's name, NUL, and the qualifier in UTF-8. Paths that begin with a tilde, which no name
- * does, are the protocol's own.
+ * A path names a column in the store. The path of a simple column is its name. The path of a
+ * family's cell is the family's name, NUL, and the qualifier in UTF-8. Paths that begin with a
+ * tilde belong to the protocol; no column name begins with one.
  */
 const separator = 0x00;
 const systemMark = 0x7e;
 
-/** A column's name, and the qualifier where it is a family's cell. */
+/** A column's name. For a cell of a family, also its qualifier. */
 export interface PathParts {
   readonly name: string;
   readonly qualifier: string | undefined;
 }
 
 /**
- * Which cells of a family: those from `start` to `end` (exclusive), and of these those that begin
- * with `prefix`.
+ * A range of a family's cells: from `start` (inclusive) to `end` (exclusive), and only those that
+ * begin with `prefix`.
  */
 export interface QualifierRange {
-  /** Qualifiers that begin so. */
+  /** Only qualifiers that begin with this string. Default: all. */
   readonly prefix?: string | undefined;
-  /** First qualifier, inclusive. Default: the first. */
+  /** First qualifier, inclusive. Default: the family's first. */
   readonly start?: string | undefined;
-  /** Qualifier after the last. Default: none. */
+  /** End of the range, exclusive. Default: the family's end. */
   readonly end?: string | undefined;
 }
 
-/** The bytes of a column, or of a family's cell. */
+/** The path of a column, or of a family's cell. */
 export function columnPath(name: string, qualifier?: string): Buffer {
   if (qualifier === undefined) return Buffer.from(name, "utf8");
   encodeTextKey(qualifier);
   return Buffer.from(`${name}\0${qualifier}`, "utf8");
 }
 
-/** What {@link columnPath} made the bytes of. */
+/** Splits a path that {@link columnPath} made. */
 export function parsePath(bytes: Uint8Array): PathParts {
   const buffer = asBuffer(bytes);
   const at = buffer.indexOf(separator);
@@ -48,15 +48,15 @@ export function parsePath(bytes: Uint8Array): PathParts {
   return { name, qualifier };
 }
 
-/** The qualifier's bytes in the path of a family's cell; none for a simple column. */
+/** The qualifier's bytes in the path of a family's cell. Empty for a simple column. */
 export function qualifierBytes(path: Uint8Array): Uint8Array {
   const at = path.indexOf(separator);
   return at < 0 ? path.subarray(path.length) : path.subarray(at + 1);
 }
 
 /**
- * The bytes from which (inclusive) to which (exclusive) a family's cells stand: all, or those of
- * `range`. Where no cell can be in the range, `end` is `start`.
+ * The paths that bound a family's cells, or those of `range`: `start` is inclusive, `end`
+ * exclusive. If no cell can be in the range, `end` equals `start`.
  */
 export function familyRange(name: string, range: QualifierRange = {}): { start: Buffer; end: Buffer } {
   let start: Buffer = Buffer.from(`${name}\0`, "utf8");
@@ -73,7 +73,7 @@ export function familyRange(name: string, range: QualifierRange = {}): { start: 
   return { start, end: later(start, end) };
 }
 
-/** Whether a path is one of the protocol's own. */
+/** Whether a path belongs to the protocol. */
 export function isSystemPath(path: Uint8Array): boolean {
   return path[0] === systemMark;
 }

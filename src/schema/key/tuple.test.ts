@@ -66,7 +66,7 @@ function compareKeys(shape: readonly Kind[], a: readonly unknown[], b: readonly 
 const keyOf = (shape: readonly Kind[]): KeyCodec<readonly unknown[]> =>
   tuple(...(shape.map((kind) => kind.part) as [KeyPart<unknown>]));
 
-/** A shape of key with two keys of it, which often share their first parts. */
+/** A key shape with two keys of it. The keys often share their first parts. */
 const pairs = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 }).chain((shape) => {
   const key = fc.tuple(...shape.map((kind) => kind.values));
   return fc.tuple(key, key, fc.nat({ max: shape.length })).map(([a, other, shared]) => {
@@ -95,7 +95,7 @@ describe("composite keys", () => {
     );
   });
 
-  it("come back as they were, from bytes and from text", () => {
+  it("decode to the same value, from bytes and from text", () => {
     fc.assert(
       fc.property(pairs, ({ shape, a }) => {
         const key = keyOf(shape);
@@ -122,7 +122,7 @@ describe("composite keys", () => {
     );
   });
 
-  it("of one string have the start of that string for a prefix", () => {
+  it("of one string take the start of that string as a prefix", () => {
     const key = tuple(text());
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (prefix, value) => {
@@ -145,7 +145,7 @@ describe("composite keys", () => {
     expect(() => tuple(int()).prefix("a" as never)).toThrow(/such as \[1\]/);
   });
 
-  it("are written the same for ever", () => {
+  it("have stable bytes", () => {
     const key = tuple(text(), bytes(), int(), float(), boolean());
     expect(key.tag).toBe("tuple(text,bytes,int,float,boolean)");
     expect(hex(key.encode(["a\0\x01\x02", new Uint8Array([0, 255]), -2, 1, true]))).toBe(
@@ -155,13 +155,13 @@ describe("composite keys", () => {
     expect(hex(tuple(boolean(), text()).encode([false, ""]))).toBe("0100");
   });
 
-  it("make 0 of -0 in an int, and keep it in a float", () => {
+  it("turn -0 into 0 in an int, and keep it in a float", () => {
     expect(tuple(int()).decode(tuple(int()).encode([-0]))).toStrictEqual([0]);
     expect(tuple(int()).parse("[-0]")).toStrictEqual([0]);
     expect(tuple(float()).parse("[-0]")).toStrictEqual([-0]);
   });
 
-  it("refuse bytes that no key has", () => {
+  it("refuse bytes that no key encodes to", () => {
     const key = tuple(text(), int(), float(), boolean());
     const good = key.encode(["a", 1, 2, true]);
     for (let length = 0; length < good.length; length++) {
@@ -182,7 +182,7 @@ describe("composite keys", () => {
     }
   });
 
-  it("read any bytes as the key that writes them, or refuse them", () => {
+  it("decode any bytes to the key that encodes to them, or refuse them", () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), fc.uint8Array({ maxLength: 12 }), (kind, stored) => {
         const key = tuple(kind.part);
@@ -217,7 +217,7 @@ describe("composite keys", () => {
     expect(() => key.prefix("a")).toThrow(InvalidKeyError);
   });
 
-  it("hold to the limit, NUL bytes counted twice", () => {
+  it("keep the limit, and count NUL bytes twice", () => {
     const most = limits.keyBytes;
     const key = tuple(text(), bytes());
     expect(key.encode(["x".repeat(most - 4), new Uint8Array(0)]).length).toBe(most - 2);
@@ -259,7 +259,7 @@ describe("composite keys", () => {
 });
 
 describe("tuple", () => {
-  it("takes only parts that sort", () => {
+  it("takes only codecs with an order", () => {
     const custom = codec({ encode: () => new Uint8Array(), decode: () => 0 });
     for (const part of [json(), custom, "text", { tag: "text" }, undefined]) {
       expect(() => tuple(text(), part as never)).toThrow(SchemaError);
@@ -269,7 +269,7 @@ describe("tuple", () => {
     expect(() => tuple(...(Array.from({ length: 33 }, text) as [KeyPart<string>]))).toThrow(/at most 32/);
   });
 
-  it("comes back from its tag", () => {
+  it("is rebuilt from its tag", () => {
     const key = tuple(text(), int());
     const again = tupleFromTag(key.tag);
     expect(again?.tag).toBe(key.tag);

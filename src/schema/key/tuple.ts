@@ -9,26 +9,31 @@ import { type KeyPartForm, keyPartForms, keyRoom } from "./key-part.js";
 /** At least one codec that can be a part of a key. */
 export type KeyParts = readonly [KeyPart<unknown>, ...KeyPart<unknown>[]];
 
-/** The keys that such parts make. */
+/** The type of the keys that have these parts. */
 export type TupleOf<P extends KeyParts> = {
   readonly [I in keyof P]: P[I] extends KeyPart<infer V> ? V : never;
 };
 
-/** The most parts of a composite key. */
+/** The most parts of a composite key. 32 is far more than any key of 1,500 bytes needs. */
 const maxParts = 32;
 
 /**
- * Composite keys, sorted by their first part, then by their second, and so on: strings and bytes by
- * their bytes, numbers as numbers, `false` before `true`. -0 in a `float` part is a key of its own,
- * just below 0; in an `int` part it is 0. NaN has no place in the order and is refused. Parts are
- * made by `text`, `bytes`, `int`, `float` and `boolean`.
+ * Declares composite row keys. They sort by their first part, then by their second, and so on.
+ * Strings and bytes sort by their bytes, numbers by value, and `false` before `true`. The parts are
+ * `text`, `bytes`, `int`, `float` and `boolean`.
  *
- * As text, for command lines, a key is a JSON array: bytes as base64, the infinities as
- * `"Infinity"` and `"-Infinity"`.
+ * In a `float` part, -0 is a separate key just below 0. In an `int` part, -0 is 0. NaN has no order
+ * and is refused.
  *
- * @example const visits = table("visits", { seconds: float() }, { key: tuple(text(), int()) });
- * tx.set(visits.seconds, ["https://example.org/", 2024], 1.5); tx.scan(visits, { prefix:
- * ["https://example.org/"] });
+ * On command lines, a key is a JSON array, with bytes in base64 and the infinities as `"Infinity"`
+ * and `"-Infinity"`.
+ *
+ * @throws SchemaError for no parts, more than 32, or a codec without an order.
+ *
+ * @example
+ * const visits = table("visits", { seconds: float() }, { key: tuple(text(), int()) });
+ * tx.set(visits.seconds, ["https://example.org/", 2024], 1.5);
+ * tx.scan(visits, { prefix: ["https://example.org/"] });
  */
 export function tuple<P extends KeyParts>(...parts: P): KeyCodec<TupleOf<P>> {
   if (parts.length > maxParts)
@@ -44,7 +49,7 @@ function tagOf(part: KeyPart<unknown>, index: number): string {
   );
 }
 
-/** The composite key of parts with these tags; each is one of {@link keyPartForms}. */
+/** The composite key whose parts have these tags. Each tag is one of {@link keyPartForms}. */
 function tupleOfTags(tags: readonly string[]): KeyCodec<readonly unknown[]> {
   if (tags.length === 0) throw new SchemaError("A key needs at least one part: tuple(text()), for example");
   const forms = tags.map((tag) => keyPartForms.get(tag)!);
@@ -77,16 +82,13 @@ function tupleOfTags(tags: readonly string[]): KeyCodec<readonly unknown[]> {
   });
 }
 
-/**
- * The key codec that a tag of {@link KeyCodec.tag} names; `undefined` where this version knows
- * none.
- */
+/** The key codec with this {@link KeyCodec.tag}. Undefined if this version knows no such codec. */
 export function tupleFromTag(tag: string): KeyCodec<readonly unknown[]> | undefined {
   const tags = /^tuple\(([a-z,]+)\)$/.exec(tag)?.[1]?.split(",");
   return tags?.every((part) => keyPartForms.has(part)) ? tupleOfTags(tags) : undefined;
 }
 
-// The key is copied out before the next one is encoded.
+// Shared by all calls: each copies its key out before the next one encodes.
 const scratch = Buffer.allocUnsafe(keyRoom);
 
 function encodeParts(forms: readonly KeyPartForm[], key: readonly unknown[]): Buffer {
@@ -97,8 +99,8 @@ function encodeParts(forms: readonly KeyPartForm[], key: readonly unknown[]): Bu
 }
 
 /**
- * Writes the parts to the beginning of `target`, which has room as {@link keyRoom} says; how many
- * bytes they are.
+ * Writes the parts to the beginning of `target`, which has at least {@link keyRoom} bytes. Returns
+ * how many bytes it wrote.
  */
 function writeParts(forms: readonly KeyPartForm[], key: readonly unknown[], target: Buffer): number {
   let at = 0;
@@ -113,7 +115,7 @@ function writeParts(forms: readonly KeyPartForm[], key: readonly unknown[], targ
   return at;
 }
 
-/** The least bytes that a part of any length takes. */
+/** The fewest bytes that a string or byte part can take. 0 for other parts. */
 function lengthOf(part: unknown): number {
   if (typeof part === "string") return part.length;
   return types.isUint8Array(part) ? part.length : 0;
@@ -159,10 +161,7 @@ function checkArity(
   }
 }
 
-/**
- * The error says what a correct prefix looks like: most that are wrong are of one part, written
- * without brackets.
- */
+/** The error shows a correct prefix. The most common mistake is one part without brackets. */
 function checkPrefix(forms: readonly KeyPartForm[], partial: unknown): asserts partial is readonly unknown[] {
   if (Array.isArray(partial) && partial.length <= forms.length) return;
   const one = `[${forms[0]!.example}]`;
@@ -173,14 +172,14 @@ function checkPrefix(forms: readonly KeyPartForm[], partial: unknown): asserts p
   );
 }
 
-/** Whether keys are of one string, so that a plain string can be meant as the start of it. */
+/** Whether a key is a single string. Its prefix may then be a plain string. */
 export function isOneText(tags: readonly string[]): boolean {
   return tags.length === 1 && tags[0] === "text";
 }
 
 /**
- * The bytes with which all keys begin whose one part begins so: the part without the mark of its
- * end.
+ * The bytes with which every key begins whose only part starts with `start`: the encoded part
+ * without its end mark.
  */
 function startOfText(forms: readonly KeyPartForm[], start: string): Buffer {
   return encodeParts(forms, [start]).subarray(0, -1);

@@ -3,10 +3,13 @@ import { buildCodec, type Codec, checkValueBytes, refuse, unreadable } from "./c
 const bigintCodec = buildCodec<bigint, "bigint">("bigint", encodeBigint, decodeBigint);
 
 /**
- * Integers of any size, stored in as few bytes as hold them (two's complement, most significant
- * byte first). A number is refused: `int()` is for those. As text, for command lines: decimal.
+ * Integers of any size, stored in the fewest bytes (two's complement, most significant byte first).
+ * A `number` is refused: use `int()` for those. On command lines: decimal digits.
  *
- * @example const accounts = table("accounts", { wei: bigint() });
+ * @throws InvalidValueError from writes if the value is not a bigint.
+ *
+ * @example
+ * const accounts = table("accounts", { wei: bigint() });
  */
 export function bigint(): Codec<bigint> {
   return bigintCodec;
@@ -14,12 +17,13 @@ export function bigint(): Codec<bigint> {
 
 function encodeBigint(value: bigint): Buffer {
   if (typeof value !== "bigint") throw refuse("a bigint (use int() for numbers)", value);
-  // A negative value has the bits of the inverse of its complement, -1 those of 0.
+  // In two's complement, the bits of a negative value are the inverted bits of its complement
+  // `~value`.
   const isNegative = value < 0n;
   const magnitude = (isNegative ? ~value : value).toString(16);
   const hex = magnitude.length % 2 === 0 ? magnitude : `0${magnitude}`;
   const bytes = Buffer.from(hex, "hex");
-  // The first bit is the sign.
+  // The first bit is the sign, so a leading 1 bit of the magnitude needs a zero byte before it.
   const signed = bytes[0]! < 0x80 ? bytes : Buffer.concat([Buffer.of(0), bytes]);
   checkValueBytes(signed.length);
   if (isNegative) invert(signed);

@@ -4,64 +4,62 @@ import { limits } from "../limits.js";
 import { asBuffer } from "../utf8.js";
 
 /**
- * How a column's values become bytes and come back: `V` is what is read, `I` what may be written,
- * which is more where a schema fills in defaults. Made by `text`, `bytes`, `int`, `float`,
- * `boolean`, `json` and `codec`. The bytes of the built-in codecs are stable: what one version of
- * the package writes, later ones read.
+ * Encodes a column's values to bytes and decodes them. `V` is the type of values read. `I` is the
+ * type of values written, which is wider if a schema fills in defaults. Made by `text`, `bytes`,
+ * `int`, `float`, `boolean`, `date`, `bigint`, `oneOf`, `json` and `codec`. The bytes of the
+ * built-in codecs are stable: later versions of the package read what earlier ones wrote.
  */
 export interface Codec<V, I = V> {
   /**
-   * Recorded in the database beside the column: `text`, `bytes`, `int`, `float`, `boolean`, `json`
-   * or `custom`.
+   * The codec's name in the database's record of the column, such as `text`, `json` or `custom`.
    */
   readonly tag: string;
   /**
-   * The bytes of a value, at most `limits.valueBytes` of them. They are never changed afterwards,
-   * whatever becomes of `value`.
+   * The bytes of a value: at most `limits.valueBytes`. They do not change if the program changes
+   * `value` later.
    *
    * @throws InvalidValueError if the codec refuses the value.
    */
   encode(value: I): Uint8Array;
   /**
-   * The value of bytes that {@link Codec.encode} made. The bytes are lent for the length of the
-   * call.
+   * The value of bytes that {@link Codec.encode} made. The bytes are valid only during the call.
    *
-   * @throws InvalidValueError if they cannot be read.
+   * @throws InvalidValueError if the bytes cannot be read.
    */
   decode(bytes: Uint8Array): V;
   /**
-   * As {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`: the fast path,
-   * without a view of them.
+   * Like {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`. Reads use this fast
+   * path, since it needs no view. Default: reads use `decode`.
    */
   readonly decodeRange?: ((buffer: Buffer, start: number, end: number) => V) | undefined;
   /**
-   * Whether {@link decodeRange} runs no code but this package's, so that a scan may decode where a
-   * store has the bytes.
+   * Whether {@link decodeRange} runs only code of this package. If true, a scan may decode inside
+   * the store's own memory. Default: false.
    */
   readonly decodesInPlace?: boolean | undefined;
   /**
-   * Whether a schema of the program's checks each value; the database records that there is one.
-   * Default: false.
+   * Whether a schema of the program checks each value. The database records this fact, but not the
+   * schema. Default: false.
    */
   readonly hasSchema?: boolean | undefined;
 }
 
-/** The tags of codecs whose values can also be parts of a key: they have an order. */
+/** The tags of codecs whose values can be parts of a key, because they have an order. */
 export type KeyPartTag = "text" | "bytes" | "int" | "float" | "boolean";
 
-/** A codec whose values can also be parts of a key, in `tuple`. */
+/** A codec whose values can also be parts of a key: see `tuple`. */
 export interface KeyPart<V> extends Codec<V> {
   readonly tag: KeyPartTag;
 }
 
-// Symbol.for, not instanceof: two copies of the package may meet in one program.
+// Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
 const brand = Symbol.for("percolatordb.codec");
 
 type EncodeValue<V> = (value: V) => Uint8Array;
 type DecodeRange<V> = (buffer: Buffer, start: number, end: number) => V;
 
 interface CodecTraits {
-  /** False if `decodeRange` runs the user's code. Default: true. */
+  /** Whether `decodeRange` runs only code of this package. Default: true. */
   readonly decodesInPlace?: boolean | undefined;
   /** Default: false. */
   readonly hasSchema?: boolean | undefined;
@@ -93,7 +91,7 @@ class BuiltCodec<V, T extends string> implements Codec<V> {
   }
 }
 
-/** A codec of this package, from its tag and its two directions. */
+/** Builds a codec of this package from its tag and its two functions. */
 export function buildCodec<V, T extends string>(
   tag: T,
   encode: EncodeValue<V>,
@@ -103,7 +101,7 @@ export function buildCodec<V, T extends string>(
   return Object.freeze(new BuiltCodec(tag, encode, decodeRange, traits));
 }
 
-/** Whether this is a codec that this package made (of whatever copy of it). */
+/** Whether this is a codec of this package, or of another copy of it. */
 export function isBuiltCodec(value: unknown): value is Codec<unknown> {
   return typeof value === "object" && value !== null && brand in value;
 }
@@ -120,7 +118,7 @@ export function unreadable(expected: string, start: number, end: number): Invali
   );
 }
 
-/** Throws an {@link InvalidValueError} if a value of so many bytes is too long. */
+/** Throws an {@link InvalidValueError} if a value of this many bytes is too long. */
 export function checkValueBytes(bytes: number): void {
   if (bytes > limits.valueBytes) {
     throw new InvalidValueError(

@@ -10,13 +10,13 @@ const bigints = codec<bigint>({
 });
 
 describe("codec", () => {
-  it("carries values by its own functions", () => {
+  it("encodes and decodes with its functions", () => {
     expect(bigints.tag).toBe("custom");
     expect(bigints.decode(bigints.encode(2n ** 70n))).toBe(2n ** 70n);
     expect(bigints.decodeRange?.(Buffer.from("x12x"), 1, 3)).toBe(12n);
   });
 
-  it("wraps what they throw", () => {
+  it("wraps their errors", () => {
     const cause = new RangeError("odd");
     const failing = codec<string>({
       encode: () => {
@@ -33,7 +33,7 @@ describe("codec", () => {
     expect(() => bigints.decode(Buffer.from("no number"))).toThrow(InvalidValueError);
   });
 
-  it("copies bytes both ways", () => {
+  it("copies bytes in both directions", () => {
     const shared = new Uint8Array([1, 2]);
     let seen: Uint8Array | undefined;
     const keeping = codec<number>({
@@ -52,7 +52,7 @@ describe("codec", () => {
     expect(seen).toEqual(new Uint8Array([3]));
   });
 
-  it("refuses what is not bytes, too many bytes, and functions that are none", () => {
+  it("refuses results that are not bytes, too many bytes, and options that are not functions", () => {
     const encoding = (encoded: unknown) => codec({ encode: () => encoded as Uint8Array, decode: () => 0 });
     for (const encoded of ["text", undefined, Promise.resolve(new Uint8Array(1)), new ArrayBuffer(1), [1]]) {
       expect(() => encoding(encoded).encode(0)).toThrow(/expected a Uint8Array/);
@@ -63,7 +63,7 @@ describe("codec", () => {
 });
 
 describe("adoptCodec", () => {
-  it("keeps codecs of the package and makes others custom, with their this", () => {
+  it("keeps codecs of the package, and makes others custom, with their `this`", () => {
     expect(adoptCodec(text())).toBe(text());
     class Own {
       readonly tag = "text";

@@ -3,24 +3,29 @@ import { InvalidValueError, SchemaError } from "../../errors/index.js";
 import { buildCodec, type Codec, checkValueBytes, isBuiltCodec, refuse } from "./codec.js";
 import { copyBytes } from "./scalars.js";
 
-/** The two directions of a codec of one's own. */
+/** The two functions of a custom codec. */
 export interface CodecFunctions<V> {
   /**
-   * The bytes of a value, at most `limits.valueBytes`; they are copied. Throws for a value that it
-   * refuses.
+   * The bytes of a value: at most `limits.valueBytes`. The codec copies them. Throw to refuse the
+   * value.
    */
   encode(value: V): Uint8Array;
-  /** The value of such bytes; they are the function's own. Throws for bytes that it cannot read. */
+  /** The value of stored bytes. The function may keep the bytes. Throw if it cannot read them. */
   decode(bytes: Uint8Array): V;
 }
 
 /**
- * A codec of one's own. What its functions throw arrives as the `cause` of an `InvalidValueError`.
- * The database records it as `custom`: commands that are not given the module that declares it show
- * its values as bytes.
+ * A custom codec. If one of its functions throws, the caller gets an `InvalidValueError` with that
+ * error as its `cause`. The database records the column as `custom`: a command without the
+ * program's module shows its values as bytes.
  *
- * @example const bigints = codec<bigint>({ encode: (value) => Buffer.from(value.toString()),
- * decode: (bytes) => BigInt(Buffer.from(bytes).toString()), });
+ * @throws SchemaError if `encode` or `decode` is not a function.
+ *
+ * @example
+ * const bigints = codec<bigint>({
+ *   encode: (value) => Buffer.from(value.toString()),
+ *   decode: (bytes) => BigInt(Buffer.from(bytes).toString()),
+ * });
  */
 export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   if (typeof functions?.encode !== "function" || typeof functions.decode !== "function") {
@@ -38,7 +43,8 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
 }
 
 /**
- * The codec itself where this package made it; an object shaped like one becomes a custom codec.
+ * Returns a codec of this package unchanged, and makes any other object with its shape a custom
+ * codec.
  */
 export function adoptCodec(candidate: Codec<unknown>): Codec<unknown> {
   return isBuiltCodec(candidate) ? candidate : codec(candidate);

@@ -11,11 +11,12 @@ const dateCodec = buildCodec<Date, "date">("date", encodeDate, (buffer, start, e
 });
 
 /**
- * Moments as `Date`, to the millisecond, stored in one to eight bytes. An invalid date is refused.
- * Each read gives a `Date` of its own. As text, for command lines: ISO 8601, such as
+ * Points in time as `Date`, to the millisecond, stored in one to eight bytes. An invalid date is
+ * refused. Each read returns a new `Date`. On command lines: ISO 8601, such as
  * `2026-11-22T19:20:00.000Z`.
  *
- * @example const orders = table("orders", { placedAt: date() });
+ * @example
+ * const orders = table("orders", { placedAt: date() });
  */
 export function date(): Codec<Date> {
   return dateCodec;

@@ -1,7 +1,7 @@
 import { className, describeValue } from "../describe.js";
 import { pathStep } from "./standard-schema.js";
 
-/** How deep a JSON value may be nested. */
+/** The deepest nesting of a JSON value. It keeps the recursion far below the stack's limit. */
 export const jsonDepth = 500;
 
 interface Unfit {
@@ -9,7 +9,7 @@ interface Unfit {
   path: string;
 }
 
-/** Why JSON cannot carry a value unchanged, and where in it; `undefined` where it can. */
+/** Why JSON cannot carry a value unchanged, and at which place in it. Undefined if it can. */
 export function findUnfit(value: unknown): string | undefined {
   const unfit = look(value, []);
   if (unfit === undefined) return undefined;

@@ -15,7 +15,7 @@ function throwing(answer: () => unknown): StandardSchema<unknown, unknown> {
 }
 
 describe("json", () => {
-  it("gives back any JSON value", () => {
+  it("decodes to any encoded JSON value", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const expected = JSON.parse(JSON.stringify(value)) as unknown;
@@ -24,11 +24,11 @@ describe("json", () => {
     );
   });
 
-  it("keeps strings that UTF-8 alone could not", () => {
+  it("keeps strings that UTF-8 alone could not carry", () => {
     expect(any.decode(any.encode(["\ud800", "😀", "\0"]))).toEqual(["\ud800", "😀", "\0"]);
   });
 
-  it("refuses what JSON would change, and says where", () => {
+  it("refuses values that JSON would change, and names the place", () => {
     const refused: [unknown, RegExp][] = [
       [undefined, /the value: it is undefined/],
       [{ a: { b: undefined } }, /at \.a\.b: it is undefined/],
@@ -53,7 +53,7 @@ describe("json", () => {
     }
   });
 
-  it("refuses cycles and depths, but not a value that occurs twice", () => {
+  it("refuses cycles and deep nesting, but not a value that occurs twice", () => {
     const loop: Record<string, unknown> = {};
     loop.in = { self: loop };
     expect(encode(loop)).toThrow(/at \.in\.self: it contains itself/);
@@ -101,26 +101,26 @@ describe("json", () => {
 describe("json with a schema", () => {
   const page = json(z.object({ title: z.string(), tags: z.array(z.string()).default([]) }));
 
-  it("validates what is written and stores what the schema gives", () => {
+  it("validates written values, and stores the schema's output", () => {
     const encoded = page.encode({ title: "t", more: 1 } as never);
     expect(JSON.parse(Buffer.from(encoded).toString())).toEqual({ title: "t", tags: [] });
     expect(() => page.encode({ title: "t", tags: ["a", 5] } as never)).toThrow(/\(at \.tags\[1\]\)/);
     expect(() => page.encode({ title: 5 } as never)).toThrow(InvalidValueError);
   });
 
-  it("validates what is read", () => {
+  it("validates values when it reads them", () => {
     expect(page.decode(Buffer.from('{"title":"t"}'))).toEqual({ title: "t", tags: [] });
     expect(() => page.decode(Buffer.from('{"title":5}'))).toThrow(/schema refuses the value/);
   });
 
-  it("refuses a schema that answers by a promise", () => {
+  it("refuses a schema that returns a promise", () => {
     const slow = json(z.string().refine(() => Promise.resolve(true)));
     expect(() => slow.encode("x")).toThrow(/asynchronously/);
     const failing = json(throwing(() => Promise.reject(new Error("later"))));
     expect(() => failing.encode("x")).toThrow(/asynchronously/);
   });
 
-  it("names what a schema throws, and refuses answers that are none", () => {
+  it("wraps errors of the schema, and refuses invalid results", () => {
     const failing = json(
       throwing(() => {
         throw new Error("broken schema");
@@ -136,7 +136,7 @@ describe("json with a schema", () => {
     expect(() => json(throwing(() => ({ issues }))).encode("x")).toThrow(/m4 \(at \[4\]\); and 4 more/);
   });
 
-  it("refuses what is no Standard Schema", () => {
+  it("refuses an object that is not a Standard Schema", () => {
     expect(() => json({} as never)).toThrow(SchemaError);
     expect(() => json(null as never)).toThrow(SchemaError);
   });

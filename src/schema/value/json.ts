@@ -7,8 +7,8 @@ import { findUnfit } from "./json-fit.js";
 import { type StandardSchema, validate } from "./standard-schema.js";
 
 /**
- * `T` with `never` in each place whose values JSON cannot carry: dates, bigints, maps, sets, bytes,
- * functions, symbols. A type that differs from its fit cannot be the type of a JSON column.
+ * `T`, with `never` in each place whose values JSON cannot carry: dates, bigints, maps, sets,
+ * bytes, functions, symbols. If a type differs from its `JsonFit`, a JSON column cannot have it.
  */
 export type JsonFit<T> = unknown extends T
   ? T
@@ -30,20 +30,26 @@ export type JsonFit<T> = unknown extends T
       : { [N in keyof T]: JsonFit<T[N]> };
 
 /**
- * What JSON can carry, stored as JSON text in UTF-8: null, booleans, finite numbers, strings,
- * arrays and plain objects of these, nested to a depth of at most 500. What JSON would change
- * without a word (undefined, functions, symbols, NaN, infinities, instances of classes such as Date
- * and Map, empty places in arrays) and what it cannot carry (bigints, cycles) is refused, and the
- * error says where in the value. -0 becomes 0.
+ * JSON values, stored as JSON text in UTF-8: null, booleans, finite numbers, strings, and arrays
+ * and plain objects of these, nested at most 500 deep. -0 becomes 0.
  *
- * With a Standard Schema, each value is validated when it is written and when it is read, and what
- * the schema gives is what is stored and answered. It must answer at once, and take what it gives:
- * one that turns strings into numbers could not read its own values, and does not compile. Without
- * one, the type is the writer's promise, unchecked but for what JSON cannot carry, which does not
- * compile: for those there are `date()` and `bigint()`.
+ * Other values are refused, and the error names the place in the value. These are values that JSON
+ * would change silently: undefined, functions, symbols, NaN, infinities, holes in arrays, and
+ * instances of classes such as Date and Map. They are also values that JSON cannot carry: bigints
+ * and cycles. Use `date()` and `bigint()` for those.
  *
- * @example const pages = table("pages", { links: json<string[]>(), meta: json(z.object({ title:
- * z.string() })) });
+ * With a Standard Schema, every write and every read validates the value. The column stores and
+ * returns the schema's output. The schema must be synchronous and accept its own output: a schema
+ * that turns strings into numbers does not compile. Without a schema, nothing checks the type at
+ * run time. The compiler refuses types that JSON cannot carry.
+ *
+ * @throws InvalidValueError from writes and reads if the value is refused.
+ *
+ * @example
+ * const pages = table("pages", {
+ *   links: json<string[]>(),
+ *   meta: json(z.object({ title: z.string() })),
+ * });
  */
 export function json<T>(...unfit: [T] extends [JsonFit<T>] ? [] : [JsonFit<T>]): Codec<T>;
 export function json<I, O extends I>(schema: StandardSchema<I, O>): Codec<O, I>;
@@ -73,7 +79,7 @@ function stringify(value: unknown): string {
     unfit = findUnfit(value);
     if (unfit === undefined) return JSON.stringify(value);
   } catch (cause) {
-    // A getter that throws, or a text longer than any string may be.
+    // A getter threw, or the text is longer than the longest string.
     const reason = cause instanceof Error ? cause.message : describeValue(cause);
     throw new InvalidValueError(`JSON cannot carry the value: ${reason}`, { cause });
   }

@@ -17,7 +17,7 @@ import {
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 describe("dates", () => {
-  it("become bytes and text and come back", () => {
+  it("are encoded to bytes and text, and decoded", () => {
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true }), (value) => {
         expect(date().decode(date().encode(value))).toStrictEqual(value);
@@ -28,7 +28,7 @@ describe("dates", () => {
     expect(valueToJson(new Date(0))).toBe("1970-01-01T00:00:00.000Z");
   });
 
-  it("refuse what is no moment", () => {
+  it("refuse values that are not a valid date", () => {
     for (const wrong of [new Date(Number.NaN), 5, "2026-01-01", null]) {
       expect(() => date().encode(wrong as Date)).toThrow(/expected a valid Date/);
     }
@@ -36,14 +36,14 @@ describe("dates", () => {
       expect(() => parseValue("date", wrong)).toThrow(/is not a moment in ISO 8601/);
     }
     expect(parseValue("date", "2026-11-22T20:20+01:00")).toStrictEqual(new Date("2026-11-22T19:20:00Z"));
-    // One millisecond beyond what a Date holds.
+    // One millisecond beyond the range of a Date.
     expect(() => date().decode(Buffer.from("871eb208c2dc0001", "hex"))).toThrow(/are not a date/);
     expect(() => date().decode(Buffer.alloc(0))).toThrow(/are not a date/);
   });
 });
 
 describe("bigints", () => {
-  it("become the fewest bytes that hold them, and come back", () => {
+  it("take the fewest bytes that hold them, and are decoded", () => {
     fc.assert(
       fc.property(fc.bigInt(), (value) => {
         const bytes = bigint().encode(value);
@@ -60,7 +60,7 @@ describe("bigints", () => {
     expect(valueToJson(2n ** 64n)).toBe("18446744073709551616");
   });
 
-  it("refuse numbers, other text, and bytes that none has", () => {
+  it("refuse numbers, other text, and bytes that no bigint encodes to", () => {
     expect(() => bigint().encode(1 as never)).toThrow(/expected a bigint/);
     expect(() => parseValue("bigint", "1.5")).toThrow(/is not an integer/);
     for (const wrong of ["", "0001", "ffff"]) {
@@ -80,7 +80,7 @@ describe("a choice", () => {
     expect(() => oneOf("a", 5 as never)).toThrow(/not 5/);
   });
 
-  it("can be read and not written by who does not know it", () => {
+  it("a program that does not know the choices can read the column, but not write it", () => {
     const orders = table("orders", { state });
     const untyped = tableFromDescription(describeTable(orders[definition]))[definition];
     const { codec } = untyped.columns.get("state")!;
@@ -90,7 +90,7 @@ describe("a choice", () => {
   });
 });
 
-it("all have a codec without a module, but choices", () => {
+it("all but choices have a codec without a module", () => {
   expect([codecFromTag("date"), codecFromTag("bigint"), codecFromTag("oneOf")]).toEqual([
     date(),
     bigint(),

@@ -1,12 +1,12 @@
 /**
- * Numbers as bytes that sort as the numbers do.
+ * Encodes numbers to bytes that sort as the numbers do.
  *
- * An int: one byte 0x80 + n (0x80 - n for a negative), then the n bytes of its magnitude, most
- * significant first, each inverted for a negative; n is the least that does, 0 for zero. One to
- * eight bytes.
+ * An int takes one to eight bytes. The first is 0x80 + n, or 0x80 - n for a negative number. The n
+ * bytes of its magnitude follow, most significant first, each inverted for a negative number. n is
+ * as small as possible, and 0 for zero.
  *
- * A float: its eight IEEE 754 bytes, most significant first, with the sign bit inverted, or all
- * bits for a negative.
+ * A float takes its eight IEEE 754 bytes, most significant first. The sign bit is inverted, or for
+ * a negative number all bits.
  */
 
 /** The most bytes of an encoded int. */
@@ -15,7 +15,7 @@ export const intBytes = 8;
 /** The bytes of an encoded float. */
 export const floatBytes = 8;
 
-/** Writes a safe integer at `at`; returns the position after it. -0 becomes 0. */
+/** Writes a safe integer at `at`, and returns the position after it. -0 becomes 0. */
 export function writeInt(value: number, out: Buffer, at: number): number {
   const invert = value < 0 ? 0xff : 0;
   let rest = Math.abs(value);
@@ -28,15 +28,15 @@ export function writeInt(value: number, out: Buffer, at: number): number {
   return at + 1 + length;
 }
 
-/** The bytes of an int whose first byte is `first`, that one included; 0 where no int begins so. */
+/** How many bytes an int takes whose first byte is `first`. 0 if no int begins with it. */
 export function intLength(first: number): number {
   const length = Math.abs(first - 0x80);
   return length < intBytes ? 1 + length : 0;
 }
 
 /**
- * Reads an int of `length` bytes (of {@link intLength}) at `at`; `undefined` where {@link writeInt}
- * writes no such bytes.
+ * Reads an int at `at` of `length` bytes, as {@link intLength} gives it. Undefined if
+ * {@link writeInt} never writes these bytes.
  */
 export function readInt(buffer: Buffer, at: number, length: number): number | undefined {
   if (length === 1) return 0;
@@ -55,14 +55,16 @@ function magnitudeBytes(magnitude: number): number {
   return length;
 }
 
-/** Writes any number but NaN at `at`; returns the position after it. */
+/** Writes any number but NaN at `at`, and returns the position after it. */
 export function writeSortableFloat(value: number, out: Buffer, at: number): number {
   out.writeDoubleBE(value, at);
   flip(out, at, (out[at]! & 0x80) !== 0);
   return at + floatBytes;
 }
 
-/** Reads what {@link writeSortableFloat} wrote; `undefined` where it never writes such bytes. */
+/**
+ * Reads a number that {@link writeSortableFloat} wrote. Undefined if it never writes these bytes.
+ */
 export function readSortableFloat(buffer: Buffer, at: number): number | undefined {
   scratch.set(buffer.subarray(at, at + floatBytes));
   flip(scratch, 0, (scratch[0]! & 0x80) === 0);

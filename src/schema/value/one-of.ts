@@ -4,14 +4,17 @@ import { buildCodec, type Codec, refuse } from "./codec.js";
 import { encodeText, text } from "./scalars.js";
 
 /**
- * One of some strings, stored as UTF-8. Another string is refused, when it is written and when it
- * is read. A choice may be added later; one that is taken away can no longer be read where it
- * stands. The database records that there is a choice and not what it is: commands that are not
- * given the module can read the column, and not write it.
+ * One of a fixed set of strings, stored as UTF-8. Any other string is refused, on writes and on
+ * reads. A program may add choices later. If it removes one, stored values of that choice can no
+ * longer be read.
  *
- * @throws SchemaError for no choices, or what is not a string.
+ * The database records the column as a choice, but not its strings. A command without the program's
+ * module can read the column, but not write it.
  *
- * @example const orders = table("orders", { state: oneOf("open", "paid", "sent") });
+ * @throws SchemaError for no choices, or for a choice that is not a string.
+ *
+ * @example
+ * const orders = table("orders", { state: oneOf("open", "paid", "sent") });
  */
 export function oneOf<const C extends readonly [string, ...string[]]>(...choices: C): Codec<C[number]> {
   const wrong = (choices as readonly unknown[]).findIndex((choice) => typeof choice !== "string");

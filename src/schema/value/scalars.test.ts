@@ -26,7 +26,7 @@ describe("every codec", () => {
     ["boolean", boolean(), fc.boolean()],
   ];
 
-  it.each(cases)("%s gives back what it was given", (tag, codec, values) => {
+  it.each(cases)("%s decodes to the encoded value", (tag, codec, values) => {
     expect(codec.tag).toBe(tag);
     fc.assert(
       fc.property(values, (value) => {
@@ -35,12 +35,12 @@ describe("every codec", () => {
     );
   });
 
-  it.each(cases)("%s reads bytes that it did not write as a value, or refuses them", (_, codec) => {
+  it.each(cases)("%s decodes foreign bytes to a value, or refuses them", (_, codec) => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 10 }), (stored) => {
         try {
           const value = codec.decode(stored);
-          if (Number.isNaN(value)) return; // Any NaN is read, one is written.
+          if (Number.isNaN(value)) return; // Reads accept any NaN, but writes use a single one.
           expect(hex(codec.encode(value))).toBe(hex(stored));
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidValueError);
@@ -49,7 +49,7 @@ describe("every codec", () => {
     );
   });
 
-  it.each(cases)("%s refuses what is not of its type", (tag, codec) => {
+  it.each(cases)("%s refuses values of other types", (tag, codec) => {
     const others = [undefined, null, {}, [], () => 1, 1n, Symbol("s"), new Date(0), Number.NaN, "x", 1, true];
     for (const other of others) {
       const own = { text: "string", int: "none", float: "number", boolean: "boolean", bytes: "none" }[tag];
@@ -66,7 +66,7 @@ describe("text", () => {
     }
   });
 
-  it("refuses lone surrogates, and says where and what to do", () => {
+  it("refuses lone surrogates, and says at which index and what to do", () => {
     expect(() => text().encode("ab\ud800")).toThrow(/lone surrogate at index 2.*toWellFormed/);
     expect(() => text().encode("\udc00\ud83d")).toThrow(/index 0/);
   });
@@ -76,7 +76,7 @@ describe("text", () => {
     expect(() => text().decode(new Uint8Array([0xed, 0xa0, 0x80]))).toThrow(InvalidValueError);
   });
 
-  it("holds to the limit in bytes, not characters", () => {
+  it("keeps the limit in bytes, not characters", () => {
     const most = limits.valueBytes;
     expect(text().encode("x".repeat(most)).length).toBe(most);
     expect(() => text().encode("x".repeat(most + 1))).toThrow(/at most 10000000 bytes/);
@@ -86,7 +86,7 @@ describe("text", () => {
 });
 
 describe("bytes", () => {
-  it("copies what it is given and what it gives", () => {
+  it("copies its input and its output", () => {
     const given = Buffer.from([1, 2, 3]);
     const encoded = bytes().encode(given);
     given[0] = 9;
@@ -97,13 +97,13 @@ describe("bytes", () => {
     expect(read).toStrictEqual(new Uint8Array([4, 5]));
   });
 
-  it("holds to the limit", () => {
+  it("keeps the limit", () => {
     expect(() => bytes().encode(new Uint8Array(limits.valueBytes + 1))).toThrow(InvalidValueError);
   });
 });
 
 describe("int", () => {
-  it("writes the least bytes, always the same", () => {
+  it("writes the fewest bytes, always the same", () => {
     const written = [0, 1, -1, 255, 256, -256, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
     expect(written.map((value) => hex(int().encode(value)))).toEqual([
       "80",
@@ -117,15 +117,15 @@ describe("int", () => {
     ]);
   });
 
-  it("makes 0 of -0", () => expect(roundTrip(int(), -0)).toBe(0));
+  it("turns -0 into 0", () => expect(roundTrip(int(), -0)).toBe(0));
 
-  it("refuses what is no safe integer", () => {
+  it("refuses values that are not safe integers", () => {
     for (const value of [1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, -(2 ** 53)]) {
       expect(() => int().encode(value)).toThrow(/safe integer/);
     }
   });
 
-  it("refuses bytes with more than it needs, or beyond the safe integers", () => {
+  it("refuses bytes that are longer than needed, or beyond the safe integers", () => {
     for (const stored of ["", "8100", "81", "8000", "7fff", "8720000000000000", "ff", "00"]) {
       expect(() => int().decode(Buffer.from(stored, "hex"))).toThrow(InvalidValueError);
     }

@@ -34,28 +34,32 @@ const booleanCodec = buildCodec<boolean, "boolean">("boolean", encodeBoolean, (b
 });
 
 /**
- * Strings, stored as UTF-8. A string with a lone surrogate, which UTF-8 cannot carry, is refused.
+ * Strings, stored as UTF-8. A string with a lone surrogate is refused, because UTF-8 cannot carry
+ * it.
  */
 export function text(): KeyPart<string> {
   return textCodec;
 }
 
-/** Bytes, stored as they are. What is written is copied, and what is read is the reader's own. */
+/**
+ * Bytes, stored unchanged. A write copies the bytes that it is given, and each read returns a new
+ * copy.
+ */
 export function bytes(): KeyPart<Uint8Array> {
   return bytesCodec;
 }
 
 /**
- * Safe integers (`Number.isSafeInteger`), stored in one to eight bytes; -0 becomes 0. Other numbers
- * are refused: `float` is for those.
+ * Safe integers (`Number.isSafeInteger`), stored in one to eight bytes. -0 becomes 0. Other numbers
+ * are refused: use `float` for those.
  */
 export function int(): KeyPart<number> {
   return intCodec;
 }
 
 /**
- * Any number, stored in eight bytes (IEEE 754, most significant first); NaN, the infinities and -0
- * come back as they were.
+ * Any number, stored in eight bytes (IEEE 754, most significant byte first). NaN, the infinities
+ * and -0 are kept.
  */
 export function float(): KeyPart<number> {
   return floatCodec;
@@ -66,11 +70,11 @@ export function boolean(): KeyPart<boolean> {
   return booleanCodec;
 }
 
-/** UTF-8 of a string. */
+/** The UTF-8 of a string. */
 export function encodeText(value: string): Buffer {
   if (typeof value !== "string") throw refuse("a string", value);
   if (!isWellFormed(value)) throw new InvalidValueError(`the string has ${describeLoneSurrogate(value)}`);
-  // A UTF-16 unit takes at most three bytes; only a long string need be measured before it is
+  // A UTF-16 unit takes at most three bytes, so only a long string must be measured before it is
   // copied.
   if (value.length * 3 > limits.valueBytes) checkValueBytes(Buffer.byteLength(value, "utf8"));
   return Buffer.from(value, "utf8");
@@ -82,7 +86,7 @@ function encodeBytes(value: Uint8Array): Uint8Array {
   return copyBytes(value);
 }
 
-/** A plain copy with memory of its own; `slice` of a Buffer would be a view. */
+/** A copy with its own memory. `slice` of a Buffer would be a view. */
 export function copyBytes(value: Uint8Array): Uint8Array {
   return new Uint8Array(value);
 }

@@ -2,8 +2,9 @@ import { InvalidValueError } from "../../errors/index.js";
 import { describeValue } from "../describe.js";
 
 /**
- * What is needed of a Standard Schema, version 1 (standardschema.dev), the interface that zod,
- * valibot, arktype and others share. `I` is what it takes, `O` what it gives.
+ * The part of Standard Schema, version 1 (standardschema.dev), that this package uses. zod,
+ * valibot, arktype and other libraries implement it. `I` is the schema's input type, `O` its output
+ * type.
  */
 export interface StandardSchema<I = unknown, O = I> {
   readonly "~standard": {
@@ -14,12 +15,12 @@ export interface StandardSchema<I = unknown, O = I> {
   };
 }
 
-/** The answer of a Standard Schema: a value, or what is wrong. */
+/** The result of a Standard Schema: a value, or a list of issues. */
 export type SchemaResult<O> =
   | { readonly value: O; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One thing that is wrong with a value. */
+/** One reason why the schema refuses a value. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -28,13 +29,13 @@ export interface SchemaIssue {
 const shownIssues = 5;
 
 /**
- * Validates a value; what the schema refuses, throws for, or answers by a promise is an
- * {@link InvalidValueError}.
+ * Validates a value. Throws an {@link InvalidValueError} if the schema refuses the value, throws,
+ * or returns a promise.
  */
 export function validate<O>(schema: StandardSchema<unknown, O>, value: unknown): O {
   const result = answer(schema, value);
   if (isThenable(result)) {
-    // Its rejection is nobody's any more.
+    // No caller awaits this promise, so its rejection must not end the process.
     Promise.resolve(result).catch(() => undefined);
     throw new InvalidValueError(
       "the column's schema answers asynchronously; a column needs one that answers at once, so check elsewhere what has to wait",
