@@ -1,6 +1,6 @@
 import type { Timer } from "../environment/index.js";
 import { decodeJson, isBeyondBelief, isTime, isWhole, record } from "../observer/index.js";
-import type { Position, RangePage, RowStore, RowView, Version } from "../store/index.js";
+import { type Position, pages, type RowStore, type RowView, type Version } from "../store/index.js";
 import {
   type CellAddress,
   decodeWrite,
@@ -173,19 +173,11 @@ function decodePublished(stored: Uint8Array): Published {
 }
 
 async function* publishedRows(store: RowStore): AsyncGenerator<RowView> {
-  let start: Position | undefined = { row: Buffer.from(rowPrefix) };
   const end = { row: Buffer.from("active0") };
-  while (start !== undefined) {
-    const page: RangePage = await store.readRange({
-      table: systemTable,
-      start,
-      end,
-      columns: [{ exact: column }],
-      at: Number.POSITIVE_INFINITY,
-    });
-    yield* page.rows;
-    start = page.next;
-  }
+  const columns = [{ exact: column }];
+  const read = (start?: Position) =>
+    store.readRange({ table: systemTable, start, end, columns, at: Number.POSITIVE_INFINITY });
+  for await (const page of pages(read, { row: Buffer.from(rowPrefix) })) yield* page.rows;
 }
 
 async function removeEntry(store: RowStore, row: Uint8Array): Promise<void> {

@@ -2,5 +2,6 @@ export { byteString, equalBytes } from "./bytes.js";
 export * from "./cell.js";
 export { storeLimits } from "./check.js";
 export * from "./mutation.js";
+export { type Page, pages } from "./pages.js";
 export * from "./row-store.js";
 export * from "./zero-copy.js";

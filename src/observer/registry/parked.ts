@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
-import { allColumns, type Position } from "../../store/index.js";
+import { allColumns, type Position, pages } from "../../store/index.js";
 import { type CellAddress, CoreTransaction, SnapshotReader } from "../../transaction/index.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { FailureText } from "../hint/failure.js";
@@ -42,16 +42,10 @@ export async function* listParked(
     const reader = new SnapshotReader(context, at, { signal: options.signal });
     const view = await registry.fresh();
     const prefix = options.observer === undefined ? undefined : Buffer.from(`${options.observer}\0`);
-    let start: Position | undefined = { row: prefix ?? new Uint8Array(0) };
     const last = prefix === undefined ? undefined : prefixEnd(prefix);
     const end = last === undefined ? undefined : { row: last };
-    while (start !== undefined) {
-      const page: Awaited<ReturnType<SnapshotReader["range"]>> = await reader.range({
-        table: parkedTable,
-        start,
-        end,
-        columns: allColumns,
-      });
+    const read = (start?: Position) => reader.range({ table: parkedTable, start, end, columns: allColumns });
+    for await (const page of pages(read, { row: prefix ?? new Uint8Array(0) })) {
       for (const { row: entryRow, cells } of page.rows) {
         const { observer, row } = parseParkedRow(entryRow);
         const registered = view.observers.get(observer);
@@ -69,7 +63,6 @@ export async function* listParked(
           };
         }
       }
-      start = page.next;
     }
   } finally {
     unregister();

@@ -1,3 +1,4 @@
+import { type Position, pages } from "../../store/index.js";
 import { after, timestampToDate } from "../../transaction/index.js";
 import { hintAddress, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
 import { nameCell, type ObservedCell } from "./cell-of.js";
@@ -42,17 +43,15 @@ export async function* listPending(
     options.observer === undefined
       ? { start: undefined, end: undefined }
       : prefixRange(hintPrefix(options.observer));
-  let start = range.start;
-  do {
-    const page = await readHints(store, { start, end: range.end }, pageHints, options.signal);
+  const read = (start?: Position) => readHints(store, { start, end: range.end }, pageHints, options.signal);
+  for await (const page of pages(read, range.start)) {
     const view = await registry.fresh();
     for (const hint of page.hints) {
       const registered = view.observers.get(hint.observer);
       // What an unregistered observer left is nobody's.
       if (registered !== undefined) yield pendingChange(view, registered, hint);
     }
-    start = page.next;
-  } while (start !== undefined);
+  }
 }
 
 /** The changes of one row that wait for observers, at most 500 of each. */

@@ -2,7 +2,7 @@ import { throwIfAborted } from "../../environment/index.js";
 import { ObserverError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
-import { allColumns, type ColumnRange, type Position } from "../../store/index.js";
+import { allColumns, type ColumnRange, type Position, pages } from "../../store/index.js";
 import { type CommittedRow, CoreTransaction, type TransactionContext } from "../../transaction/index.js";
 import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hint/acknowledgment.js";
 import { deleteHint, hintPrefix, prefixRange, readHints } from "../hint/hint.js";
@@ -112,14 +112,12 @@ class Removal {
     const moment = await currentTimestamp(this.#context);
     const isBack = (await this.#registry.reload()).observers.has(this.#name);
     const upTo = isBack ? this.#forgotten.upTo : moment;
-    let start = range.start;
-    do {
-      const page = await readHints(store, { start, end: range.end }, pageRecords);
+    const read = (start?: Position) => readHints(store, { start, end: range.end }, pageRecords);
+    for await (const page of pages(read, range.start)) {
       const old = page.hints.filter((hint) => hint.timestamp <= upTo);
       await Promise.all(old.map((hint) => store.mutate(deleteHint(hint.address, upTo))));
-      start = page.next;
       this.#progress(old.length);
-    } while (start !== undefined);
+    }
   }
 
   /** The list of what was given up on. */
@@ -145,14 +143,12 @@ class Removal {
     columns: readonly ColumnRange[],
     goes: (value: Buffer) => boolean,
   ): Promise<void> {
-    let start: Position | undefined = first === undefined ? undefined : { row: first };
     const end = last === undefined ? undefined : { row: last };
-    do {
-      const from = start;
-      const step = await this.#registry.retrying(async () => {
+    const removeFrom = (start?: Position) =>
+      this.#registry.retrying(async () => {
         const tx = await CoreTransaction.begin(this.#context, { label: `unregister ${this.#name}` });
         try {
-          const page = await tx.reader.range({ table, start: from, end, columns, limit: pageRecords });
+          const page = await tx.reader.range({ table, start, end, columns, limit: pageRecords });
           const removed = removePage(tx, table, page.rows, goes);
           await tx.commit();
           return { removed, next: page.next };
@@ -160,9 +156,8 @@ class Removal {
           tx.rollback();
         }
       }, this.#options.signal);
-      start = step.next;
-      this.#progress(step.removed);
-    } while (start !== undefined);
+    const start = first === undefined ? undefined : { row: first };
+    for await (const { removed } of pages(removeFrom, start)) this.#progress(removed);
   }
 }
 

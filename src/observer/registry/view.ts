@@ -1,6 +1,6 @@
 import { StoreDamagedError } from "../../errors/index.js";
 import { type AnyTable, type TableDescription, tableFromDescription } from "../../schema/index.js";
-import { allColumns, type Position, type RowMutation } from "../../store/index.js";
+import { allColumns, type Position, pages, type RowMutation } from "../../store/index.js";
 import type {
   CellAddress,
   ColumnObserver,
@@ -164,17 +164,11 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
 async function* registryCells(
   reader: SnapshotReader,
 ): AsyncGenerator<{ readonly row: Uint8Array; readonly cell: CommittedCell }> {
-  let start: Position | undefined = { row: registryRows.start };
+  const { table } = generationCell;
   const end = { row: registryRows.end };
-  while (start !== undefined) {
-    const page: Awaited<ReturnType<SnapshotReader["range"]>> = await reader.range({
-      table: generationCell.table,
-      start,
-      end,
-      columns: allColumns,
-    });
+  const read = (start?: Position) => reader.range({ table, start, end, columns: allColumns });
+  for await (const page of pages(read, { row: registryRows.start })) {
     for (const { row, cells } of page.rows) for (const cell of cells) yield { row, cell };
-    start = page.next;
   }
 }
 

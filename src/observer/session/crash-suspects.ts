@@ -1,4 +1,4 @@
-import { allColumns, type Position, type RowStore } from "../../store/index.js";
+import { allColumns, type Position, pages, type RowStore } from "../../store/index.js";
 import { putHint, systemCell, systemTable } from "../../transaction/index.js";
 
 const rowPrefix = "suspect/";
@@ -24,21 +24,14 @@ export async function suspect(store: RowStore, observers: readonly string[], upT
 /** Up to which timestamp the hints of each observer are suspect. */
 export async function readCrashSuspects(store: RowStore): Promise<ReadonlyMap<string, number>> {
   const suspects = new Map<string, number>();
-  let start: Position | undefined = { row: Buffer.from(rowPrefix) };
   const end = { row: Buffer.from("suspect0") };
-  while (start !== undefined) {
-    const page: Awaited<ReturnType<RowStore["readRange"]>> = await store.readRange({
-      table: systemTable,
-      start,
-      end,
-      columns: allColumns,
-      at: Number.POSITIVE_INFINITY,
-    });
+  const read = (start?: Position) =>
+    store.readRange({ table: systemTable, start, end, columns: allColumns, at: Number.POSITIVE_INFINITY });
+  for await (const page of pages(read, { row: Buffer.from(rowPrefix) })) {
     for (const { row, cells } of page.rows) {
       const observer = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
       suspects.set(observer, cells[0]?.write?.timestamp ?? 0);
     }
-    start = page.next;
   }
   return suspects;
 }

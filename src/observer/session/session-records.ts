@@ -1,4 +1,4 @@
-import type { MutationAnswer, Position, RowStore } from "../../store/index.js";
+import { type MutationAnswer, type Position, pages, type RowStore } from "../../store/index.js";
 import { decodeWrite, putHint, systemCell, systemTable } from "../../transaction/index.js";
 import { isBeyondBelief } from "../expiry.js";
 import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "../stored-json.js";
@@ -57,23 +57,17 @@ export class SessionRecords {
 
   /** All that stand, dead ones too. */
   async *all(): AsyncGenerator<readonly [string, SessionRecord]> {
-    let start: Position | undefined = { row: Buffer.from(rowPrefix) };
     const end = { row: Buffer.from("session0") };
-    while (start !== undefined) {
-      const page: Awaited<ReturnType<RowStore["readRange"]>> = await this.#store.readRange({
-        table: systemTable,
-        start,
-        end,
-        columns: [{ exact: stateColumn }],
-        at: forever,
-      });
+    const columns = [{ exact: stateColumn }];
+    const read = (start?: Position) =>
+      this.#store.readRange({ table: systemTable, start, end, columns, at: forever });
+    for await (const page of pages(read, { row: Buffer.from(rowPrefix) })) {
       for (const { row, cells } of page.rows) {
         const stored = cells[0]?.write?.value;
         if (stored === undefined) continue;
         const session = Buffer.from(row).toString("utf8").slice(rowPrefix.length);
         yield [session, this.#decode(session, stored)];
       }
-      start = page.next;
     }
   }
 

@@ -1,3 +1,4 @@
+import { type Position, pages } from "../../store/index.js";
 import { readHints } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 import type { RegistryView } from "../registry/view.js";
@@ -73,17 +74,16 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
   const { registry } = work;
   const known = await registry.current();
   const counted: Counted = { counts: new Map(), pages: 0 };
-  let start: Awaited<ReturnType<typeof readHints>>["next"];
-  do {
-    const page = await readHints(registry.context.store, { start, end: undefined }, pageHints, signal);
+  const { store } = registry.context;
+  const read = (start?: Position) => readHints(store, { start, end: undefined }, pageHints, signal);
+  for await (const page of pages(read)) {
     for (const { observer } of page.hints) {
       const registered = known.observers.get(observer);
       if (registered !== undefined && isRun(work, observer, registered.record.version)) return undefined;
       counted.counts.set(observer, (counted.counts.get(observer) ?? 0) + 1);
     }
     counted.pages++;
-    start = page.next;
-  } while (start !== undefined);
+  }
   return counted;
 }
 

@@ -4,6 +4,7 @@ import {
   type Part,
   type PartVersion,
   type Position,
+  pages,
   type RowStore,
   type Version,
 } from "../../store/index.js";
@@ -37,20 +38,21 @@ export async function* walkCells(
   options: WalkOptions,
 ): AsyncGenerator<readonly WalkedCell[]> {
   const { parts, skip, to, versions, signal } = options;
-  let start: Position | undefined = options.start === undefined ? undefined : { row: options.start };
   const end = options.end === undefined ? undefined : { row: options.end };
-  do {
+  const read = (start?: Position) => {
     throwIfAborted(signal, `Walking through "${table}"`);
-    const page = await store.readRaw(
+    return store.readRaw(
       { table, start, end, columns: allColumns, parts, skip, to, versions, limit: walkPage },
       { signal },
     );
+  };
+  const first = options.start === undefined ? undefined : { row: options.start };
+  for await (const page of pages(read, first)) {
     yield page.rows.flatMap(({ row, cells }) =>
       cells.map(({ column, versions }) => ({ table, row, column, versions })),
     );
-    start = page.next;
     await new Promise<void>((resolve) => environment.defer(resolve));
-  } while (start !== undefined);
+  }
 }
 
 /** The versions of one part, newest first. */

@@ -1,4 +1,11 @@
-import { byteString, type CellView, type ColumnRange, type Columns } from "../../store/index.js";
+import {
+  byteString,
+  type CellView,
+  type ColumnRange,
+  type Columns,
+  type Position,
+  pages,
+} from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
 import type { TransactionContext } from "../context.js";
 import type { ReadRange } from "../read/read-recorder.js";
@@ -33,13 +40,14 @@ async function validateRow(
   commit: number,
 ): Promise<void> {
   const { table, row } = read;
-  let columns = read.columns;
-  for (;;) {
-    const page = await context.store.readRow({ table, row, columns, at: commit });
-    for (const cell of page.cells)
+  const { store } = context;
+  const readFrom = (next?: Uint8Array) => {
+    const columns = next === undefined ? read.columns : columnsFrom(read.columns, next);
+    return store.readRow({ table, row, columns, at: commit });
+  };
+  for await (const { cells } of pages(readFrom)) {
+    for (const cell of cells)
       validateCell(context, request, { table, row, column: cell.column }, cell, commit);
-    if (page.next === undefined) return;
-    columns = columnsFrom(columns, page.next);
   }
 }
 
@@ -51,16 +59,14 @@ async function validateRange(
 ): Promise<void> {
   const { table, columns } = range;
   const end = range.end === undefined ? undefined : { row: range.end };
-  let start: { row: Uint8Array; column?: Uint8Array | undefined } | undefined =
-    range.start === undefined ? undefined : { row: range.start };
-  do {
-    const page = await context.store.readRange({ table, columns, start, end, at: commit });
+  const read = (start?: Position) => context.store.readRange({ table, columns, start, end, at: commit });
+  const first = range.start === undefined ? undefined : { row: range.start };
+  for await (const page of pages(read, first)) {
     for (const { row, cells } of page.rows) {
       for (const cell of cells)
         validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     }
-    start = page.next;
-  } while (start !== undefined);
+  }
 }
 
 function validateCell(

@@ -1,5 +1,4 @@
-import type { PartVersion } from "../../store/index.js";
-import { allColumns, type Position, parts } from "../../store/index.js";
+import { allColumns, type PartVersion, type Position, pages, parts } from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
 import { showCell, showColumn } from "../cell/address.js";
 import { metLock, pushesPerTransaction, type ResolutionOutcome } from "../cell/met-lock.js";
@@ -47,20 +46,13 @@ export async function inspectRow(
   row: Uint8Array,
 ): Promise<readonly InspectedColumn[]> {
   const inspected: InspectedColumn[] = [];
-  let start: Position | undefined = { row };
-  while (start !== undefined) {
-    const page = await context.store.readRaw({
-      table,
-      start,
-      end: { row: after(row) },
-      columns: allColumns,
-      parts,
-    });
+  const end = { row: after(row) };
+  const read = (start?: Position) => context.store.readRaw({ table, start, end, columns: allColumns, parts });
+  for await (const page of pages(read, { row })) {
     for (const found of page.rows) {
       for (const { column, versions } of found.cells)
         inspected.push(inspectCell({ table, row, column }, versions));
     }
-    start = page.next;
   }
   return inspected;
 }

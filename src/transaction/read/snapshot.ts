@@ -1,5 +1,5 @@
 import { ClosedError } from "../../errors/index.js";
-import type { Position } from "../../store/index.js";
+import { type Position, pages } from "../../store/index.js";
 import type { CommittedRow } from "../cell/committed.js";
 import { userColumns } from "../cell/user-columns.js";
 import type { TransactionContext } from "../context.js";
@@ -47,13 +47,11 @@ export class Snapshot extends View {
    * @internal
    */
   async *cells(table: string, from?: Position, limit = rowsAtOnce): AsyncGenerator<readonly CommittedRow[]> {
-    let start = from;
-    do {
+    const read = (start?: Position) => {
       this.assertReadable();
-      const page = await this.#reader.range({ table, start, columns: userColumns, limit });
-      yield page.rows;
-      start = page.next;
-    } while (start !== undefined);
+      return this.#reader.range({ table, start, columns: userColumns, limit });
+    };
+    for await (const page of pages(read, from)) yield page.rows;
   }
 
   /** Ends the snapshot. Harmless to repeat. */

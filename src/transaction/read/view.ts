@@ -22,7 +22,7 @@ import {
   type TableDefinition,
   valueErrorAt,
 } from "../../schema/index.js";
-import type { Columns, MaybePromise } from "../../store/index.js";
+import { type Columns, type MaybePromise, pages } from "../../store/index.js";
 import { notAColumn } from "../argument-errors.js";
 import type { WriteBuffer } from "../buffer.js";
 import type { CommittedCell } from "../cell/committed.js";
@@ -176,13 +176,9 @@ export abstract class View {
   /** Every cell that the user put in a row, own writes laid over. */
   protected async userCells(table: string, row: Uint8Array): Promise<readonly CommittedCell[]> {
     const cells: CommittedCell[] = [];
-    let start: Uint8Array | undefined = firstColumn;
-    while (start !== undefined) {
-      const columns: Columns = [{ start, end: endOfColumns }];
-      const page = await this.#reader.row(table, row, columns, entriesPage);
-      cells.push(...page.cells);
-      start = page.next;
-    }
+    const read = (start = firstColumn) =>
+      this.#reader.row(table, row, [{ start, end: endOfColumns }], entriesPage);
+    for await (const page of pages(read)) cells.push(...page.cells);
     return this.#withOwn(table, row, userColumns, cells);
   }
 
