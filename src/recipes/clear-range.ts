@@ -8,35 +8,46 @@ import {
 } from "../index.js";
 import { checkOptions, wholeOption } from "./options.js";
 
-/** Which rows: those that begin with `prefix`, from `start`, up to `end`. */
+/** The rows to delete: those that begin with `prefix`, or those from `start` to before `end`. */
 export interface ClearedRange<K> {
   readonly prefix?: KeyPrefix<K> | undefined;
-  /** First key, inclusive. Default: the first of the table. */
+  /** First key, inclusive. Default: the first key of the table. */
   readonly start?: K | undefined;
-  /** Key after the last. Default: none. */
+  /** End of the range, exclusive. Default: none. */
   readonly end?: K | undefined;
 }
 
-/** What {@link clearRange} takes. Everything has a default. */
+/** The options of {@link clearRange}. Each has a default. */
 export interface ClearOptions {
-  /** The most rows of one transaction, which takes fewer where it could not hold them. From 1 to 100,000; default: 1,000. */
+  /**
+   * Most rows that one transaction deletes. It deletes fewer if a transaction cannot hold them.
+   * From 1 to 100,000. Default: 1,000.
+   */
   readonly batch?: number | undefined;
-  /** Whether space is given back at once, by `db.collect()`, rather than when it is collected next. Default: false. */
+  /**
+   * Whether to free the space at once, with `db.collect()`, instead of at the next garbage
+   * collection. Default: false.
+   */
   readonly collect?: boolean | undefined;
-  /** Told after each transaction how many rows have been deleted. */
+  /** Called after each transaction with the number of rows deleted so far. Default: none. */
   readonly onProgress?: ((rows: number) => void) | undefined;
-  /** Ends the work when aborted; what was deleted by then stays deleted. */
+  /** Stops the deletion when it is aborted. Rows deleted so far stay deleted. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Deletes the rows of a range, in as many transactions as it takes: for rows that are needed for a while only. Others see it go piece by
- * piece, and a row of more cells than a transaction holds in pieces too. Rows that are added meanwhile may stay. Can be repeated
- * where it was interrupted. Deletes are changes as any other: observers of the columns are due on them. Resolves to the number of rows.
+ * Deletes the rows of a range, in as many transactions as it takes. Resolves to the number of rows
+ * deleted.
  *
- * What was deleted is there for snapshots of the past until it is collected, after the retention.
+ * Other transactions see the range disappear piece by piece. A row with more cells than a
+ * transaction holds is also deleted in pieces. Rows that are added in the meantime may stay. If the
+ * call is interrupted, repeat it.
  *
- * @throws what the transactions throw; AbortedError when given up.
+ * Each delete is a change, so observers of the columns become due. Snapshots of the past see the
+ * deleted rows until garbage collection removes them, after the retention.
+ *
+ * @throws whatever the transactions throw.
+ * @throws AbortedError if the signal is aborted.
  *
  * @example
  * await clearRange(db, visits, { prefix: ["2024-05-01"] }, { signal });
@@ -57,7 +68,7 @@ export async function clearRange<T extends AnyTable>(
   const { signal, onProgress } = options;
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
   let rows = 0;
-  // The next batch begins at the last row of this one: so no scan meets more than one that was deleted before it.
+  // The next batch begins at the last row of this one, so each scan passes at most one deleted row.
   let { start } = range;
   let most = batch;
   for (;;) {
@@ -81,16 +92,19 @@ export async function clearRange<T extends AnyTable>(
   return rows;
 }
 
-/** What a transaction could hold. */
+/** How much the last transaction could hold. */
 interface Fits {
   tx?: Transaction;
-  /** Rows that were deleted whole. */
+  /** Count of rows deleted whole. */
   rows: number;
-  /** What it said to more. */
+  /** The error for writes beyond the limit, if the rows did not fit. */
   tooMany?: LimitExceededError | undefined;
 }
 
-/** Deletes rows: all, or where a single one is too much, some of its cells. */
+/**
+ * Deletes up to `limit` rows. If a single row is too large for a transaction, deletes as many of
+ * its cells as fit.
+ */
 async function deleteRows<T extends AnyTable>(
   tx: Transaction,
   table: T,

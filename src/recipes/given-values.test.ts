@@ -5,8 +5,9 @@ import { gather } from "../../test/support/gather.js";
 import { combineQueue, eventualIndex, exactIndex, exportQueue, schedule, uniqueConstraint } from "./index.js";
 
 /**
- * Every function of a program that a recipe, or an observer, gives decoded values and keys: it may change them as it likes, and nothing
- * is lost by that. Each function here spoils all that it was given.
+ * Recipes and observers give decoded values and keys to functions of the program. The program may
+ * change them without harm to stored data. Each function in these tests spoils everything that it
+ * receives.
  */
 
 interface Counted {
@@ -17,7 +18,7 @@ interface Counted {
 type PairKey = readonly [string, string];
 const pairKey = tuple(text(), text());
 
-/** Changes a key as only a program can that casts `readonly` away. */
+/** Changes a key, which only a program that casts `readonly` away can do. */
 function spoilKey(key: PairKey): void {
   (key as unknown as string[])[0] = "spoiled";
 }

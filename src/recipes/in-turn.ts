@@ -1,8 +1,9 @@
 import type { Transaction } from "../index.js";
 
 /**
- * Lets calls that read and then write come one after the other in each transaction: begun at the same time, each would otherwise read
- * what was there before all of them. One that fails fails alone.
+ * Returns a function that runs calls one after the other in each transaction. Recipes use it for
+ * calls that read and then write: two concurrent calls would otherwise both read the state before
+ * either write. A failed call does not affect the next one.
  */
 export function callsInTurn(): <T>(tx: Transaction, run: () => Promise<T>) => Promise<T> {
   const last = new WeakMap<Transaction, Promise<unknown>>();

@@ -1,4 +1,4 @@
-/** What many programs need on top of transactions and observers, made of nothing but those. */
+/** Recipes for common needs, built only on transactions and observers. */
 
 export { type ClearedRange, type ClearOptions, clearRange } from "./clear-range.js";
 export {

@@ -1,6 +1,9 @@
 import { InvalidArgumentError } from "../index.js";
 
-/** Throws unless an option is a whole number within its bounds. */
+/**
+ * Returns the option if it is a whole number within its bounds. Throws an `InvalidArgumentError`
+ * otherwise.
+ */
 export function wholeOption(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new InvalidArgumentError(
@@ -8,7 +11,10 @@ export function wholeOption(name: string, value: number, least: number, most: nu
   );
 }
 
-/** Throws unless an option is a number within its bounds. */
+/**
+ * Returns the option if it is a number within its bounds. Throws an `InvalidArgumentError`
+ * otherwise.
+ */
 export function numberOption(name: string, value: number, least: number, most: number): number {
   if (typeof value === "number" && value >= least && value <= most) return value;
   throw new InvalidArgumentError(
@@ -16,10 +22,13 @@ export function numberOption(name: string, value: number, least: number, most: n
   );
 }
 
-/** What an option must be: a function, a function if it is given, or anything that is checked elsewhere. */
+/** What an option must be: a function, a function if given, or a value that other code checks. */
 export type OptionKind = "function" | "function if given" | "any";
 
-/** Throws for an option that a recipe or its call does not have, and for one that must be a function and is none. */
+/**
+ * Throws for an option that the recipe or call does not have, and for one that must be a function
+ * and is not.
+ */
 export function checkOptions<O extends object>(
   call: string,
   options: O,

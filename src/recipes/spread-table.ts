@@ -20,20 +20,29 @@ type Parts = readonly [KeyPart<unknown>, ...KeyPart<unknown>[]];
 
 type KeyOfParts<P extends Parts> = { readonly [I in keyof P]: P[I] extends KeyPart<infer V> ? V : never };
 
-/** Where a row really stands: its spread, then its key. */
+/** The stored key of a row: its spread, then its key. */
 export type SpreadRow<K extends readonly unknown[]> = readonly [spread: number, ...key: K];
 
-/** What {@link spreadTable} is told of a table. */
+/** The options of {@link spreadTable}. */
 export interface SpreadOptions<P extends Parts> {
-  /** The parts of the keys, as of `tuple`. Default: one string. */
+  /** The parts of the keys, as for `tuple`. Default: one string. */
   readonly key?: P | undefined;
-  /** Over how many ranges rows are spread. From 2 to 1,024; default: 16. Fixed once there are rows. */
+  /**
+   * Number of ranges over which rows are spread. From 2 to 1,024. Default: 16. Do not change it
+   * once there are rows.
+   */
   readonly spreads?: number | undefined;
 }
 
-/** A table whose rows are spread over ranges by the hash of their keys. Made by {@link spreadTable}. */
+/**
+ * A table whose rows are spread over ranges by the hash of their keys. {@link spreadTable} creates
+ * it.
+ */
 export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknown[]> {
-  /** The table, for reading, writing and observing rows: `spread.table.COLUMN`, with `spread.row(KEY)`. */
+  /**
+   * The table, for reading, writing and observing rows: `spread.table.COLUMN`, with
+   * `spread.row(KEY)`.
+   */
   readonly table: Table<C, SpreadRow<K>>;
   readonly spreads: number;
   readonly #encode: (key: K) => Uint8Array;
@@ -45,19 +54,19 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     this.#encode = encode;
   }
 
-  /** Where the row of a key stands. */
+  /** Returns the stored key of a row. */
   row(...key: K): SpreadRow<K> {
     return [hashText(Buffer.from(this.#encode(key)).toString("latin1")) % this.spreads, ...key];
   }
 
-  /** The key of a row, as an observer is told it for instance. */
+  /** Returns the key of a row from its stored key, such as one that an observer receives. */
   key(row: SpreadRow<K>): K {
     return row.slice(1) as unknown as K;
   }
 
   /**
-   * The rows in which a column has a value, in the order of their keys: a scan of each spread, merged. The options are those of
-   * any scan, for keys.
+   * Yields the rows that have a value in a column, in the order of their keys. It merges one scan
+   * of each spread. The options are those of any scan, with the keys of the program.
    */
   async *scan<V>(
     view: View,
@@ -99,11 +108,11 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
 interface Merged<K, V> {
   readonly key: K;
   readonly value: V;
-  /** Sorts as the key does. */
+  /** Bytes that sort as the key does. */
   readonly order: Uint8Array;
 }
 
-/** What some ordered iterables give, in order. */
+/** Merges several ordered iterables into one. */
 async function* merge<K, V>(
   sources: readonly AsyncGenerator<Merged<K, V>>[],
   direction: 1 | -1,
@@ -127,8 +136,9 @@ async function* merge<K, V>(
 }
 
 /**
- * A table whose rows are spread over ranges of keys by a hash. Rows with ascending keys, such as times, are otherwise all written at
- * the end of the table, which is one machine of a cluster. Reading a row costs what it did; a scan in order reads every spread.
+ * Creates a table whose rows are spread over ranges of keys by a hash. Without it, rows with
+ * ascending keys, such as times, are all written at the end of the table, which one machine of a
+ * cluster serves. Reading a row costs the same. A scan in order reads every spread.
  *
  * @example
  * const events = spreadTable("events", { what: text() }, { key: [int(), text()] });

@@ -1,8 +1,8 @@
 import type { Column, Transaction } from "../index.js";
 
 /**
- * The bytes of a value at the moment of a call. A recipe that reads before it writes keeps these: the caller, or a function of the
- * program that is given the value, may change the object meanwhile.
+ * Returns the encoded value at the moment of a call. A recipe that reads before it writes keeps
+ * these bytes, because the program may change the object in the meantime.
  *
  * @throws InvalidValueError, with table, row and column, if the column refuses the value.
  */
@@ -10,7 +10,7 @@ export function takeValue<V, K>(tx: Transaction, column: Column<V, K>, row: K, v
   try {
     return column.codec.encode(value);
   } catch (error) {
-    // Refuses it too, and names the cell.
+    // This call throws too, and its error names the cell.
     tx.set(column, row, value);
     throw error;
   }

@@ -14,7 +14,8 @@ import {
   uniqueConstraint,
 } from "./index.js";
 
-// What cannot be meant is refused where it is said: not ignored, and not met by the first transaction that needs it.
+// A recipe refuses an invalid option at once. It does not ignore the option, and does not wait for
+// the first transaction that needs it.
 
 const users = table("users", { email: text() });
 const value = text();
@@ -23,7 +24,7 @@ const by = (email: string) => email;
 const index = { by: text(), of: (email: string) => [email] };
 const as = (options: object) => options as never;
 
-/** Each recipe, made of good options and some others. */
+/** Creates each recipe from valid options and some others. */
 const recipes: Readonly<Record<string, (others: object) => unknown>> = {
   schedule: (others) => schedule("x", as({ value, fire: run, ...others })),
   combineQueue: (others) => combineQueue("x", as({ value, update: value, combine: run, ...others })),

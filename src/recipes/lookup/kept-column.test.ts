@@ -56,7 +56,7 @@ test("whatever is written in one transaction, at once and by turns, constraint a
           const all = writes.map(({ row, value }) =>
             value === undefined ? email.delete(tx, ["u", row]) : email.set(tx, ["u", row], value),
           );
-          // Those that are refused write nothing, and the others are committed.
+          // The refused writes leave nothing, and the transaction commits the others.
           await Promise.allSettled(all);
         });
       }

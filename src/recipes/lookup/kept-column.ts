@@ -4,37 +4,46 @@ import { keyText } from "../key-text.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf } from "../view.js";
 
-/** A write of a kept column: each call gives a copy, which is the caller's own. */
+/**
+ * A write of a kept column. Each call of a function returns a new copy, which the caller may
+ * change.
+ */
 export interface KeptChange<V, K> {
   readonly row: () => K;
   readonly rowText: string;
-  /** `undefined` if the cell is empty before it. */
+  /** Returns the old value, or `undefined` if the cell is empty. */
   readonly previous: () => V | undefined;
-  /** `undefined` for a delete. */
+  /** Returns the new value, or `undefined` for a delete. */
   readonly value: () => V | undefined;
 }
 
 /**
- * What is kept exact by the transactions that write a column: a unique constraint, or an exact index. {@link columnWriter} joins several of
- * one column.
+ * A unique constraint or an exact index: the transactions that write the column also update it.
+ * {@link columnWriter} combines several of one column.
  */
 export interface ColumnKeeper<V, K = string> {
   readonly column: Column<V, K>;
-  /** Reads and checks; resolves to what writes. It writes nothing itself. @internal */
+  /**
+   * Reads what it needs and checks the change, but writes nothing. Resolves to the function that
+   * writes. @internal
+   */
   prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void>;
 }
 
-/** Whether this keeps a column, of whatever copy of the package. */
+/** Whether the value is a {@link ColumnKeeper}, of this or another copy of the package. */
 export function isColumnKeeper(value: unknown): value is ColumnKeeper<unknown, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const { column, prepare } = value as Partial<ColumnKeeper<unknown, unknown>>;
   return column?.kind === "column" && typeof prepare === "function";
 }
 
-// One for all: two keepers of one column can be used in one transaction.
+// Shared by all keepers, because one transaction may use two keepers of one column.
 const inTurn = callsInTurn();
 
-/** Sets a kept column of a row with all that depends on it, or nothing; `value` is `undefined` for a delete. */
+/**
+ * Sets a kept column of a row and updates everything that depends on it, or writes nothing. An
+ * `undefined` value deletes the cell.
+ */
 export async function writeKept<V, K>(
   tx: Transaction,
   keeper: ColumnKeeper<V, K>,
@@ -63,7 +72,7 @@ export async function writeKept<V, K>(
   });
 }
 
-/** Writes a column on which there are several constraints and indexes. Made by {@link columnWriter}. */
+/** Writes a column that has several constraints and indexes. {@link columnWriter} creates it. */
 export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
   readonly column: Column<V, K>;
   readonly #keepers: readonly ColumnKeeper<V, K>[];
@@ -82,7 +91,8 @@ export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
   }
 
   /**
-   * Sets the column of a row, and moves all entries of its constraints and indexes. If one of them refuses the value, nothing is written.
+   * Sets the column of a row, and updates the entries of all its constraints and indexes. If one of
+   * them refuses the value, nothing is written.
    *
    * @throws UniqueConstraintError if another row has the value.
    */
@@ -110,8 +120,11 @@ function nameOf({ table, name, qualifier }: Pick<Column<unknown>, "table" | "nam
 }
 
 /**
- * Writes a column that has several unique constraints and exact indexes. Each of them writes only its own entries if it is used alone, so
- * such a column is written by its writer only; they are read as ever.
+ * Creates a writer for a column with several unique constraints and exact indexes. Each of them
+ * alone would update only its own entries, so the program must write such a column only through
+ * this writer. It reads them as usual.
+ *
+ * @throws InvalidArgumentError if the constraints and indexes belong to different columns.
  *
  * @example
  * const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });

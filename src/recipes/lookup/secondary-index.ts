@@ -19,27 +19,30 @@ import { checkOptions, type OptionKind } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 
-/** What {@link eventualIndex} and {@link exactIndex} are told of an index. */
+/** The options of {@link eventualIndex} and {@link exactIndex}. */
 export interface IndexOptions<V, I, K = string> {
-  /** The codec of what is indexed, which must have an order: `text()`, `int()` and the like. */
+  /** The codec of the indexed terms. It must have an order: `text()`, `int()` and the like. */
   readonly by: KeyPart<I>;
-  /** What a value is found by: none, one or several. Must always say the same of the same value. */
+  /**
+   * Returns the terms by which a value is found: none, one or several. It must always return the
+   * same terms for the same value and row.
+   */
   readonly of: (value: V, row: K) => Iterable<I>;
 }
 
-/** Which entries of an index. */
+/** A range of an index's entries. */
 export interface IndexRange<I> {
-  /** First, inclusive. Default: the first there is. */
+  /** First term, inclusive. Default: the first term of the index. */
   readonly start?: I | undefined;
-  /** The one after the last. Default: none. */
+  /** End of the range, exclusive. Default: none. */
   readonly end?: I | undefined;
-  /** Default: false. */
+  /** Whether to begin with the last entry. Default: false. */
   readonly reverse?: boolean | undefined;
-  /** The most entries. Default: no limit. */
+  /** Most entries to return. Default: no limit. */
   readonly limit?: number | undefined;
 }
 
-/** Where a row stands in an index. */
+/** One entry of an index: a term, and a row that is found by it. */
 export interface IndexEntry<I, K = string> {
   readonly by: I;
   readonly row: K;
@@ -50,11 +53,14 @@ const indexOptions: Readonly<Record<keyof IndexOptions<never, never>, OptionKind
   of: "function",
 };
 
-/** Finds the rows of a column by what their values say. See {@link eventualIndex} and {@link exactIndex}. */
+/**
+ * Finds the rows of a column by terms that a function derives from their values.
+ * {@link eventualIndex} and {@link exactIndex} create one.
+ */
 export class SecondaryIndex<V, I, K = string> {
   readonly name: string;
   readonly column: Column<V, K>;
-  /** The index's table. */
+  /** The table of the index. List it in `tables` of `open`. */
   readonly table: AnyTable;
   readonly #options: IndexOptions<V, I, K>;
   readonly #keys: KeyText<K>;
@@ -65,7 +71,8 @@ export class SecondaryIndex<V, I, K = string> {
     this.name = name;
     this.column = column;
     this.#options = options;
-    // The key codec of strings has no public name, and needs none: their text is what they are.
+    // The type of `key` hides the codec of string keys, which `keyText` does not need: the text of
+    // a string is the string.
     this.#keys = keyText(column.table.key as KeyCodec<K>);
     const key = tuple(options.by, text());
     const entries = table(name, { entry: boolean() }, { key, writtenWith: isExact ? this : undefined });
@@ -73,7 +80,7 @@ export class SecondaryIndex<V, I, K = string> {
     this.#entries = entries.entry as Column<boolean, readonly [I, string]>;
   }
 
-  /** The rows whose values are found by this, in the order of their keys as text. */
+  /** Yields the rows that have this term, in the order of their keys as text. */
   async *find(
     view: View,
     by: NoInfer<I>,
@@ -85,7 +92,7 @@ export class SecondaryIndex<V, I, K = string> {
     }
   }
 
-  /** The entries of a range, in order of what they are found by. */
+  /** Yields the entries of a range, in the order of their terms. */
   async *range(view: View, range: IndexRange<NoInfer<I>> = {}): AsyncGenerator<IndexEntry<I, K>> {
     checkOptions("range", range, { start: "any", end: "any", reverse: "any", limit: "any" });
     const { start, end, reverse, limit } = range;
@@ -98,7 +105,10 @@ export class SecondaryIndex<V, I, K = string> {
     }
   }
 
-  /** Finds where a row's entries are and belong; answers what moves them. @internal */
+  /**
+   * Compares a row's old and new entries. Returns the function that writes the difference.
+   * @internal
+   */
   moving({ row, rowText, previous, value }: KeptChange<V, K>): (tx: Transaction) => void {
     const { by } = this.#options;
     const idOf = (each: I) => Buffer.from(by.encode(each)).toString("hex");
@@ -106,7 +116,7 @@ export class SecondaryIndex<V, I, K = string> {
     const before = new Map(this.#of(previous(), row()).map((each) => [idOf(each), each]));
     const added = [...after].filter(([id]) => !before.has(id)).map(([, each]) => each);
     const removed = [...before].filter(([id]) => !after.has(id)).map(([, each]) => each);
-    // Before anything is written: one that is refused must not leave the others.
+    // Checks all entries before the first write, so that a refused entry leaves none of the others.
     for (const each of added) this.#checkEntry(each, rowText);
     return (tx) => {
       for (const each of added) tx.set(this.#entries, [each, rowText], true);
@@ -132,9 +142,9 @@ export class SecondaryIndex<V, I, K = string> {
   }
 }
 
-/** An index that an observer keeps. */
+/** An index that an observer updates. {@link eventualIndex} creates it. */
 export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
-  /** Keeps the index. Goes into `observers` of `open`. */
+  /** Updates the index. List it in `observers` of `open`. */
   readonly observer: Observer;
 
   /** @internal */
@@ -155,19 +165,28 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
   }
 }
 
-/** An index that is kept in the transactions that write the column: they write through it. */
+/**
+ * An index that the transactions update: they write the column through it. {@link exactIndex}
+ * creates it.
+ */
 export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implements ColumnKeeper<V, K> {
   /** @internal */
   constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>) {
     super(name, column, options, true);
   }
 
-  /** Sets the column and its entries. If the column has other indexes or constraints, use a `columnWriter` of all. */
+  /**
+   * Sets the column of a row and its entries. If the column has other constraints or indexes, use a
+   * {@link columnWriter} instead.
+   */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
     return writeKept(tx, this, row, value);
   }
 
-  /** Deletes the column and its entries. */
+  /**
+   * Deletes the column of a row and its entries. If the column has other constraints or indexes,
+   * use a {@link columnWriter} instead.
+   */
   delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
     return writeKept(tx, this, row, undefined);
   }
@@ -180,10 +199,11 @@ export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implem
 }
 
 /**
- * An index that an observer keeps: writers do nothing for it and do not wait for it, and it follows what is committed by as long as
- * a run takes to come. For rows that were there before it, `db.backfill(index.observer)`.
+ * Creates an index that an observer updates after each commit. Writers do nothing for it and do not
+ * wait for it, so it lags by the time until the observer runs. To index rows that exist already,
+ * call `db.backfill(index.observer)`.
  *
- * Declares the table and the observer `NAME`. Where `of` is to say something else, declare an index of a new name.
+ * Declares the table and the observer `NAME`. To change `of`, declare an index with a new name.
  *
  * @example
  * const byCity = eventualIndex("by_city", people.address, { by: text(), of: ({ city }) => [city] });
@@ -201,8 +221,10 @@ export function eventualIndex<V, I, K>(
 }
 
 /**
- * An index that is exact in every snapshot: the transactions that write the column write its entries too, by `set` and `delete` of
- * the index. A program that writes the column without it leaves the index wrong. Several of one column: {@link columnWriter}.
+ * Creates an index that is exact in every snapshot. Programs write the column with `set` and
+ * `delete` of the index, and the same transaction writes the entries. A program that writes the
+ * column directly makes the index wrong. For several indexes of one column use a
+ * {@link columnWriter}.
  *
  * Declares the table `NAME`.
  *

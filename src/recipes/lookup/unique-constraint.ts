@@ -12,7 +12,10 @@ import { checkOptions } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 
-/** Another row has the value. Nothing was written. `owner` is that row, as text. */
+/**
+ * Thrown if another row has the value. Nothing was written. `owner` is the key of that row, as
+ * text.
+ */
 export class UniqueConstraintError extends InvalidValueError {
   readonly constraint: string;
   readonly row: string;
@@ -29,11 +32,11 @@ export class UniqueConstraintError extends InvalidValueError {
   }
 }
 
-/** A column in which no two rows have the same value. Made by {@link uniqueConstraint}. */
+/** A column in which no two rows have the same value. {@link uniqueConstraint} creates it. */
 export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   readonly name: string;
   readonly column: Column<V, K>;
-  /** Who has each value. */
+  /** The table that holds the owner of each value. List it in `tables` of `open`. */
   readonly table: AnyTable;
   readonly #by: (value: V) => string;
   readonly #keys: KeyText<K>;
@@ -51,8 +54,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   }
 
   /**
-   * Sets the column of a row, and takes the value for it; what the row had is free again. If the column has indexes or other
-   * constraints too, use a `columnWriter` of all.
+   * Sets the column of a row and makes the row the owner of the value. The row's old value becomes
+   * free. If the column has other constraints or indexes, use a {@link columnWriter} instead.
    *
    * @throws UniqueConstraintError if another row has the value.
    */
@@ -60,7 +63,10 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
     return writeKept(tx, this, row, value);
   }
 
-  /** Deletes the column of a row; its value is free again. */
+  /**
+   * Deletes the column of a row, and frees its value. If the column has other constraints or
+   * indexes, use a {@link columnWriter} instead.
+   */
   delete(tx: Transaction, row: NoInfer<K>): Promise<void> {
     return writeKept(tx, this, row, undefined);
   }
@@ -73,7 +79,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
     const had = this.#keyOf(previous());
-    // Another row may own it: the column can have been written before there was a constraint.
+    // Another row may own the value, if the column was written before the constraint existed.
     const isFreed = had !== undefined && had !== taken && (await tx.get(this.#owner, had)) === rowText;
     return () => {
       if (isFreed) tx.delete(this.#owner, had);
@@ -85,13 +91,16 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
     return value === undefined ? undefined : this.#by(value);
   }
 
-  /** The row that has a value. */
+  /** Returns the row that has a value, or undefined if the value is free. */
   find(view: View, value: NoInfer<V>): Promise<K | undefined> {
     const { codec } = this.column;
     return this.findByKey(view, this.#by(codec.decode(codec.encode(value))));
   }
 
-  /** The row that has the value of this key: what `by` answers for it. For a program that has the key, and not the value. */
+  /**
+   * Returns the row whose value has this key, where a key is a result of `by`. For a program that
+   * has the key but not the value.
+   */
   async findByKey(view: View, key: string): Promise<K | undefined> {
     const owner = await view.get(this.#owner, key);
     return owner === undefined ? undefined : this.#keys.parse(owner);
@@ -99,10 +108,12 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
 }
 
 /**
- * Keeps values unique over all rows of a column. Each value that is taken has a row of its own, which names its owner: two transactions
- * that take the same value write the same cell, so one of them conflicts, is run again, and then finds the owner. The
- * column is to be written by `set` and `delete` of the constraint only, or of a {@link columnWriter}. `by` says which values count as
- * the same.
+ * Keeps the values of a column unique over all rows. `by` returns a key for each value, and values
+ * with equal keys count as the same.
+ *
+ * Each key in use has a row that names its owner. Two transactions that take the same value write
+ * the same cell, so one of them conflicts. It runs again and then finds the owner. Programs must
+ * write the column only with `set` and `delete` of the constraint, or with a {@link columnWriter}.
  *
  * Declares the table `NAME`.
  *

@@ -185,7 +185,7 @@ test("keys at the end of a bucket do not wait for ever for those at its beginnin
       order.push(key);
       return updates.reduce((a, b) => a + b, value);
     },
-    // While there is work, "a" gets new updates in every run.
+    // While there is work, every run adds new updates to "a".
     onChange: (tx) => {
       if (order.length < 12) for (let n = 0; n < 2; n++) sums.add(tx, "a", 1);
     },

@@ -24,43 +24,52 @@ import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, type View } from "../view.js";
 import { nextTurn } from "./turns.js";
 
-/** A value that a run of a combine queue changed. */
+/** A value that a run of a combine queue changed, as `onChange` receives it. */
 export interface CombinedChange<V, K = string> {
   readonly key: K;
-  /** Before the run; `undefined` where there was none. */
+  /** The value before the run, or `undefined` if there was none. */
   readonly previous: V | undefined;
-  /** After it; `undefined` where it was deleted. */
+  /** The value after the run, or `undefined` if the run deleted it. */
   readonly value: V | undefined;
 }
 
-/** What {@link combineQueue} is told of a queue. */
+/** The options of {@link combineQueue}. */
 export interface CombineOptions<V, U, K = string> {
-  /** The keys of the values. Default: strings. */
+  /** Codec of the keys. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
-  /** What is kept of a key. */
+  /** Codec of the combined values. */
   readonly value: Codec<V>;
-  /** What is added to it. */
+  /** Codec of the updates. */
   readonly update: Codec<U>;
   /**
-   * The new value of a key, of the one it has and some updates; `undefined` deletes it. Updates come in no order that means
-   * anything, and in groups of any size: the result must not depend on either. What it is given is its own: it may change and answer it.
-   * Must not throw.
+   * Returns the new value of a key from its current value and some updates; `undefined` deletes the
+   * value. The result must not depend on the order of the updates, nor on how they are grouped into
+   * calls. It may change its arguments and return one of them. It must not throw.
    */
   readonly combine: (value: V | undefined, updates: readonly U[], key: K) => V | undefined;
-  /** Called in the transaction that combines, with every value that it changes. Default: none. */
+  /** Called with every value that a run changes, in the run's transaction. Default: none. */
   readonly onChange?: ((tx: Transaction, changes: readonly CombinedChange<V, K>[]) => unknown) | undefined;
-  /** How many runs may combine at the same time. From 1 to 65,536; default: 64. Change it when the queue is empty. */
+  /**
+   * Number of buckets, which is the most runs that combine at the same time. From 1 to 65,536.
+   * Default: 64. Change it only while the queue is empty.
+   */
   readonly buckets?: number | undefined;
-  /** The most updates that one run combines, of some 8 MB at the most. From 1 to 100,000; default: 1,000. */
+  /**
+   * Most updates that one run combines; a run also stops at about 8 MB. From 1 to 100,000. Default:
+   * 1,000.
+   */
   readonly batch?: number | undefined;
-  /** Names what this process adds. Default: the system's. */
+  /**
+   * Supplies the unique id of this process, which names the rows of its updates. Default: the
+   * system's.
+   */
   readonly environment?: Environment | undefined;
 }
 
 type UpdateKey = readonly [bucket: number, key: string, id: string];
 type BucketKey = readonly [bucket: number, turn: number];
 
-/** Where the next run of a bucket begins, and how many runs before it have left work. */
+/** Where the next run of a bucket begins, and how many runs in a row have left work. */
 interface Resumption {
   readonly from?: string;
   readonly runs: number;
@@ -68,38 +77,46 @@ interface Resumption {
 
 /** What a run has done so far. */
 interface Run {
-  /** About how much it may read, and how much it may write. */
+  /** Approximate limit for the bytes that the run reads, and for the bytes that it writes. */
   readonly most: number;
   updates: number;
-  /** About how much it writes. */
+  /** Approximate number of bytes that the run has written. */
   bytes: number;
 }
 
-/** The most of {@link Run.most}. */
+/** Largest value of {@link Run.most}. */
 const maxBytes = 8 * 1024 * 1024;
-/** About what a cell takes beside its key and value. */
+/** Approximate size of a cell, in bytes, without its key and value. */
 const cellBytes = 150;
 
-/** A run wrote more than a transaction holds. The next takes less: so it is no failure that counts. */
+/**
+ * Thrown if a run writes more than a transaction holds. It is retryable, and the next run takes
+ * less, so it does not count as a failed attempt.
+ */
 class LargeRunError extends LimitExceededError {
   override readonly retryable = true;
 }
 
-/** Updates of one key, and the rows that they stand in. */
+/** Updates of one key, and the rows that hold them. */
 interface Group<U> {
   readonly key: string;
   readonly updates: U[];
   readonly rows: UpdateKey[];
 }
 
-/** Values that are changed by adding updates to them, without contention. Made by {@link combineQueue}. */
+/**
+ * Values that many transactions change without conflicts, by adding updates. {@link combineQueue}
+ * creates it.
+ */
 export class CombineQueue<V, U, K = string> {
   readonly name: string;
-  /** The combined values: an ordinary column, for reading, scanning and other observers. To be written by the queue only. */
+  /**
+   * The combined values: an ordinary column to read, scan and observe. Only the queue may write it.
+   */
   readonly values: Column<V, K>;
-  /** Combines. Goes into `observers` of `open`. */
+  /** Combines the updates. List it in `observers` of `open`. */
   readonly observer: Observer;
-  /** The queue's tables. */
+  /** The tables of the queue. List them in `tables` of `open`. */
   readonly tables: readonly AnyTable[];
   readonly #options: CombineOptions<V, U, K>;
   readonly #keys: KeyText<K>;
@@ -107,7 +124,7 @@ export class CombineQueue<V, U, K = string> {
   readonly #batch: number;
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
-  /** By bucket, where runs may take less than {@link maxBytes}, because a transaction did not hold what they wrote. */
+  /** Lower limits for some buckets: their last runs wrote more than a transaction holds. */
   readonly #most = new Map<number, number>();
   #writer: string | undefined;
   #added = 0;
@@ -136,7 +153,10 @@ export class CombineQueue<V, U, K = string> {
     this.observer = observer(name, this.#state.due, (tx, { row }) => this.#combineBucket(tx, row));
   }
 
-  /** Adds an update to a key's value, with the transaction's commit. Conflicts with nothing. */
+  /**
+   * Adds an update to the value of a key. It takes effect when the transaction commits, and
+   * conflicts with no other transaction.
+   */
   add(tx: Transaction, key: NoInfer<K>, update: NoInfer<U>): void {
     const keyAsText = this.#keys.format(key);
     const bucket = hashText(keyAsText) % this.#buckets;
@@ -144,7 +164,10 @@ export class CombineQueue<V, U, K = string> {
     tx.notify(this.#state.due, [bucket, 0]);
   }
 
-  /** A key's value with all updates that the view sees, combined or not. Costs more than reading {@link values}. */
+  /**
+   * Returns the value of a key with all updates that the view sees, combined or not. Costs more
+   * than reading {@link values}.
+   */
   async get(view: View, key: NoInfer<K>): Promise<V | undefined> {
     const keyAsText = this.#keys.format(key);
     const bucket = hashText(keyAsText) % this.#buckets;
@@ -155,7 +178,7 @@ export class CombineQueue<V, U, K = string> {
     return updates.length === 0 ? combined : this.#options.combine(combined, updates, key);
   }
 
-  /** Differs from every other that any process draws, so that no two transactions write the same row. */
+  /** Returns an id that no process has used, so that no two transactions write the same row. */
   #nextId(): string {
     this.#writer ??= (this.#options.environment ?? systemEnvironment).uniqueId();
     return `${this.#writer}-${(this.#added++).toString(36)}`;
@@ -166,7 +189,7 @@ export class CombineQueue<V, U, K = string> {
     const run: Run = { most: this.#most.get(bucket) ?? maxBytes, updates: 0, bytes: 0 };
     try {
       await this.#combineSome(tx, key, run);
-      // What was too large may be gone.
+      // Raises the limit again step by step, because the large updates may be gone.
       if (run.most * 1.05 < maxBytes) this.#most.set(bucket, run.most * 1.05);
       else this.#most.delete(bucket);
     } catch (error) {
@@ -198,8 +221,8 @@ export class CombineQueue<V, U, K = string> {
   }
 
   /**
-   * The bucket's next updates by key, and where to go on if more are left: behind the last key, whose further updates wait until the
-   * others had their turn.
+   * Reads the bucket's next updates, grouped by key. If more are left, `from` is the place after
+   * the last key read. Further updates of that key wait until the other keys have had their turn.
    */
   async #take(
     tx: Transaction,
@@ -237,7 +260,7 @@ export class CombineQueue<V, U, K = string> {
     const codec = this.#options.value;
     const key = this.#keys.parse(group.key);
     const previous = await tx.get(this.values, key);
-    // `combine` may change what it is given.
+    // Encoded before the call, because `combine` may change its argument.
     const before = previous === undefined ? undefined : codec.encode(previous);
     const value = this.#options.combine(previous, group.updates, this.#keys.parse(group.key));
     run.updates += group.rows.length;
@@ -256,8 +279,9 @@ export class CombineQueue<V, U, K = string> {
 }
 
 /**
- * Values to which many transactions add at the same time. An update is a row of its own, so that no two conflict; an observer
- * takes each bucket of keys in turn and combines its updates into the values, each update exactly once.
+ * Creates a queue of updates to values, for values that many transactions change at the same time.
+ * Each update is a row of its own, so no two updates conflict. An observer combines each bucket's
+ * updates into the values, each update exactly once.
  *
  * Declares the tables `NAME`, `NAME_updates` and `NAME_buckets`, and the observer `NAME`.
  *
@@ -291,16 +315,16 @@ const counterOptions: Readonly<Record<keyof CounterOptions, OptionKind>> = {
   environment: "any",
 };
 
-/** What {@link combiningCounter} takes. */
+/** The options of {@link combiningCounter}. */
 export type CounterOptions<K = string> = Omit<
   CombineOptions<number, number, K>,
   "value" | "update" | "combine"
 >;
 
 /**
- * Counters that any number of transactions add to at the same time, up or down: whole numbers, 0 where there is none. A
- * counter that comes to 0 is deleted. Sums are exact; one beyond the safe integers fails its run with an `InvalidValueError` and loses
- * no update.
+ * Creates counters that any number of transactions change at the same time, up or down. Counts are
+ * whole numbers, and a missing count is 0. A counter that reaches 0 is deleted. Sums are exact. If
+ * a sum leaves the safe integers, the run fails with an `InvalidValueError` and loses no update.
  *
  * @example
  * const hits = combiningCounter("hits");
@@ -317,12 +341,12 @@ export function combiningCounter<K = string>(
   return combineQueue(name, { ...options, value: int(), update: int(), combine });
 }
 
-/** Exact, also if it is beyond what a number can hold on the way. */
+/** Returns the exact sum, even if a partial sum leaves the safe integers. */
 function sumOf(name: string, key: unknown, numbers: readonly number[]): number {
   let sum = 0;
   let beyond = 0n;
   for (const each of numbers) {
-    // Both are safe integers, so that their sum is exact if it is one.
+    // Both are safe integers, so the sum is exact if it is a safe integer too.
     const next = sum + each;
     if (Number.isSafeInteger(next)) sum = next;
     else beyond += BigInt(each);

@@ -1,22 +1,26 @@
-/** What is delivered together: the entries of one key, in their order. */
+/** The entries of one key, in order. They are delivered together. */
 interface Parcel<E> {
   readonly count: number;
-  /** Copies, for a receiver that changes what it is given: they may be sent again. */
+  /**
+   * Returns new copies at each call, because the entries may be sent again and the receiver may
+   * change them.
+   */
   readonly entries: () => readonly E[];
   readonly signal: AbortSignal;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** Sends entries to where they belong; resolves when they are safe there. */
+/** Sends entries to the outside system. Resolves when they are safe there. */
 export type Send<E> = (
   entries: readonly E[],
   options: { readonly signal: AbortSignal },
 ) => Promise<void> | void;
 
 /**
- * Deliveries of one process: one at a time. What comes while one is under way is sent together afterwards. Where several keys' entries
- * were sent together and that failed, each key's are sent alone, so that only what is at fault fails.
+ * Runs the deliveries of one process, one at a time. Entries that arrive during a delivery are sent
+ * together afterwards. If a delivery of several keys fails, each key is sent again alone, so that
+ * only the faulty key fails.
  */
 export class Delivery<E> {
   readonly #send: Send<E>;
@@ -29,7 +33,10 @@ export class Delivery<E> {
     this.#maxTogether = maxTogether;
   }
 
-  /** Resolves when the entries, `count` of one key, were delivered. `entries` gives new copies at each call. */
+  /**
+   * Delivers `count` entries of one key, and resolves when they are delivered. `entries` returns
+   * new copies at each call.
+   */
   deliver(count: number, entries: () => readonly E[], signal: AbortSignal): Promise<void> {
     const delivered = new Promise<void>((resolve, reject) => {
       this.#waiting.push({ count, entries, signal, resolve, reject });
@@ -44,7 +51,7 @@ export class Delivery<E> {
     this.#isSending = false;
   }
 
-  /** The next parcels; those that were given up meanwhile are left out. */
+  /** Takes the next parcels. Rejects those whose signal was aborted. */
   #takeTogether(): readonly Parcel<E>[] {
     const together: Parcel<E>[] = [];
     let count = 0;
@@ -72,7 +79,7 @@ export class Delivery<E> {
     }
   }
 
-  /** Sends all entries; given up when nobody waits for them any more. */
+  /** Sends all entries. Aborts the delivery when the signals of all parcels are aborted. */
   async #sendAs(parcels: readonly Parcel<E>[]): Promise<void> {
     const controller = new AbortController();
     let wanted = parcels.length;
@@ -98,7 +105,7 @@ export class Delivery<E> {
   }
 }
 
-/** Waits no longer than until it is given up, whatever `run` makes of the signal. */
+/** Rejects as soon as the signal is aborted, even if `run` ignores it. */
 function orAborted(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -5,9 +5,11 @@ import { linesOf } from "./lines.js";
 const newline = 0x0a;
 
 /**
- * Delivers to a file: each entry is a line of JSON, `{"key":…,"sequence":…,"value":…}`, appended and flushed to the disk before it counts
- * as delivered. Keys and values must be what JSON carries. An entry can be there more than once: {@link readExportFile} gives each once.
- * Several processes of one machine may write the same file.
+ * Returns a `deliver` function that appends to a file. Each entry is a line of JSON,
+ * `{"key":…,"sequence":…,"value":…}`, and is flushed to disk before it counts as delivered. JSON
+ * must be able to represent the keys and values. The file may hold an entry more than once;
+ * {@link readExportFile} yields each once. Several processes of one machine may write the same
+ * file.
  *
  * @example
  * const orders = exportQueue("orders", { value: json<Order>(), deliver: exportToFile("orders.jsonl") });
@@ -18,9 +20,10 @@ export function exportToFile(path: string): Deliver<unknown, unknown> {
     const lines = entries.map(({ key, sequence, value }) => `${JSON.stringify({ key, sequence, value })}\n`);
     const file = await open(path, "a+");
     try {
-      // A process that died, or a disk that was full, can have left half a line.
+      // A process that died, or a full disk, may have left half a line.
       const begin = (await endsInHalfALine(file)) ? "\n" : "";
-      // One write, which no other process gets between; `appendFile` makes several of a long text.
+      // One write call, which no other process can interrupt. `appendFile` splits a long text into
+      // several.
       const bytes = Buffer.from(begin + lines.join(""));
       const { bytesWritten } = await file.write(bytes);
       if (bytesWritten < bytes.length) {
@@ -43,8 +46,9 @@ async function endsInHalfALine(file: FileHandle): Promise<boolean> {
 }
 
 /**
- * The entries of a file that {@link exportToFile} wrote: each once, those of a key in order. Half lines are passed over: what they began
- * to say was said again. Keeps the last sequence of every key in memory.
+ * Yields the entries of a file that {@link exportToFile} wrote, each once and those of a key in
+ * order. It skips half lines, because their entries were delivered again. It keeps the last
+ * sequence of every key in memory.
  */
 export async function* readExportFile<V = unknown, K = string>(
   path: string,
@@ -63,14 +67,16 @@ export async function* readExportFile<V = unknown, K = string>(
 
 const beginning = '{"key":';
 
-/** The entry of a line, or at the end of one that begins with half of another. */
+/**
+ * Parses the entry of a line. If the line begins with half of another, parses the entry at its end.
+ */
 function parseLine(line: string): ExportEntry<unknown, unknown> | undefined {
   for (let at = line.indexOf(beginning); at >= 0; at = line.indexOf(beginning, at + 1)) {
     try {
       const parsed = JSON.parse(line.slice(at)) as ExportEntry<unknown, unknown>;
       if (Number.isSafeInteger(parsed.sequence)) return parsed;
     } catch {
-      // Half a line; another may follow in it.
+      // Half a line. Another entry may follow on the same line.
     }
   }
   return undefined;

@@ -26,7 +26,10 @@ import {
   readExportFile,
 } from "../index.js";
 
-/** An outside system that keeps what is new to it, and what it was sent. */
+/**
+ * An outside system that keeps the entries that are new to it, and a log of everything that it
+ * received.
+ */
 class Receiver {
   readonly values = new Map<string, string[]>();
   readonly calls: (readonly ExportEntry<string>[])[] = [];
@@ -128,7 +131,7 @@ test("a key that the receiver refuses is parked alone; it is retried, or what is
   });
 
   expect(await db.transact((tx) => queue.skip(tx, ["a", 1], 1))).toBe(1);
-  // The receiver of this test wants every number.
+  // The receiver of this test refuses gaps in the sequence.
   receiver.deliver([{ key: "a,1", sequence: 1, value: "skipped" }]);
   await clock.until(db.drain());
   expect(receiver.values.get("a,1")).toEqual(["skipped", "good"]);
@@ -314,7 +317,7 @@ describe("a file", () => {
         const deliver = exportToFile(path);
         await deliver([entry(1)], { signal });
         await appendFile(path, Buffer.from(whole).subarray(0, length));
-        // Another process may have looked at the end of the file before that.
+        // Another process may have checked the end of the file before this write.
         if (isMerged) await appendFile(path, whole);
         else await deliver([entry(2)], { signal });
         await deliver([entry(3)], { signal });

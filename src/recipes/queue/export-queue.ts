@@ -25,39 +25,49 @@ import { bytesOf, columnOf, familyOf, type View } from "../view.js";
 import { Delivery, type Send } from "./delivery.js";
 import { nextTurn } from "./turns.js";
 
-/** What an export queue delivers. */
+/** One entry that an export queue delivers. */
 export interface ExportEntry<V, K = string> {
   readonly key: K;
-  /** 1 for the first entry of a key, and one more for each after it, in the order of the transactions that added them. */
+  /**
+   * 1 for the first entry of a key, and one more for each entry after it, in the order of their
+   * transactions.
+   */
   readonly sequence: number;
   readonly value: V;
 }
 
-/** Delivers entries to the outside: see {@link ExportOptions.deliver}. */
+/** Delivers entries to the outside system: see {@link ExportOptions.deliver}. */
 export type Deliver<V, K = string> = Send<ExportEntry<V, K>>;
 
-/** What {@link exportQueue} is told of a queue. */
+/** The options of {@link exportQueue}. */
 export interface ExportOptions<V, K = string> {
-  /** What is kept in order: entries of one key are. Default: strings. */
+  /** Codec of the keys. The queue keeps the entries of one key in order. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
-  /** What is exported. */
+  /** Codec of the values to export. */
   readonly value: Codec<V>;
   /**
-   * Brings entries to the outside system, and resolves when they are safe there. Those of one key come in order, without a gap;
-   * those of several keys come together. One call at a time in each process.
+   * Delivers entries to the outside system, and resolves when they are safe there. The entries of
+   * one key come in order and without a gap; entries of several keys come together. Each process
+   * runs one call at a time.
    *
-   * An entry can come again, by this process or another, and then earlier entries of its key after later ones: the receiver keeps the
-   * highest sequence of each key that it has, and passes over what is not above it. A rejection is tried again with backoff and
-   * then parked, for each key alone.
+   * An entry can come again, from this process or another, and earlier entries of its key can then
+   * follow later ones. The receiver must therefore keep the highest sequence of each key, and skip
+   * entries that are not above it. If the promise rejects, the queue retries each key alone, with
+   * backoff, and parks the key after its last attempt.
    */
   readonly deliver: Deliver<V, K>;
-  /** The most entries of a key in one run. From 1 to 10,000; default: 100. */
+  /** Most entries of one key in a run. From 1 to 10,000. Default: 100. */
   readonly batch?: number | undefined;
-  /** The most entries in one call of `deliver`, which takes several keys together. From 1 to 100,000; default: 1,000. */
+  /** Most entries in one call of `deliver`, over all keys. From 1 to 100,000. Default: 1,000. */
   readonly together?: number | undefined;
-  /** The most entries of a key that wait; `add` refuses more. From 1 to 1,000,000; default: 10,000. */
+  /**
+   * Most entries of a key that may wait; `add` refuses more. From 1 to 1,000,000. Default: 10,000.
+   */
   readonly waiting?: number | undefined;
-  /** How failed deliveries are tried again: attempts, backoff, time. Default: as any observer. */
+  /**
+   * How the queue retries failed deliveries: attempts, backoff, and time limit. Default: those of
+   * any observer.
+   */
   readonly observer?: Pick<
     ObserverOptions,
     "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority"
@@ -65,8 +75,9 @@ export interface ExportOptions<V, K = string> {
 }
 
 /**
- * Too many entries of a key wait to be delivered. Nothing was written. It is retryable: `db.transact` runs the transaction again,
- * with backoff, and so waits some seconds for the queue.
+ * Thrown if too many entries of a key wait for delivery. Nothing was written. The error is
+ * retryable: `db.transact` runs the transaction again with backoff, and so waits some seconds for
+ * the queue.
  */
 export class ExportQueueFullError extends LimitExceededError {
   override readonly retryable = true;
@@ -85,20 +96,23 @@ export class ExportQueueFullError extends LimitExceededError {
 
 type DueKey = readonly [key: string, turn: number];
 
-/** Brings what transactions add to an outside system, in order for each key, at least once. Made by {@link exportQueue}. */
+/**
+ * Delivers entries that transactions add to an outside system: in order for each key, and at least
+ * once. {@link exportQueue} creates it.
+ */
 export class ExportQueue<V, K = string> {
   readonly name: string;
-  /** Delivers. Goes into `observers` of `open`. */
+  /** Delivers the entries. List it in `observers` of `open`. */
   readonly observer: Observer;
-  /** The queue's tables. */
+  /** The tables of the queue. List them in `tables` of `open`. */
   readonly tables: readonly AnyTable[];
   readonly #keys: KeyText<K>;
   readonly #batch: number;
   readonly #maxWaiting: number;
   readonly #entries: Family<V, K>;
-  /** The highest sequence that was given out. */
+  /** The highest sequence that the queue has assigned. */
   readonly #added: Column<number, K>;
-  /** The highest sequence that was delivered. */
+  /** The highest sequence that the queue has delivered. */
   readonly #delivered: Column<number, K>;
   readonly #due: Signal<DueKey>;
   readonly #delivery: Delivery<ExportEntry<V, K>>;
@@ -129,10 +143,10 @@ export class ExportQueue<V, K = string> {
   }
 
   /**
-   * Adds an entry, with the transaction's commit; resolves to its sequence. Transactions that add to the same key conflict, as they must
-   * to have an order.
+   * Adds an entry, which the queue delivers after the transaction commits. Resolves to the entry's
+   * sequence. Transactions that add to the same key conflict, which gives the entries their order.
    *
-   * @throws ExportQueueFullError where too many wait.
+   * @throws ExportQueueFullError if too many entries of the key wait.
    */
   async add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
     const keyAsText = this.#keys.format(key);
@@ -156,7 +170,7 @@ export class ExportQueue<V, K = string> {
     return sequence;
   }
 
-  /** How many entries of a key wait to be delivered. */
+  /** Returns how many entries of a key wait for delivery. */
   async waiting(view: View, key: NoInfer<K>): Promise<number> {
     const [added = 0, delivered = 0] = await Promise.all([
       view.get(this.#added, key),
@@ -165,7 +179,7 @@ export class ExportQueue<V, K = string> {
     return added - delivered;
   }
 
-  /** The entries of a key that wait, in their order. */
+  /** Yields the entries of a key that wait for delivery, in order. */
   async *entries(
     view: View,
     key: NoInfer<K>,
@@ -179,8 +193,9 @@ export class ExportQueue<V, K = string> {
   }
 
   /**
-   * Gives up the entries of a key up to a sequence: they count as delivered. For one that the receiver will never take; then `db.retry` what
-   * is parked. Resolves to how many were given up.
+   * Drops the entries of a key up to a sequence, as if they had been delivered. Use it for an entry
+   * that the receiver will never accept, and then call `db.retry` on the parked change. Resolves to
+   * the number of entries dropped.
    */
   async skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
     wholeOption("sequence", sequence, 0, Number.MAX_SAFE_INTEGER);
@@ -218,7 +233,7 @@ export class ExportQueue<V, K = string> {
     tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(last / this.#batch))]);
   }
 
-  /** Deletes entries; the last of them is the last that was delivered. */
+  /** Deletes entries, and records the last of them as delivered. */
   #remove(tx: Transaction, key: K, entries: readonly { readonly sequence: number }[]): number {
     let last = 0;
     for (const { sequence } of entries) {
@@ -230,14 +245,14 @@ export class ExportQueue<V, K = string> {
   }
 }
 
-/** Sorts as the sequences do. */
+/** Returns a qualifier that sorts as the sequence does. */
 function qualifierOf(sequence: number): string {
   return String(sequence).padStart(16, "0");
 }
 
 /**
- * What transactions add is brought to an outside system: at least once, in order for each key, and numbered, so that the receiver can
- * pass over what it has.
+ * Creates a queue that delivers entries to an outside system: at least once, in order for each key,
+ * and numbered, so that the receiver can skip what it has.
  *
  * Declares the tables `NAME` and `NAME_due`, and the observer `NAME`.
  *

@@ -1,8 +1,8 @@
 const newline = 0x0a;
 
 /**
- * The lines of a file, a line at a time. `readline` does not do: it may end lines at U+2028 and U+2029 too, which JSON leaves
- * in its strings as they are.
+ * Yields the lines of a file. `readline` is no substitute: it may end lines at U+2028 and U+2029,
+ * which JSON strings may contain.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let begun: Buffer[] = [];

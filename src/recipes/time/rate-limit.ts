@@ -16,44 +16,59 @@ import { checkOptions, numberOption } from "../options.js";
 import { columnOf } from "../view.js";
 import { sleepOrEnd } from "./sleep.js";
 
-/** What {@link rateLimit} is told of a limit. */
+/** The options of {@link rateLimit}. */
 export interface RateLimitOptions<K = string> {
-  /** What is limited, each key by itself. Default: strings. */
+  /** Codec of the keys. Each key has a limit of its own. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
-  /** Tokens that come back in a second. */
+  /** Tokens that are added to each key in a second. From 0.000001 to 1,000,000,000. */
   readonly perSecond: number;
-  /** The most tokens that a key saves up: how many may be taken at once. Default: `perSecond`, at least 1. */
+  /**
+   * Most tokens that a key can save up, and so the most that one call can take. From 0.000001 to
+   * 1,000,000,000,000. Default: `perSecond`, but at least 1.
+   */
   readonly burst?: number | undefined;
-  /** Whose time it is. Processes that share a limit should agree on the time. Default: the system's. */
+  /**
+   * Supplies the time. The clocks of all processes that share a limit should agree. Default: the
+   * system's.
+   */
   readonly environment?: Environment | undefined;
 }
 
-/** How {@link RateLimit.take} takes tokens. */
+/** The options of {@link RateLimit.take}. Each has a default. */
 export interface TakeOptions {
-  /** How many tokens. Default: 1. */
+  /** Number of tokens to take. Default: 1. */
   readonly tokens?: number | undefined;
-  /** How long the taker would wait, in milliseconds, at the most. Default: 0. */
+  /**
+   * Longest time that the caller is willing to wait for the tokens, in milliseconds. Default: 0.
+   */
   readonly maxWaitMs?: number | undefined;
 }
 
-/** How {@link RateLimit.acquire} takes tokens and waits for them. */
+/** The options of {@link RateLimit.acquire}. Each has a default. */
 export interface AcquireOptions extends TakeOptions {
-  /** Gives the waiting up; tokens that were taken by then stay taken. */
+  /**
+   * Stops the wait when it is aborted. Tokens that were already taken stay taken. Default: none.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a wish for tokens. */
+/** The result of {@link RateLimit.take}. */
 export interface Taken {
-  /** Whether they were taken; if not, nothing was. */
+  /** Whether the tokens were taken. If not, nothing was written. */
   readonly isGranted: boolean;
-  /** Granted: how long to wait before they may be used. Else: how long to wait before it is worth asking again. Milliseconds. */
+  /**
+   * Milliseconds to wait: if granted, before the caller may go ahead; if not, before it is worth
+   * asking again.
+   */
   readonly waitMs: number;
 }
 
-/** The tokens would come later than the taker would wait. None were taken. */
+/**
+ * Thrown if the tokens would come later than the caller is willing to wait. No tokens were taken.
+ */
 export class RateLimitError extends LimitExceededError {
   readonly limit: string;
-  /** When it is worth asking again, in milliseconds from now. */
+  /** Milliseconds until it is worth asking again. */
   readonly waitMs: number;
 
   constructor(limit: string, key: string, waitMs: number) {
@@ -66,18 +81,24 @@ export class RateLimitError extends LimitExceededError {
   }
 }
 
-/** Buckets of tokens that fill with time. Made by {@link rateLimit}. */
+/** Token buckets that refill with time, one for each key. {@link rateLimit} creates it. */
 export class RateLimit<K = string> {
   readonly name: string;
-  /** The buckets. */
+  /** The table of the buckets. List it in `tables` of `open`. */
   readonly table: AnyTable;
   readonly #environment: Environment;
   readonly #perMs: number;
   readonly #burst: number;
   readonly #format: (key: K) => string;
-  /** The time at which a bucket is, or was, full: in milliseconds since 1970. None: it is full. */
+  /**
+   * The time at which a bucket is full, in milliseconds since 1970. A missing value means that it
+   * is full.
+   */
   readonly #fullAt: Column<number, K>;
-  /** Who is taking for a key in this process: one after the other, in the order of asking. */
+  /**
+   * The last caller of {@link acquire} for each key in this process. Callers are served in the
+   * order of their calls.
+   */
   readonly #lines = new Map<string, Promise<unknown>>();
   readonly #inTurn = callsInTurn();
 
@@ -94,8 +115,9 @@ export class RateLimit<K = string> {
   }
 
   /**
-   * Takes tokens, with the transaction's commit. Those that are not there yet can be taken ahead, up to `maxWaitMs`: whoever comes
-   * later then waits longer, so that takers are served in the order in which they commit.
+   * Takes tokens, which takes effect when the transaction commits. Tokens that do not exist yet can
+   * be taken in advance, up to `maxWaitMs`. Later callers then wait longer, so callers are served
+   * in the order of their commits.
    */
   async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
     checkOptions("take", options, { tokens: "any", maxWaitMs: "any" });
@@ -108,7 +130,8 @@ export class RateLimit<K = string> {
     const now = this.#environment.now();
     const from = Math.max(now, (await tx.get(this.#fullAt, key)) ?? now);
     const fullAt = from + tokens / this.#perMs;
-    // A bucket that is full again `burst` tokens from now is empty now; one that is full later owes the rest.
+    // A bucket that will be full again after `burst` tokens is empty now. If it will be full later
+    // than that, it owes the difference.
     const waitMs = Math.max(0, fullAt - now - this.#burst / this.#perMs);
     if (!isAtMost(waitMs, maxWaitMs)) return { isGranted: false, waitMs: waitMs - maxWaitMs };
     tx.set(this.#fullAt, key, fullAt);
@@ -116,10 +139,11 @@ export class RateLimit<K = string> {
   }
 
   /**
-   * Takes tokens in a transaction of its own, and waits until they may be used. Callers of one process are served in the order
-   * in which they called, and do not conflict with each other.
+   * Takes tokens in a transaction of its own, and waits until the caller may go ahead. Callers of
+   * one process are served in the order of their calls and do not conflict with each other.
    *
-   * @throws RateLimitError where that would take longer than `maxWaitMs`; what the signal was aborted with.
+   * @throws RateLimitError if the wait would be longer than `maxWaitMs`.
+   * @throws the signal's reason if it is aborted.
    */
   async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
     checkOptions("acquire", options, { tokens: "any", maxWaitMs: "any", signal: "any" });
@@ -133,7 +157,10 @@ export class RateLimit<K = string> {
     signal?.throwIfAborted();
   }
 
-  /** Who gives up waits no longer for those before, and those behind still do. */
+  /**
+   * Runs `run` after the earlier callers of the same key. An aborted caller stops waiting for those
+   * before it, but callers after it still wait for them.
+   */
   #inLine<T>(key: string, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
     const before = this.#lines.get(key) ?? Promise.resolve();
     const running = untilAborted(before, signal).then(run);
@@ -149,7 +176,10 @@ export class RateLimit<K = string> {
 
 function nothing(): void {}
 
-/** Waits for what never rejects; rejects with the signal's reason as soon as it is aborted. */
+/**
+ * Waits for a promise that never rejects. Rejects with the signal's reason as soon as the signal is
+ * aborted.
+ */
 function untilAborted(waited: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   if (signal === undefined) return waited;
   return new Promise((resolve, reject) => {
@@ -163,13 +193,17 @@ function untilAborted(waited: Promise<unknown>, signal: AbortSignal | undefined)
   });
 }
 
-/** Times of today, in milliseconds, are known to a few ten-thousandths of one. */
+/**
+ * Compares with a tolerance: a double holds today's time in milliseconds to within a few
+ * ten-thousandths.
+ */
 function isAtMost(a: number, b: number): boolean {
   return a <= b + 0.001;
 }
 
 /**
- * Limits how often something happens, over all processes: a bucket of tokens for each key, in a row, that fills with time.
+ * Creates a limit on how often something may happen, over all processes. Each key has a token
+ * bucket, in a row of its own, that refills with time.
  *
  * Declares the table `NAME`.
  *

@@ -10,17 +10,17 @@ import {
 } from "../../index.js";
 import { bytesOf, columnOf, type View } from "../view.js";
 
-/** What was scheduled, and was given up after its last attempt. */
+/** A scheduled change that was parked after its last attempt. */
 export interface ParkedScheduledChange<V, K = string> {
   readonly key: K;
-  /** `undefined` where it cannot be read. */
+  /** `undefined` if the value cannot be read. */
   readonly value: V | undefined;
-  /** When it was due at first or after it was last put off, in milliseconds since 1970. */
+  /** When the change was last due, in milliseconds since 1970. Each retry moves this time. */
   readonly dueAt: number;
   readonly attempts: number;
-  /** In milliseconds since 1970. */
+  /** When the change was parked, in milliseconds since 1970. */
   readonly parkedAt: number;
-  /** The last failure, in words. */
+  /** The last failure, as text. */
   readonly error: string;
 }
 
@@ -28,7 +28,7 @@ type Circumstances = Pick<ParkedScheduledChange<never>, "dueAt" | "attempts" | "
 
 const longestError = 2_000;
 
-/** Whatever was thrown, in words. */
+/** Converts anything that was thrown to text. */
 export function textOf(error: unknown): string {
   try {
     return String(error);
@@ -37,7 +37,7 @@ export function textOf(error: unknown): string {
   }
 }
 
-/** The changes of one schedule that were given up. */
+/** The parked changes of one schedule. */
 export class ParkedChanges<V, K> {
   readonly table: AnyTable;
   readonly #values: Column<V, K>;
@@ -52,13 +52,16 @@ export class ParkedChanges<V, K> {
     this.#circumstances = columnOf(parked, "parked");
   }
 
-  /** Parks a change whose value is kept as these bytes. */
+  /** Parks a change. `value` is its encoded value. */
   add(tx: Transaction, key: K, value: Uint8Array, circumstances: Circumstances): void {
     tx.set(this.#bytes, key, value);
     tx.set(this.#circumstances, key, { ...circumstances, error: circumstances.error.slice(0, longestError) });
   }
 
-  /** Takes a change away, and answers its value's bytes; undefined where it is not parked. */
+  /**
+   * Removes a parked change and returns its encoded value, or undefined if the change is not
+   * parked.
+   */
   async take(tx: Transaction, key: K): Promise<Uint8Array | undefined> {
     const value = await tx.get(this.#bytes, key);
     if (value === undefined) return undefined;

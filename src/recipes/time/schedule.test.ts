@@ -234,7 +234,7 @@ test("one whose value cannot be read is put off and parked like one that throws,
   expect(await before.fireDue(db)).toBe(1);
 });
 
-/** A store that fails reads while it is told to. */
+/** A store that fails reads while the test tells it to. */
 function failing(store: RowStore, fails: (row: Uint8Array | undefined) => boolean): RowStore {
   const instead: Partial<RowStore> = {
     zeroCopy: undefined,
@@ -351,7 +351,7 @@ const failures: readonly (readonly [string, (tx: Transaction) => unknown, string
   ["is in conflict, and then forgets an await", conflictsAndForgets(), "Did you forget `await`?"],
 ];
 
-/** Of two runs the first is in conflict, and the second, which follows at once, cannot be committed. */
+/** The first run conflicts. The second, which follows at once, cannot be committed. */
 function conflictsAndForgets(): (tx: Transaction) => unknown {
   let runs = 0;
   return (tx) => {

@@ -25,85 +25,97 @@ import { bytesOf, columnOf, type View } from "../view.js";
 import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
 import { sleepOrEnd } from "./sleep.js";
 
-/** What is to happen at a time. */
+/** A change that is scheduled for a time. */
 export interface ScheduledChange<V, K = string> {
   readonly key: K;
   readonly value: V;
-  /** When it is due, in milliseconds since 1970. */
+  /** When the change is due, in milliseconds since 1970. */
   readonly dueAt: number;
 }
 
-/** What {@link schedule} is told of a schedule. */
+/** The options of {@link schedule}. */
 export interface ScheduleOptions<V, K = string> {
-  /** What is scheduled, each key at one time. Default: strings. */
+  /** Codec of the keys. Each key is scheduled for at most one time. Default: strings. */
   readonly key?: KeyCodec<K> | undefined;
-  /** What is kept of it until then. */
+  /** Codec of the value that is stored until the change fires. */
   readonly value: Codec<V>;
   /**
-   * What happens when the time has come, in the transaction that takes the change off the schedule: it may run several times, and
-   * commits once. Let it write or notify, and leave what can fail to an observer of that. One that throws, whose writes are
-   * refused, that forgets an `await`, or whose value cannot be read, is put off: by a second at first, then twice as long each time, up
-   * to an hour; after `attempts` it is parked.
+   * Handles a change when its time has come, in the transaction that removes it from the schedule.
+   * It may run several times, but commits once. Let it write or notify, and leave work that can
+   * fail to an observer of that change.
+   *
+   * If `fire` throws or forgets an `await`, its writes are refused, or the value cannot be read,
+   * the change is delayed: by one second at first, then twice as long each time, up to an hour.
+   * After `attempts` it is parked.
    */
   readonly fire: (tx: Transaction, change: ScheduledChange<V, K>) => unknown;
-  /** How often a change is tried before it is parked. From 1 to 1,000; default: 15, which takes some three hours. */
+  /**
+   * Attempts before a change is parked. From 1 to 1,000. Default: 15, which take about three hours.
+   */
   readonly attempts?: number | undefined;
   /**
-   * Told of every attempt that failed, with a `value` of `undefined` where that cannot be read; and without a change of what kept
-   * {@link Schedule.work} from looking, until the next look. Default: nobody.
+   * Called for every failed attempt, with a `value` of `undefined` if the value cannot be read. It
+   * is called without a change if an error kept {@link Schedule.work} from searching for due
+   * changes. Default: none.
    */
   readonly onError?:
     | ((error: unknown, change: ScheduledChange<V | undefined, K> | undefined) => void)
     | undefined;
-  /** Over how many ranges the changes are spread. From 1 to 1,024; default: 16. Fixed once there are changes. */
+  /**
+   * Number of ranges over which the changes are spread. From 1 to 1,024. Default: 16. Do not change
+   * it once there are changes.
+   */
   readonly spreads?: number | undefined;
-  /** Whose time it is. Default: the system's. */
+  /** Supplies the time. Default: the system's. */
   readonly environment?: Environment | undefined;
 }
 
-/** What {@link Schedule.work} takes. Everything has a default. */
+/** The options of {@link Schedule.work}. Each has a default. */
 export interface ScheduleWorkOptions {
-  /** Ends the work when aborted. */
+  /** Ends the work when it is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** How often is looked for what is due, in milliseconds. From 1 to 3,600,000; default: 1,000. */
+  /**
+   * Interval between two searches for due changes, in milliseconds. From 1 to 3,600,000. Default:
+   * 1,000.
+   */
   readonly everyMs?: number | undefined;
-  /** Told of what the schedule's own `onError` is told of, for the process that works. Default: nobody. */
+  /** Called, in addition to the schedule's own `onError`, with the same errors. Default: none. */
   readonly onError?: ScheduleOptions<unknown, unknown>["onError"];
 }
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
 
-/** A look at all spreads. */
+/** One search for due changes, over all spreads. */
 interface Look {
   readonly db: Database;
   readonly signal: AbortSignal | undefined;
   readonly onError: ScheduleWorkOptions["onError"];
   fired: number;
-  /** The first. */
+  /** The first failure of the search. */
   failure?: { readonly error: unknown };
 }
 
-/** The most changes of a spread that one transaction looks up. */
+/** Most changes of a spread that one transaction reads. */
 const atOnce = 100;
 const maxSpreads = 1_024;
 const firstDelayMs = 1_000;
 const maxDelayMs = 3_600_000;
 
-// Symbol.for, not instanceof: two copies of the package may meet in one program.
+// Symbol.for instead of instanceof, because one program may load two copies of the package.
 const brand = Symbol.for("percolatordb.schedule");
 
-/** Whether this is a schedule, of whatever copy of the package. @internal */
+/** Whether the value is a schedule, of this or another copy of the package. @internal */
 export function isSchedule(value: unknown): value is AnySchedule {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-/** A schedule with its types forgotten: what a worker runs. */
+/** A schedule without its type parameters, as a worker runs it. */
 export type AnySchedule = Pick<Schedule<unknown, unknown>, "name" | "tables" | "work">;
 
-/** Changes that are due at a time. Made by {@link schedule}. */
+/** Changes that fire at a time. {@link schedule} creates it. */
 export class Schedule<V, K = string> {
   readonly name: string;
-  /** The schedule's tables. */
+  /** The tables of the schedule. List them in `tables` of `open`. */
   readonly tables: readonly AnyTable[];
   readonly #options: ScheduleOptions<V, K>;
   readonly #environment: Environment;
@@ -114,7 +126,7 @@ export class Schedule<V, K = string> {
   readonly #values: Column<V, K>;
   readonly #bytes: Column<Uint8Array, K>;
   readonly #dueAt: Column<number, K>;
-  /** In the order of time: how often each was put off. */
+  /** The changes in the order of their times. The value counts how often the change was delayed. */
   readonly #due: Column<number, DueKey>;
   readonly #inTurn = callsInTurn();
 
@@ -140,7 +152,10 @@ export class Schedule<V, K = string> {
     this.#due = due.delays;
   }
 
-  /** Schedules a change for a time, in milliseconds since 1970 or as a Date; replaces what was scheduled for the key. */
+  /**
+   * Schedules a change for a time, given in milliseconds since 1970 or as a Date. Replaces the
+   * change that was scheduled for the key. Takes effect when the transaction commits.
+   */
   async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
     const dueAt = numberOption("time", Number(time), 0, 8.64e15) + 0; // -0 would sort before 0
     const keyAsText = this.#keys.format(key);
@@ -149,7 +164,10 @@ export class Schedule<V, K = string> {
     await this.#inTurn(tx, () => this.#put(tx, this.#keys.parse(keyAsText), dueAt, bytes));
   }
 
-  /** Throws for a key that would be too long in some spread, so that the longest key does not depend on its hash. */
+  /**
+   * Throws if the key is too long for some spread. The longest key therefore does not depend on its
+   * hash.
+   */
   #checkLength(keyAsText: string, dueAt: number): void {
     try {
       this.#due.table.key.encode([maxSpreads - 1, dueAt, keyAsText]);
@@ -163,12 +181,15 @@ export class Schedule<V, K = string> {
     }
   }
 
-  /** Schedules a change for so many milliseconds from now. */
+  /** Schedules a change for `delayMs` milliseconds from now. Otherwise as {@link at}. */
   after(tx: Transaction, key: NoInfer<K>, delayMs: number, value: NoInfer<V>): Promise<void> {
     return this.at(tx, key, this.#environment.now() + numberOption("delayMs", delayMs, 0, 8.64e15), value);
   }
 
-  /** Takes a change off the schedule. False where there is none: it was not scheduled, or has fired. */
+  /**
+   * Removes a change from the schedule. Resolves to false if there is none: it was not scheduled,
+   * or has fired.
+   */
   cancel(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
     return this.#inTurn(tx, () => this.#cancel(tx, key));
   }
@@ -189,18 +210,21 @@ export class Schedule<V, K = string> {
     return true;
   }
 
-  /** What is scheduled for a key. */
+  /** Returns the change that is scheduled for a key, or undefined if there is none. */
   async get(view: View, key: NoInfer<K>): Promise<ScheduledChange<V, K> | undefined> {
     const [dueAt, value] = await Promise.all([view.get(this.#dueAt, key), view.get(this.#values, key)]);
     return dueAt === undefined ? undefined : { key, dueAt, value: value as V };
   }
 
-  /** What was given up after its last attempt, by key. */
+  /** Yields the parked changes, in the order of their keys. */
   parked(view: View): AsyncGenerator<ParkedScheduledChange<V, K>, void, undefined> {
     return this.#parked.list(view);
   }
 
-  /** Schedules what is parked for now, in place of what is scheduled for the key. False where nothing is parked. */
+  /**
+   * Schedules a parked change for now, in place of any change that is scheduled for the key.
+   * Resolves to false if none is parked.
+   */
   retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
     return this.#inTurn(tx, async () => {
       const value = await this.#parked.take(tx, key);
@@ -210,16 +234,17 @@ export class Schedule<V, K = string> {
     });
   }
 
-  /** Forgets what is parked. False where nothing is. */
+  /** Deletes a parked change. Resolves to false if none is parked. */
   discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
     return this.#inTurn(tx, async () => (await this.#parked.take(tx, key)) !== undefined);
   }
 
   /**
-   * Fires what is due now, and resolves to how many committed. Any number of processes may do so at the same time: of those that
-   * take the same change one commits, and it fires once.
+   * Fires the changes that are due now. Resolves to the number that committed. Several processes
+   * may call it at the same time: if two take the same change, only one commits.
    *
-   * @throws what the database throws; where that is of one change, after the others had their turn.
+   * @throws whatever the database throws. If the error belongs to one change, the other changes
+   * fire first.
    */
   async fireDue(db: Database, options: Omit<ScheduleWorkOptions, "everyMs"> = {}): Promise<number> {
     checkOptions("fireDue", options, { signal: "any", onError: "function if given" });
@@ -232,12 +257,12 @@ export class Schedule<V, K = string> {
   }
 
   /**
-   * Fires what becomes due, until the signal is aborted. One process is enough; several share the work.
+   * Fires changes when they become due, until the signal is aborted. One process is enough; several
+   * share the work. An error goes to `onError`, and the next search tries again.
    *
-   * An error is told to `onError`, and the next look tries again.
-   *
-   * @throws ClosedError if the database was closed. Without `onError` also what the database throws, unless the next look may well
-   * succeed.
+   * @throws ClosedError if the database was closed.
+   * @throws without an `onError`, also whatever the database throws, unless the error may be
+   * temporary.
    */
   async work(db: Database, options: ScheduleWorkOptions = {}): Promise<void> {
     checkOptions("work", options, { signal: "any", everyMs: "any", onError: "function if given" });
@@ -264,7 +289,8 @@ export class Schedule<V, K = string> {
     for (;;) {
       const from: DueKey = last ?? [spread, 0, ""];
       const due = await db.transact((tx) => this.#dueUntil(tx, from, now), { signal });
-      // The last of the page before, if it is still there, has had its turn.
+      // The page begins with the last change of the page before, if that still exists. It has had
+      // its turn.
       const isAgain = last !== undefined && due[0]?.[1] === last[1] && due[0][2] === last[2];
       for (const row of isAgain ? due.slice(1) : due) await this.#fireInLook(look, row);
       if (due.length <= atOnce) return;
@@ -272,7 +298,7 @@ export class Schedule<V, K = string> {
     }
   }
 
-  /** A failure is kept for later, so that the other changes of the look are not held up. */
+  /** Keeps a failure for later, so that it does not hold up the other changes of the search. */
   async #fireInLook(look: Look, row: DueKey): Promise<void> {
     try {
       if (await this.#fire(look, row)) look.fired++;
@@ -289,10 +315,13 @@ export class Schedule<V, K = string> {
     return due;
   }
 
-  /** Whether the change was there, and has fired. One that fails is put off, so that others are not held up. */
+  /**
+   * Fires a change. Returns whether the change existed and committed. A change that fails is
+   * delayed, so that it does not hold up others.
+   */
   async #fire({ db, signal, onError }: Look, row: DueKey): Promise<boolean> {
     const attempt: { change?: ScheduledChange<V | undefined, K>; thrown?: { readonly error: unknown } } = {};
-    // Of each attempt its own: `fire` may change what it is given.
+    // A new copy for each attempt, because `fire` may change its argument.
     const keyOf = () => this.#keys.parse(row[2]);
     const run = async (tx: Transaction): Promise<boolean> => {
       delete attempt.thrown;
@@ -323,7 +352,7 @@ export class Schedule<V, K = string> {
     }
   }
 
-  /** Moves a change that failed into the future, or after its last attempt out of the schedule. */
+  /** Delays a change that failed. After its last attempt, parks it. */
   async #fail(
     db: Database,
     row: DueKey,
@@ -368,7 +397,10 @@ const refusals: ReadonlySet<string> = new Set<ErrorCode>([
   "UNAWAITED_CALL",
 ]);
 
-/** Whether what was written cannot be, what is there cannot be read, or an `await` is missing: it would be so every time. */
+/**
+ * Whether the same error would occur every time: a write is invalid, the stored value cannot be
+ * read, or an `await` is missing.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof PercolatorError && refusals.has(error.code);
 }
@@ -385,14 +417,16 @@ function isClosed(error: unknown): boolean {
   return error instanceof PercolatorError && error.code === "CLOSED";
 }
 
-/** Whether the next look may well succeed. */
+/** Whether the error may be temporary, so that the next search may succeed. */
 function mayPass(error: unknown): boolean {
   return error instanceof PercolatorError && (error.retryable || setbacks.has(error.code));
 }
 
 /**
- * Changes that happen at a time: reminders, delayed notifications, expiry. What is due fires in a transaction that takes it off the
- * schedule, so that it commits exactly once, though it may be late: by as long as nobody works.
+ * Creates a schedule for changes that happen at a time: reminders, delayed notifications, expiry,
+ * cron jobs. A due change fires in the transaction that removes it from the schedule, so it commits
+ * exactly once. It may fire late: it waits until a process runs {@link Schedule.work} or
+ * {@link Schedule.fireDue}.
  *
  * Declares the tables `NAME`, `NAME_due` and `NAME_parked`.
  *

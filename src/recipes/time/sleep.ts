@@ -1,6 +1,8 @@
 import type { Environment } from "../../index.js";
 
-/** Sleeps for `ms` milliseconds, and ends early, without an error, as soon as the signal is aborted. */
+/**
+ * Sleeps for `ms` milliseconds. Resolves early, without an error, as soon as the signal is aborted.
+ */
 export function sleepOrEnd(
   environment: Environment,
   ms: number,
