@@ -1,9 +1,8 @@
 import { compareBytes, successor } from "../../bytes.js";
 import { keySum } from "../record/checksum.js";
-import { type Databases, type EntryReader, entryReader } from "../record/databases.js";
-import { damagedStore } from "../record/errors.js";
+import type { Databases } from "../record/databases.js";
 import { encodeCell, longestEncodedKey } from "../record/key.js";
-import { entriesBetween, missesBeforeSeek, type ScanBounds } from "./scan.js";
+import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 
 const noBytes = Buffer.alloc(0);
 const plainRow = Buffer.alloc(longestEncodedKey);
@@ -13,9 +12,8 @@ const suffixBytes = Buffer.alloc(2 * longestEncodedKey);
  * Walks over the entries of a part of a table and knows those of one column by the end of their keys. It copies nothing:
  * what it shows of an entry stands where LMDB has put it, and holds until LMDB is asked for anything else.
  */
-export class ColumnScan implements EntryReader {
-  /** Whether the entry is the column's. The following hold for wanted ones. */
-  wanted = false;
+export class ColumnScan extends EntryWalk {
+  // The following hold for an entry of the column.
   /** Holds the row, from `rowStart` to `rowEnd`. */
   keys: Buffer = noBytes;
   rowStart = 0;
@@ -23,18 +21,11 @@ export class ColumnScan implements EntryReader {
   /** Holds the cell's entry, in its first `length` bytes. */
   entry: Buffer = noBytes;
   length = 0;
-  /** Entries met. */
-  scanned = 0;
 
-  readonly #databases: Databases;
   readonly #prefix: Uint8Array;
   readonly #column: Uint8Array;
   /** How the keys of the column's cells end: the mark between row and column occurs nowhere else in a key. */
   readonly #suffix: Uint8Array;
-  readonly #bounds: ScanBounds;
-  readonly #reverse: boolean;
-  #iterator: Iterator<unknown> | undefined;
-  #misses = 0;
   /** The key as LMDB has lent it. */
   #lent: Uint8Array = noBytes;
   #lentBuffer: Buffer = noBytes;
@@ -47,37 +38,13 @@ export class ColumnScan implements EntryReader {
     databases: Databases,
     prefix: Uint8Array,
     column: Uint8Array,
-    bounds: ScanBounds,
+    bounds: WalkBounds,
     reverse: boolean,
   ) {
-    this.#databases = databases;
+    super(databases, bounds, reverse);
     this.#prefix = prefix;
     this.#column = column;
     this.#suffix = Buffer.from(suffixBytes.subarray(0, encodeCell(noBytes, noBytes, column, suffixBytes, 0)));
-    this.#bounds = bounds;
-    this.#reverse = reverse;
-    this.#iterator = this.#iterate();
-  }
-
-  /** Goes on to the next entry, wanted or not; false at the end. */
-  next(): boolean {
-    if (this.#misses >= missesBeforeSeek) this.#seek();
-    if (this.#iterator === undefined) return false;
-    entryReader.current = this;
-    if (this.#iterator.next().done) {
-      this.#iterator = undefined;
-      return false;
-    }
-    this.scanned++;
-    if (this.wanted) this.#misses = 0;
-    else this.#misses++;
-    return true;
-  }
-
-  /** Frees LMDB's cursor. Needed unless {@link next} has said false; harmless then. */
-  close(): void {
-    this.#iterator?.return?.();
-    this.#iterator = undefined;
   }
 
   /** Called by LMDB's binding for each entry, before {@link value}. */
@@ -133,21 +100,12 @@ export class ColumnScan implements EntryReader {
     this.rowEnd = to;
   }
 
-  #iterate(): Iterator<unknown> {
-    return entriesBetween(this.#databases, this.#bounds, this.#reverse);
-  }
-
-  /** Starts anew at the column's next place after an entry of another one. */
-  #seek(): void {
-    this.#misses = 0;
+  protected narrow({ low, high }: WalkBounds): void {
     const row = this.row();
     const isBefore = compareBytes(this.column(), this.#column) < 0;
-    this.close();
-    const { low, high } = this.#bounds;
-    if (this.#reverse) high.cell(this.#prefix, row, isBefore ? undefined : successor(this.#column));
+    if (this.reverse) high.cell(this.#prefix, row, isBefore ? undefined : successor(this.#column));
     else if (isBefore) low.cell(this.#prefix, row, this.#column);
     else low.rowEnd(this.#prefix, row);
-    if (low.compare(high) < 0) this.#iterator = this.#iterate();
   }
 
   /** Where the column of the entry begins: behind the mark after the row. */
@@ -172,19 +130,4 @@ function endsWith(target: Uint8Array, from: number, suffix: Uint8Array): boolean
 function unescaped(source: Uint8Array, from: number, to: number): Buffer {
   const target = Buffer.allocUnsafe(to - from);
   return target.subarray(0, unescapeTo(source, from, to, target));
-}
-
-/** Writes the bytes to the beginning of `target`, each 00 FF as NUL; how many they are. */
-function unescapeTo(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
-  let length = 0;
-  for (let i = from; i < to; i++) {
-    const byte = source[i]!;
-    target[length++] = byte;
-    if (byte === 0 && source[++i] !== 0xff) throw damagedKey();
-  }
-  return length;
-}
-
-function damagedKey(): Error {
-  return damagedStore("a key that names no row and column");
 }

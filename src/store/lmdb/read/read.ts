@@ -3,8 +3,9 @@ import type { RangePage, RangeRead, RowPage, RowRead } from "../../row-store.js"
 import type { Databases } from "../record/databases.js";
 import { CellAddress, Key, readTimestamp, tablePrefix } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
+import { type WalkBounds, walkBounds } from "./entry-walk.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
-import { CellScan, type ScanBounds, scanBounds } from "./scan.js";
+import { CellScan } from "./scan.js";
 
 /** What one page may hold. */
 export const pageLimits = Object.freeze({
@@ -50,10 +51,10 @@ function readColumns(databases: Databases, read: RowRead): RowPage {
       add(readCell(databases, prefix, row, range.exact, at, false));
       continue;
     }
-    scanBounds.low.cell(prefix, row, range.start);
-    if (range.end === undefined) scanBounds.high.rowEnd(prefix, row);
-    else scanBounds.high.cell(prefix, row, range.end);
-    const scan = new CellScan(databases, prefix, [range], at, scanBounds);
+    walkBounds.low.cell(prefix, row, range.start);
+    if (range.end === undefined) walkBounds.high.rowEnd(prefix, row);
+    else walkBounds.high.cell(prefix, row, range.end);
+    const scan = new CellScan(databases, prefix, [range], at, walkBounds);
     try {
       while (scan.next()) {
         const view = scannedView(databases, prefix, scan, at);
@@ -114,12 +115,12 @@ export function rangeBounds(
   prefix: Uint8Array,
   start: Position | undefined,
   end: Position | undefined,
-): ScanBounds {
-  if (start === undefined) scanBounds.low.tableStart(prefix);
-  else scanBounds.low.cell(prefix, start.row, start.column);
-  if (end === undefined) scanBounds.high.tableEnd(prefix);
-  else scanBounds.high.cell(prefix, end.row, end.column);
-  return scanBounds;
+): WalkBounds {
+  if (start === undefined) walkBounds.low.tableStart(prefix);
+  else walkBounds.low.cell(prefix, start.row, start.column);
+  if (end === undefined) walkBounds.high.tableEnd(prefix);
+  else walkBounds.high.cell(prefix, end.row, end.column);
+  return walkBounds;
 }
 
 /** A page of rows. */

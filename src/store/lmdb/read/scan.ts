@@ -1,39 +1,15 @@
 import type { Columns } from "../../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../../columns.js";
 import { keySum } from "../record/checksum.js";
-import { type Databases, type EntryReader, entryReader } from "../record/databases.js";
-import { damagedStore } from "../record/errors.js";
-import { Key, longestEncodedKey, readTimestamp } from "../record/key.js";
+import type { Databases } from "../record/databases.js";
+import { longestEncodedKey, readTimestamp } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
-
-/** After so many unwanted columns, one after the other, the scan looks up the next place that can be wanted. */
-export const missesBeforeSeek = 6;
+import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 
 /** Copies of one page share chunks: the first is small, for scans that are soon over. */
 const firstChunkBytes = 4_096;
 const lastChunkBytes = 65_536;
 const noBytes = Buffer.alloc(0);
-
-/** Where a scan begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
-export interface ScanBounds {
-  readonly low: Key;
-  readonly high: Key;
-}
-
-/** The entries within the bounds, each shown to the `entryReader` of the moment. */
-export function entriesBetween(
-  databases: Databases,
-  { low, high }: ScanBounds,
-  reverse: boolean,
-): Iterator<unknown> {
-  const range = reverse
-    ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
-    : { start: low, end: high };
-  return databases.cells.getRange(range)[Symbol.iterator]();
-}
-
-/** Reused by all scans: each runs to its end before the next one begins. */
-export const scanBounds: ScanBounds = { low: new Key(), high: new Key() };
 
 /** The encoded row and column of the entry, reused likewise. */
 const rowBytes = new Uint8Array(longestEncodedKey);
@@ -43,9 +19,8 @@ const columnBytes = new Uint8Array(longestEncodedKey);
  * Walks over the cells of a part of a table, in either direction. It reads keys and values where LMDB has put
  * them and copies no more than a page shows: a row once, a column once while it repeats, a value if it is wanted.
  */
-export class CellScan implements EntryReader {
-  /** Whether the column of the entry that {@link next} stopped at is wanted. The following hold for wanted ones. */
-  wanted = false;
+export class CellScan extends EntryWalk {
+  // The following hold for an entry that is wanted.
   flags = 0;
   /** Of the newest write record; -1 where none stands. */
   timestamp = -1;
@@ -53,18 +28,11 @@ export class CellScan implements EntryReader {
   bytes: Buffer = noBytes;
   /** Of the entry's row, counted from 1. */
   rowNumber = 0;
-  /** Entries met. */
-  scanned = 0;
 
-  readonly #databases: Databases;
   readonly #prefix: Uint8Array;
   readonly #columns: Columns;
   readonly #all: boolean;
   readonly #at: number;
-  readonly #bounds: ScanBounds;
-  readonly #reverse: boolean;
-  #iterator: Iterator<unknown> | undefined;
-  #misses = 0;
   /** Of the row, its end mark included, in {@link rowBytes}. */
   #rowLength = 0;
   #rowNuls = 0;
@@ -83,37 +51,14 @@ export class CellScan implements EntryReader {
     prefix: Uint8Array,
     columns: Columns,
     at: number,
-    bounds: ScanBounds,
+    bounds: WalkBounds,
     reverse = false,
   ) {
-    this.#databases = databases;
+    super(databases, bounds, reverse);
     this.#prefix = prefix;
     this.#columns = columns;
     this.#all = wantsAll(columns);
     this.#at = at;
-    this.#bounds = bounds;
-    this.#reverse = reverse;
-    this.#iterator = this.#iterate();
-  }
-
-  /** Goes on to the next entry, wanted or not; false at the end. */
-  next(): boolean {
-    if (this.#misses >= missesBeforeSeek) this.#seek();
-    if (this.#iterator === undefined) return false;
-    entryReader.current = this;
-    if (this.#iterator.next().done) {
-      this.#iterator = undefined;
-      return false;
-    }
-    this.scanned++;
-    this.#misses = this.wanted ? 0 : this.#misses + 1;
-    return true;
-  }
-
-  /** Frees LMDB's cursor. Needed unless {@link next} has said false; harmless then. */
-  close(): void {
-    this.#iterator?.return?.();
-    this.#iterator = undefined;
   }
 
   /** The row of the entry: a copy, one for all its columns. */
@@ -157,28 +102,19 @@ export class CellScan implements EntryReader {
     }
   }
 
-  #iterate(): Iterator<unknown> {
-    return entriesBetween(this.#databases, this.#bounds, this.#reverse);
-  }
-
-  /** Starts anew at the next place that can be wanted. */
-  #seek(): void {
-    this.#misses = 0;
-    this.close();
-    const { low, high } = this.#bounds;
+  protected narrow({ low, high }: WalkBounds): void {
     const column = this.#unescape(
       columnBytes,
       this.#columnLength,
       countNuls(columnBytes, this.#columnLength),
     );
-    if (this.#reverse) {
+    if (this.reverse) {
       high.cell(this.#prefix, this.row, lastWantedBound(this.#columns, column));
     } else {
       const wanted = firstWanted(this.#columns, column);
       if (wanted === undefined) low.rowEnd(this.#prefix, this.row);
       else low.cell(this.#prefix, this.row, wanted);
     }
-    if (low.compare(high) < 0) this.#iterator = this.#iterate();
   }
 
   #sameRow(target: Uint8Array, from: number, end: number): boolean {
@@ -214,7 +150,7 @@ export class CellScan implements EntryReader {
   /** The next row is read whole. */
   #noKey(): Error {
     this.#rowLength = 0;
-    return damagedStore("a key that names no row and column");
+    return damagedKey();
   }
 
   #sameColumn(target: Uint8Array, from: number, end: number): boolean {
@@ -241,15 +177,8 @@ export class CellScan implements EntryReader {
   /** A copy of the first `length` bytes, decoded; `nuls` of them are NUL. */
   #unescape(source: Uint8Array, length: number, nuls: number): Buffer {
     const copy = this.#take(length - nuls);
-    if (nuls === 0) {
-      for (let i = 0; i < length; i++) copy[i] = source[i]!;
-      return copy;
-    }
-    for (let i = 0, to = 0; i < length; i++, to++) {
-      const byte = source[i]!;
-      copy[to] = byte;
-      if (byte === 0) i++;
-    }
+    if (nuls > 0) unescapeTo(source, 0, length, copy);
+    else for (let i = 0; i < length; i++) copy[i] = source[i]!;
     return copy;
   }
 

@@ -1,0 +1,99 @@
+import { type Databases, type EntryReader, entryReader } from "../record/databases.js";
+import { damagedStore } from "../record/errors.js";
+import { Key } from "../record/key.js";
+
+/** After this many unwanted entries in a row, a walk looks up the next place that can be wanted. */
+const missesBeforeSeek = 6;
+
+/** Where a walk begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
+export interface WalkBounds {
+  readonly low: Key;
+  readonly high: Key;
+}
+
+/** Reused by all walks: each runs to its end before the next one begins. */
+export const walkBounds: WalkBounds = { low: new Key(), high: new Key() };
+
+/** The entries within the bounds. LMDB's binding shows each to `entryReader.current`. */
+export function entriesBetween(
+  databases: Databases,
+  { low, high }: WalkBounds,
+  reverse: boolean,
+): Iterator<unknown> {
+  const range = reverse
+    ? { start: high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+    : { start: low, end: high };
+  return databases.cells.getRange(range)[Symbol.iterator]();
+}
+
+/**
+ * Walks over the entries of a part of a table, in either direction, and skips long stretches of unwanted ones. A subclass
+ * reads each entry where LMDB has put it, and says whether it is wanted and where the next wanted one can be.
+ */
+export abstract class EntryWalk implements EntryReader {
+  /** Whether the entry that {@link next} stopped at is wanted. */
+  wanted = false;
+  /** Entries met. */
+  scanned = 0;
+  protected readonly reverse: boolean;
+  readonly #databases: Databases;
+  readonly #bounds: WalkBounds;
+  #iterator: Iterator<unknown> | undefined;
+  #misses = 0;
+
+  constructor(databases: Databases, bounds: WalkBounds, reverse: boolean) {
+    this.#databases = databases;
+    this.#bounds = bounds;
+    this.reverse = reverse;
+    this.#iterator = entriesBetween(databases, bounds, reverse);
+  }
+
+  /** LMDB's binding calls it with the key of each entry, before {@link value}. Sets {@link wanted}. */
+  abstract key(target: Uint8Array, start: number, end: number): void;
+  abstract value(entry: Uint8Array, length: number): void;
+  /** Narrows the bounds to begin at the next place after the last entry that can be wanted. */
+  protected abstract narrow(bounds: WalkBounds): void;
+
+  /** Goes on to the next entry, wanted or not; false at the end. */
+  next(): boolean {
+    if (this.#misses >= missesBeforeSeek) this.#seek();
+    if (this.#iterator === undefined) return false;
+    entryReader.current = this;
+    if (this.#iterator.next().done) {
+      this.#iterator = undefined;
+      return false;
+    }
+    this.scanned++;
+    this.#misses = this.wanted ? 0 : this.#misses + 1;
+    return true;
+  }
+
+  /** Frees LMDB's cursor. Needed unless {@link next} has returned false; harmless then. */
+  close(): void {
+    this.#iterator?.return?.();
+    this.#iterator = undefined;
+  }
+
+  #seek(): void {
+    this.#misses = 0;
+    this.narrow(this.#bounds);
+    this.close();
+    const { low, high } = this.#bounds;
+    if (low.compare(high) < 0) this.#iterator = entriesBetween(this.#databases, this.#bounds, this.reverse);
+  }
+}
+
+/** Writes the escaped bytes to the beginning of `target`, each 00 FF as NUL. Returns how many it wrote. */
+export function unescapeTo(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
+  let length = 0;
+  for (let i = from; i < to; i++) {
+    const byte = source[i]!;
+    target[length++] = byte;
+    if (byte === 0 && source[++i] !== 0xff) throw damagedKey();
+  }
+  return length;
+}
+
+export function damagedKey(): Error {
+  return damagedStore("a key that names no row and column");
+}
