@@ -42,4 +42,4 @@ export type {
   ZeroCopyRecord,
   ZeroCopyStore,
 } from "./index.js";
-export { byteString, equalBytes, isRemote, type Page, pages, storeLimits } from "./index.js";
+export { isRemote, type Page, pages, storeLimits } from "./index.js";
