@@ -9,19 +9,22 @@ import {
   type RowMutation,
 } from "./mutation.js";
 
-/** What every store holds to. */
+/** The limits of every store. */
 export const storeLimits = Object.freeze({
-  /** Bytes of a row and a column together, each NUL byte counted twice. */
+  /** The most bytes of a row and a column together, with each NUL byte counted twice. */
   keyBytes: 1_800,
-  /** Bytes of a table's name. */
+  /** The most bytes of a table's name. */
   tableBytes: 64,
-  /** Bytes of one version: a value of the most that users may set, and what the protocol adds. */
+  /**
+   * The most bytes of one version: a value of the longest length that users may set, plus what the
+   * protocol adds.
+   */
   valueBytes: 16_000_000,
 });
 
 const knownTables = new Set<string>();
 
-/** Refuses names that no store can hold. */
+/** Throws an InvalidArgumentError for a table name that no store can hold. */
 export function checkTable(table: string): void {
   if (knownTables.has(table)) return;
   if (table.length === 0 || table.includes("\0")) {
@@ -44,8 +47,8 @@ function keyCost(bytes: Uint8Array): number {
 }
 
 /**
- * Refuses a row and column that are too long together. `slack` is for bounds, which lie beside
- * keys.
+ * Throws an InvalidKeyError if row and column together are too long. `slack` allows bounds of
+ * ranges to be a little longer than keys.
  */
 export function checkKey(table: string, row: Uint8Array, column: Uint8Array | undefined, slack = 0): void {
   const bytes = keyCost(row) + (column === undefined ? 0 : keyCost(column));
@@ -59,7 +62,7 @@ export function keyTooLong(table: string, bytes: number): InvalidKeyError {
   );
 }
 
-/** Refuses a read timestamp that is no number of 0 or more. */
+/** Throws an InvalidArgumentError unless a read timestamp is a number of 0 or more. */
 export function checkAt(at: number): void {
   if (!(at >= 0)) throw new InvalidArgumentError(`A read timestamp must be 0 or more, not ${at}.`);
 }
@@ -74,7 +77,7 @@ export function checkLimit(limit: number | undefined): void {
     throw new InvalidArgumentError(`A limit must be 1 or more, not ${limit}.`);
 }
 
-/** Refuses a mutation that the store could not apply in full; nothing has been done then. */
+/** Throws for a mutation that the store could not apply completely, before any of it is applied. */
 export function checkMutation(mutation: RowMutation, most: number, placeholders: boolean): void {
   const { table, row, guards, mutations } = mutation;
   checkTable(table);
@@ -84,7 +87,7 @@ export function checkMutation(mutation: RowMutation, most: number, placeholders:
         `this store takes at most ${most} at once. Divide it.`,
     );
   }
-  // By index: this is done for every commit, and an iterator allocates with each step.
+  // A loop by index, because this runs for every commit, and an iterator allocates at each step.
   for (let i = 0; i < guards.length; i++) {
     const guard = guards[i]!;
     checkKey(table, row, guard.column);

@@ -1,14 +1,17 @@
 import { compareBytes, successor } from "./bytes.js";
 import type { ColumnRange, Columns } from "./cell.js";
 
-/** Whether `column` is in `range`: 0, or less than 0 where it comes before it, more where after. */
+/**
+ * Where `column` is relative to `range`: 0 if inside, less than 0 if before it, more than 0 if
+ * after it.
+ */
 function place(range: ColumnRange, column: Uint8Array): number {
   if ("exact" in range) return compareBytes(column, range.exact);
   if (compareBytes(column, range.start) < 0) return -1;
   return range.end !== undefined && compareBytes(column, range.end) >= 0 ? 1 : 0;
 }
 
-/** The range of `columns` that holds `column`, or undefined. */
+/** The range of `columns` that contains `column`. Undefined if none does. */
 export function wantedRange(columns: Columns, column: Uint8Array): ColumnRange | undefined {
   for (const range of columns) {
     const at = place(range, column);
@@ -19,7 +22,8 @@ export function wantedRange(columns: Columns, column: Uint8Array): ColumnRange |
 }
 
 /**
- * The first place at or after `column` that can be wanted; undefined where none is left in the row.
+ * The first position at or after `column` that may be wanted. Undefined if the row has no further
+ * wanted column.
  */
 export function firstWanted(columns: Columns, column: Uint8Array): Uint8Array | undefined {
   for (const range of columns) {
@@ -31,8 +35,8 @@ export function firstWanted(columns: Columns, column: Uint8Array): Uint8Array | 
 }
 
 /**
- * Where to look downwards from `column`, which is not wanted: the place that all wanted columns
- * below it come before; undefined where none is left in the row.
+ * The bound from which a descending search continues below `column`, which is not wanted. All
+ * wanted columns below `column` sort before the bound. Undefined if the row has none left.
  */
 export function lastWantedBound(columns: Columns, column: Uint8Array): Uint8Array | undefined {
   let bound: Uint8Array | undefined;
@@ -43,7 +47,7 @@ export function lastWantedBound(columns: Columns, column: Uint8Array): Uint8Arra
   return bound;
 }
 
-/** Whether all columns are wanted, so that nothing need be compared. */
+/** Whether all columns are wanted, so a read need not compare them. */
 export function wantsAll(columns: Columns): boolean {
   const first = columns[0];
   return (

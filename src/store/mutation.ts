@@ -1,12 +1,15 @@
 import type { Columns, Part } from "./cell.js";
 
 /**
- * Stands for the commit timestamp in the mutations and `present` guards of an {@link AtomicBatch}:
- * the store puts in the timestamp that it takes from its counter for the batch.
+ * A placeholder for the commit timestamp, in the mutations and `present` guards of an
+ * {@link AtomicBatch}. The store replaces it with the timestamp that it takes from its counter for
+ * the batch.
  */
 export const commitTimestamp = -1;
 
-/** No version of `part` stands with `from <= timestamp < to`. `to` may be Infinity. */
+/**
+ * Holds if the column has no version of `part` with `from <= timestamp < to`. `to` may be Infinity.
+ */
 export interface AbsentGuard {
   readonly type: "absent";
   readonly column: Uint8Array;
@@ -15,22 +18,25 @@ export interface AbsentGuard {
   readonly to: number;
 }
 
-/** A version of `part` stands at exactly `at`. */
+/** Holds if the column has a version of `part` at exactly `at`. */
 export interface PresentGuard {
   readonly type: "present";
   readonly column: Uint8Array;
   readonly part: Part;
   readonly at: number;
-  /** Its value is exactly this. */
+  /** If given, the version's value must equal this. */
   readonly equals?: Uint8Array | undefined;
-  /** Its value is less than this, byte by byte. */
+  /** If given, the version's value must be less than this, compared byte by byte. */
   readonly below?: Uint8Array | undefined;
 }
 
-/** A condition on the row that is mutated; the paper's conditional mutation, section 2.5. */
+/**
+ * A condition on the row that a mutation changes. The paper calls this a conditional mutation
+ * (section 2.5).
+ */
 export type Guard = AbsentGuard | PresentGuard;
 
-/** Sets a version of a part of a cell. */
+/** Writes a version of a part of a cell. It replaces a version with the same timestamp. */
 export interface PutMutation {
   readonly type: "put";
   readonly column: Uint8Array;
@@ -48,12 +54,12 @@ export interface DeleteMutation {
   readonly to: number;
 }
 
-/** One change of a version of a cell. */
+/** One change of a cell's versions. */
 export type Mutation = PutMutation | DeleteMutation;
 
 /**
- * Mutates one row atomically if all guards hold; in the order given. A put on a version that stands
- * replaces it. Buffers given to a store must not be changed afterwards.
+ * Mutations of one row, which the store applies atomically and in order if all guards hold. The
+ * caller must not change the buffers after it has passed them to a store.
  */
 export interface RowMutation {
   readonly table: string;
@@ -63,36 +69,47 @@ export interface RowMutation {
 }
 
 /**
- * `applied`: all of it. `rejected`: a guard did not hold, nothing was done. `unknown`: no answer
- * came; it may have been applied, or be applied later. `unknown` is never to be taken for
- * `rejected`.
+ * The answer to a mutation.
+ *
+ * - `applied`: the store applied all of it.
+ * - `rejected`: a guard did not hold, and the store applied nothing.
+ * - `unknown`: no answer came. The store may have applied it, or may apply it later. Never treat
+ *   `unknown` as `rejected`.
  */
 export type MutationAnswer = "applied" | "rejected" | "unknown";
 
-/** No cell of the range has a version of `part` with `from <= timestamp < to`. */
+/**
+ * Holds if no cell of the range has a version of `part` with `from <= timestamp < to`, for any
+ * entry of `absent`.
+ */
 export interface RangeGuard {
   readonly table: string;
-  /** First row, inclusive. Default: the first of the table. */
+  /** Start of the range, inclusive. Default: the table's first row. */
   readonly start?: Uint8Array | undefined;
-  /** Row after the last. Default: none. */
+  /** End of the range, exclusive. Default: the table's end. */
   readonly end?: Uint8Array | undefined;
   readonly columns: Columns;
   readonly absent: readonly { readonly part: Part; readonly from: number; readonly to: number }[];
 }
 
-/** Rows of any tables, mutated in one atomic step if all guards of all hold. */
+/**
+ * Mutations of rows of any tables. The store applies all of them in one atomic step if all guards
+ * hold.
+ */
 export interface AtomicBatch {
   readonly rows: readonly RowMutation[];
   readonly ranges?: readonly RangeGuard[] | undefined;
 }
 
 /**
- * `rejected` names the guard that did not hold, as an index into `rows` (and its guards) or into
- * `ranges`.
+ * The answer to a batch. `rejected` names the guard that did not hold: an index into `rows` and its
+ * guards, or into `ranges`.
  */
 export type BatchAnswer =
   | { readonly answer: "applied"; readonly timestamp: number }
   | { readonly answer: "rejected"; readonly row: number; readonly guard: number }
   | { readonly answer: "rejected"; readonly range: number }
-  /** `cause`: why it is unknown, for messages, if the store knows. */
+  /**
+   * `cause` is the error behind an unknown outcome, for messages. Undefined if the store has none.
+   */
   | { readonly answer: "unknown"; readonly cause?: unknown };

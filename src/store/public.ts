@@ -1,7 +1,7 @@
 /**
- * What a store is made of, for those who write one or wrap one: the contract, its cells, guards and
- * answers, and zero-copy reads. `storeConformance` of `percolatordb/testing` checks it; `open`
- * takes what passes.
+ * `percolatordb/store`: the contract of a store, for programs that implement or wrap one. It has
+ * the store itself, its cells, guards and answers, and zero-copy reads. Test a store with
+ * `storeConformance` of `percolatordb/testing`, then pass it to `open`.
  */
 export type {
   AbsentGuard,

@@ -2,105 +2,117 @@ import type { Columns, Part, Position, RawRow, RowView, Version } from "./cell.j
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "./mutation.js";
 import type { ZeroCopyStore } from "./zero-copy.js";
 
-/** An answer that a store may have at once. */
+/** A result that a store may return at once, without a promise. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * What a store can do, declared. `storeConformance` tests what is claimed, and what is claimed
+ * What a store can do. `storeConformance` tests each claimed capability, and also each one claimed
  * absent.
  */
 export interface StoreCapabilities {
   /**
-   * Several rows in one atomic batch, and a counter beside them: {@link RowStore.atomic} is there.
+   * Whether the store applies several rows in one atomic batch and has a counter. If true,
+   * {@link RowStore.atomic} must be there. If false, the library commits in two phases.
    */
   readonly atomicBatches: boolean;
   /**
-   * Each request is a trip over a network: the library then reads ahead, joins what it sends, and
-   * keeps for a moment what others rarely change. Default: true for a store without atomic batches.
+   * Whether each request is a network round trip. If true, the library prefetches, gathers
+   * requests, and caches for a short time what rarely changes. Default: true for a store without
+   * atomic batches, else false.
    */
   readonly remote?: boolean | undefined;
-  /** {@link RangeRead.reverse} works. */
+  /**
+   * Whether {@link RangeRead.reverse} works. If false, a reverse read rejects, and so does a
+   * program's reverse scan.
+   */
   readonly reverseScans: boolean;
-  /** The most guards and mutations together that one {@link RowMutation} may have. */
+  /** The most guards and mutations, counted together, of one {@link RowMutation}. */
   readonly mutationCells: number;
   /**
-   * The most bytes that the columns of one mutation's guards may have together, 64 added for each
+   * The most bytes that the columns of one mutation's guards have together, plus 64 bytes for each
    * guard. Default: no limit.
    */
   readonly guardBytes?: number | undefined;
   /**
-   * One mutation may have `present` and `absent` guards together. False: only where each absent
-   * one's column comes before all present ones' of the same part. Default: true.
+   * Whether one mutation may have `present` and `absent` guards in any combination. If false, it
+   * may have both only if, within each part, the column of every absent guard sorts before the
+   * columns of all present guards. Default: true.
    */
   readonly mixedGuards?: boolean | undefined;
   /**
-   * Mutations without guards, of any rows, that are handed over together go in one request: it is
-   * worth sending them without guards where these can be done without. Default: false.
+   * Whether mutations without guards that are sent together go in one request, even for different
+   * rows. If true, the library sends mutations without guards whenever it can do without them.
+   * Default: false.
    */
   readonly bulkMutations?: boolean | undefined;
   /**
-   * Values of at most so many bytes go into lock and write records; longer ones into data cells.
+   * Longest value, in bytes, that the library keeps inside lock and write records. It puts longer
+   * values into data cells.
    */
   readonly inlineBytes: number;
-  /** What is answered `applied` survives the end of the process. */
+  /** Whether a mutation that was answered `applied` survives the end of the process. */
   readonly durable: boolean;
-  /** Several processes may use it at the same time. */
+  /** Whether several processes may use the store at the same time. */
   readonly shared: boolean;
 }
 
-/** What every request to a store takes. */
+/** The options of every request to a store. */
 export interface StoreRequestOptions {
-  /** Gives up waiting when aborted. A mutation already sent then answers `unknown`. */
+  /** Ends the wait when it is aborted. A mutation that was already sent then answers `unknown`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Which cells of a row are read, and as of when. */
+/** A read of some columns of one row, at a timestamp. */
 export interface RowRead {
   readonly table: string;
   readonly row: Uint8Array;
   readonly columns: Columns;
-  /** S: shows locks and writes with timestamps in [0, S]. May be Infinity. */
+  /**
+   * The read shows the newest locks and write records with timestamps from 0 to this one. May be
+   * Infinity.
+   */
   readonly at: number;
-  /** The most columns to show. Default: the store's page. */
+  /** The most columns of the page. Default: the store's own page size. */
   readonly limit?: number | undefined;
 }
 
-/** `next` is the column to go on with where more may follow. */
+/** A page of one row's columns. If more may follow, `next` is the column with which to continue. */
 export interface RowPage extends RowView {
   readonly next: Uint8Array | undefined;
 }
 
-/** Which rows of a table are read, and as of when. */
+/** A read of some columns of a range of rows, at a timestamp. */
 export interface RangeRead {
   readonly table: string;
   /**
-   * First place, inclusive (in ascending order, also when reversed). Default: the table's first.
+   * Start of the range, inclusive. It is the lower bound even for a reverse read. Default: the
+   * table's first row.
    */
   readonly start?: Position | undefined;
-  /** Place after the last. Default: none. */
+  /** End of the range, exclusive. Default: the table's end. */
   readonly end?: Position | undefined;
   readonly columns: Columns;
   readonly at: number;
   /**
-   * Descending rows; the columns within a row stay ascending, and a row is then never divided over
-   * pages.
+   * Whether rows come in descending order. The columns within a row still ascend, and no row is
+   * divided over pages. Default: false.
    */
   readonly reverse?: boolean | undefined;
-  /** The most rows of a page. Default: the store's page. */
+  /** The most rows of a page. Default: the store's own page size. */
   readonly limit?: number | undefined;
 }
 
 /**
- * Rows in order, each with a cell at least. `next`: where more may follow, the `start` of the next
- * request (its `end` when reversed). A page is bounded in cells and bytes, so that a wide row may
- * be divided over pages.
+ * A page of rows in order. Each row has at least one cell. If more may follow, `next` is the
+ * `start` of the next request, or its `end` for a reverse read. A store bounds its pages in cells
+ * and bytes, so a wide row may be divided over pages.
  */
 export interface RangePage {
   readonly rows: readonly RowView[];
   readonly next: Position | undefined;
 }
 
-/** Which versions are read, of whatever part: for checks, collection and `inspect`. */
+/** A read of versions of all parts. Checks, garbage collection and `inspect` use it. */
 export interface RawRead {
   readonly table: string;
   readonly start?: Position | undefined;
@@ -108,126 +120,140 @@ export interface RawRead {
   readonly columns: Columns;
   readonly parts: readonly Part[];
   /**
-   * A cell that holds one write record and nothing else may be left out where this says so of the
-   * record; a page may then be empty with more to follow. Default: nothing is left out.
+   * Lets the store leave out a cell that holds a single write record and nothing else, if this
+   * function returns true for the record. A page may then be empty even though more follow.
+   * Default: the store leaves out nothing.
    */
   readonly skip?: ((write: Version) => boolean) | undefined;
   /** Versions with `from <= timestamp < to`. Default: all. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   /**
-   * The most versions of each part that are given of a cell, the newest of those asked for. A part
-   * that has so many may have older ones: ask for the cell with `to` set to the last timestamp that
-   * was given. Default: all.
+   * The most versions of each part of a cell, counted from the newest that match. If a part has
+   * this many, older ones may exist: read the cell again with `to` set to the oldest timestamp
+   * returned. Default: all.
    */
   readonly versions?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-/** All versions of a cell that are given stand in one page. */
+/** A page of rows with their versions. All versions of one cell are in the same page. */
 export interface RawPage {
   readonly rows: readonly RawRow[];
   readonly next: Position | undefined;
 }
 
-/** Something in what the store keeps that is not as it was written. */
+/** Damage to stored data, found by {@link RowStore.verify}. */
 export interface StoreDamage {
   readonly message: string;
-  /** The cell, if it is one's. */
+  /** The damaged cell. Undefined if the damage is not in one cell. */
   readonly cell:
     | { readonly table: string; readonly row: Uint8Array; readonly column: Uint8Array }
     | undefined;
 }
 
-/** What {@link RowStore.verify} takes. */
+/** The options of {@link RowStore.verify}. */
 export interface VerifyOptions extends StoreRequestOptions {
-  /** Told now and then how many records have been read. */
+  /** Called from time to time with the number of records read so far. */
   readonly onProgress?: ((records: number) => void) | undefined;
 }
 
 /**
- * What a store offers that can change several rows in one step. Made for the embedded store and the
- * memory store.
+ * The part of a store that changes several rows in one atomic step, and counts timestamps. The
+ * embedded store and the memory store have it.
  */
 export interface AtomicStore {
   /**
-   * The store's counter, as of the snapshot that reads of this moment see: no later read shows less
-   * than every commit at or below it.
+   * The value of the store's counter. Reads from now on see every commit with a timestamp up to
+   * this value.
    */
   counter(): MaybePromise<number>;
   /**
-   * One increment of the counter, the caller's own: max(counter + 1, wall clock in microseconds).
+   * Increments the counter, and returns the new value: max(counter + 1, wall clock in
+   * microseconds). No other caller gets the same value.
    */
   next(options?: StoreRequestOptions): Promise<number>;
   /**
-   * Checks all guards and applies the whole batch at a commit timestamp C taken from the counter in
-   * the same step. Resolved only when it is durable, unless the store was opened with
-   * `durability: "none"`.
+   * Checks all guards, takes a commit timestamp from the counter, and applies the whole batch, in
+   * one atomic step. Resolves when the batch is durable. With `durability: "none"`, it resolves
+   * before that.
    *
-   * The answer is the store's last word on a batch: one that was rejected is never applied, and one
-   * that was applied never again. So a store of this kind is no further away than the process that
-   * uses it: what stands between both must not send a batch twice.
+   * The answer is final. A rejected batch is never applied later, and an applied batch never again.
+   * So nothing between the store and its caller may send a batch twice.
    */
   commit(batch: AtomicBatch, options?: StoreRequestOptions): Promise<BatchAnswer>;
 }
 
 /**
- * The seam between the protocol and what keeps the bytes; the whole of it. A store knows nothing of
- * transactions: it reads rows and ranges of rows at a timestamp, mutates one row under guards, and
- * lists split points.
+ * The contract between the protocol and a store. A store knows nothing of transactions. It reads
+ * rows and ranges of rows at a timestamp, mutates one row under guards, and lists split points.
  *
- * Rows and columns are ordered by their bytes. Row and column together have at most 1,800 bytes,
- * each NUL byte counted twice; a table's name has at most 64. A read whose `at` is Infinity,
- * `readRaw`, `statistics` and the atomic store's counter show every mutation that was answered
- * before they were asked, in whatever process. A read at a timestamp shows what was answered before
- * the counter, or `next`, gave that timestamp. Reading what is not there, a table included, shows
- * nothing. Failures reject with a `StoreError`; a mutation that rejects was certainly not applied.
+ * - **Order.** Rows and columns sort by their bytes.
+ * - **Limits.** Row and column together have at most 1,800 bytes, each NUL byte counted twice. A
+ *   table's name has at most 64 bytes.
+ * - **Fresh reads.** A read with `at` Infinity, `readRaw`, `statistics` and the atomic store's
+ *   counter show every mutation that any process was answered before the call.
+ * - **Reads at a timestamp.** They show every mutation that was answered before the counter, or
+ *   `next`, gave out that timestamp.
+ * - **Absent data.** A read of an absent cell, row or table shows nothing and does not fail.
+ * - **Failures.** A call rejects with a `StoreError`. A mutation that rejects was certainly not
+ *   applied.
+ *
+ * @example
+ * import { open } from "percolatordb";
+ * import type { RowStore } from "percolatordb/store";
+ *
+ * const store: RowStore = myStore(); const db = await open(store);
  */
 export interface RowStore {
-  /** What the store is, for messages: a kind and a place. */
+  /** The store's kind and place, for messages. */
   readonly description: string;
   readonly capabilities: StoreCapabilities;
-  /** Present exactly where `capabilities.atomicBatches` is true. */
+  /** Present if and only if `capabilities.atomicBatches` is true. */
   readonly atomic: AtomicStore | undefined;
   /**
-   * Where it lends cells: optional, for speed only. Whoever stands between such a store and its
-   * readers must not hand it on.
+   * Reads without a copy, from the store's own memory. Optional, for speed only. A store that wraps
+   * another must not pass the inner store's `zeroCopy` on, since reads would then bypass the
+   * wrapper.
    */
   readonly zeroCopy?: ZeroCopyStore | undefined;
-  /** Makes tables known before their first use. Harmless to repeat. */
+  /** Announces tables before their first use. A repeated call has no further effect. */
   prepare(tables: readonly string[]): Promise<void>;
-  /** One row at a timestamp, atomically. */
+  /** Reads one row at a timestamp, atomically. */
   readRow(read: RowRead, options?: StoreRequestOptions): MaybePromise<RowPage>;
-  /** A page of rows at a timestamp; each row atomically. */
+  /** Reads a page of rows at a timestamp. Each row is read atomically, but not the page. */
   readRange(read: RangeRead, options?: StoreRequestOptions): MaybePromise<RangePage>;
-  /** A page of rows with every version, for histories, inspection, collection and checks. */
+  /**
+   * Reads a page of rows with every version, for histories, inspection, garbage collection and
+   * checks.
+   */
   readRaw(read: RawRead, options?: StoreRequestOptions): MaybePromise<RawPage>;
-  /** Mutates one row under guards. */
+  /** Mutates one row atomically, if all guards hold. */
   mutate(mutation: RowMutation, options?: StoreRequestOptions): Promise<MutationAnswer>;
   /**
-   * Rows that divide a table into about equal pieces, ascending; empty where it is small. At most
-   * `most`.
+   * At most `most` rows that divide a table into pieces of about equal size, in ascending order.
+   * Empty if the table is small.
    */
   splitPoints(table: string, most: number): Promise<readonly Uint8Array[]>;
   /**
-   * Looks for damage to what the store keeps, beneath its rows: pages, their order, checksums.
-   * Empty when sound. The store may be in use. Absent: what keeps the bytes looks after that by
-   * itself.
+   * Looks for damage beneath the rows: in pages, their order and checksums. Empty if the data is
+   * sound. The store may be in use meanwhile. Leave this method out if the storage engine verifies
+   * its own data.
    */
   verify?(options?: VerifyOptions): Promise<readonly StoreDamage[]>;
-  /** Figures for people: bytes on disk, entries, and the like. */
+  /** Figures for people, such as bytes on disk and numbers of entries. */
   statistics(): MaybePromise<Readonly<Record<string, number>>>;
   /**
-   * Frees what processes that have ended still hold of the store, such as old versions that they
-   * were reading. Called when the end of a process is noticed, so that it may be asked for often.
-   * Optional: a store on which the dead hold nothing leaves it out.
+   * Frees what ended processes still hold of the store, such as old versions that they were
+   * reading. The library calls it when it notices that a process has ended. Leave this method out
+   * if ended processes hold nothing.
    */
   clearDead?(): MaybePromise<void>;
-  /** Waits for what is under way, then frees everything. Harmless to repeat. */
+  /** Waits for running requests, then frees everything. A repeated call has no further effect. */
   close(): Promise<void>;
 }
 
-/** Whether each request to the store is a trip over a network. */
+/** Whether each request to the store is a network round trip. */
 export function isRemote({ capabilities }: Pick<RowStore, "capabilities">): boolean {
   return capabilities.remote ?? !capabilities.atomicBatches;
 }

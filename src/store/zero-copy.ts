@@ -1,18 +1,18 @@
 import type { Position } from "./cell.js";
 
 /**
- * A write record where the store has it: `buffer` from `start` to `end`, until the caller yields or
- * calls the store again.
+ * A write record inside the store's memory: `buffer` from `start` to `end`. It is valid only until
+ * the caller yields or calls the store again.
  */
 export interface ZeroCopyRecord {
   readonly buffer: Buffer;
   readonly start: number;
   readonly end: number;
-  /** As in `CellView`. */
+  /** See {@link CellView.latest}. */
   readonly latest: boolean;
 }
 
-/** Cells of one column, as `RangeRead` would name them. */
+/** A read of the cells of one column, in a range as in `RangeRead`. */
 export interface ZeroCopyRead {
   readonly table: string;
   readonly start: Position | undefined;
@@ -25,8 +25,9 @@ export interface ZeroCopyRead {
 }
 
 /**
- * Is handed the row of a cell and its write record, both lent for the length of the call, in which
- * the store must not be called. False refuses the cell: the page ends before it.
+ * Receives the row of a cell and its write record. Both are valid only during the call, and the
+ * call must not use the store. If it returns false, it refuses the cell, and the page ends before
+ * that cell.
  */
 export type TakeCell = (
   row: Buffer,
@@ -37,28 +38,29 @@ export type TakeCell = (
   end: number,
 ) => boolean;
 
-/** How a page of lent cells ended. `next` as in `RangePage`. */
+/** How a zero-copy page ended. `next` is as in `RangePage`. */
 export interface ZeroCopyPage {
   readonly next: Position | undefined;
   /**
-   * The first cell from `next` on is one that was refused, or cannot be lent: `readRange` shows it.
+   * Whether the first cell from `next` on was refused, or cannot be read without a copy. If true,
+   * read it with `readRange`.
    */
   readonly stopped: boolean;
-  /** How many were handed over. */
+  /** How many cells the page passed to the caller. */
   readonly cells: number;
 }
 
 /**
- * What a store offers that has its cells in this process's memory: it lends them where they are, at
- * once and without an object for each. Every answer is what `readRow` or `readRange` would show at
- * the same moment; `undefined`, always allowed, says that these have to be asked, for what they
- * would show or for the reason why they fail.
+ * The part of a store that reads cells in this process's memory, synchronously and without an
+ * object for each cell. A result is what `readRow` or `readRange` would show at the same moment.
+ * The store may always return `undefined`. The caller must then use `readRow` or `readRange`, which
+ * return the data or throw the error.
  */
 export interface ZeroCopyStore {
   /**
-   * One cell, whose row is the first `rowLength` bytes of `row`: the newest write record at or
-   * below `at`, if there is no lock and no data cell to be seen. `"absent"` where there is no
-   * record either.
+   * Reads one cell, whose row is the first `rowLength` bytes of `row`. Returns the newest write
+   * record at or below `at`, if the read would show no lock and no data cell. Returns `"absent"` if
+   * the cell has no record either.
    */
   cell(
     table: string,
@@ -68,9 +70,9 @@ export interface ZeroCopyStore {
     at: number,
   ): ZeroCopyRecord | "absent" | undefined;
   /**
-   * Hands over the newest write record at or below `at` of each cell of one column, in order, up to
-   * the end of a page or to a cell that has more to be seen. Where the answer is `undefined`, what
-   * was handed over does not count.
+   * Passes the newest write record at or below `at` of each cell of one column to `take`, in order.
+   * Stops at the end of a page, or before a cell that has a lock or a data cell. If the result is
+   * `undefined`, the caller must discard what it received.
    */
   column(read: ZeroCopyRead, take: TakeCell): ZeroCopyPage | undefined;
 }

@@ -45,7 +45,7 @@ const get = (store: RowStore, row: string) =>
 const written = (page: RowPage) => Buffer.from(page.cells[0]!.write!.value);
 
 describe("the embedded store", () => {
-  it("reads at once", async () => {
+  it("reads synchronously", async () => {
     const store = await openLmdbStore(newPath());
     await commit(store, "r", column);
     expect(get(store, "r").cells).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("is shared by all who open a folder in one process, by whatever path", async () => {
+  it("shares a folder within one process, even under different paths", async () => {
     const path = newPath();
     const [first, second] = await Promise.all([openLmdbStore(path), openLmdbStore(path)]);
     await symlink(path, `${path}-link`);
@@ -82,7 +82,7 @@ describe("the embedded store", () => {
     await again.close();
   });
 
-  it("ends a row's page after so many cells that show nothing, and goes on at the next", async () => {
+  it("ends a row's page after many cells that show nothing, and continues at the next", async () => {
     const store = await openLmdbStore(newPath(), { durability: "none" });
     const row = Buffer.from("r");
     const names = Array.from({ length: 10_500 }, (_, i) => Buffer.from(`c${String(i).padStart(5, "0")}`));
@@ -106,7 +106,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("keeps what it was told through closing and opening, and never counts back", async () => {
+  it("keeps its data when it is closed and reopened, and its counter never goes back", async () => {
     const path = newPath();
     const environment = { ...systemEnvironment, now: () => 5_000 };
     let last = 0;
@@ -124,7 +124,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("takes the wall clock in microseconds where that is ahead of the counter", async () => {
+  it("takes the wall clock in microseconds if that is ahead of the counter", async () => {
     let now = 1_000;
     const store = await openLmdbStore(newPath(), { environment: { ...systemEnvironment, now: () => now } });
     expect(await store.atomic!.next()).toBe(1_000_000);
@@ -135,7 +135,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("grows beyond the map that it began with", async () => {
+  it("grows beyond its initial map", async () => {
     const store = await openLmdbStore(newPath(), { mapSize: 2 ** 20, durability: "none" });
     const value = (i: number) => Buffer.alloc(100_000, i);
     for (let i = 0; i < 300; i += 50) {
@@ -146,7 +146,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("takes values of 10 MB, and gives every version of them back", async () => {
+  it("takes values of 10 MB, and returns every version of them", async () => {
     const store = await openLmdbStore(newPath(), { durability: "none" });
     const value = (i: number) => Buffer.alloc(10_000_000, i);
     const first = await commit(store, "r", value(1));
@@ -159,7 +159,7 @@ describe("the embedded store", () => {
   });
 
   it("keeps the event loop free: groups end after some milliseconds of their time", async () => {
-    // A clock that stands a millisecond further at every look ends a transaction after a few dozen
+    // A clock that advances by a millisecond at every look ends a transaction after a few dozen
     // requests.
     let looks = 0;
     const environment = { ...systemEnvironment, monotonic: () => looks++ };
@@ -206,7 +206,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("refuses options that cannot be meant", async () => {
+  it("refuses invalid options", async () => {
     await expect(openLmdbStore(newPath(), { durability: "some" as "none" })).rejects.toThrow(/durability/);
   });
 });

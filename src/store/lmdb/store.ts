@@ -32,34 +32,39 @@ import { storeError } from "./record/errors.js";
 import { readCounter } from "./record/state.js";
 import { type Answer, Request, type Task } from "./write/request.js";
 
-/** What {@link openLmdbStore} takes. Everything has a default. */
+/** The options of {@link openLmdbStore}. All are optional. */
 export interface LmdbStoreOptions {
   /**
-   * Where time comes from. Of several stores on one folder in one process, the first one's holds.
-   * Default: the system's.
+   * The source of time. If a process opens several stores on one folder, the first store's
+   * environment applies to all. Default: the system's.
    */
   readonly environment?: Environment | undefined;
   /**
-   * `"full"` (default): answered once it is on disk. `"none"`: answered once LMDB has committed it,
-   * before the flush, which still follows. A stop of the process loses nothing then; a stop of the
-   * machine may lose what was answered last, always the newest and never some of it: the database
-   * stays whole.
+   * When a mutation is answered. `"full"`: once it is on disk. `"none"`: once LMDB has committed
+   * it, before the flush, which still follows. With `"none"`, the end of the process loses nothing.
+   * A stop of the machine may lose the newest commits, but never a part of one, and the database
+   * stays intact. Default: `"full"`.
    */
   readonly durability?: "full" | "none" | undefined;
-  /** Keeps the system from reading ahead: for databases larger than memory. Default: false. */
+  /**
+   * Keeps the system from reading ahead. Set it for databases larger than memory. Default: false.
+   */
   readonly noReadAhead?: boolean | undefined;
-  /** Bytes of address space to begin with; it grows by itself, without limit. Default: 256 MB. */
+  /**
+   * Initial size of the memory map, in bytes of address space. It grows by itself, without limit.
+   * Default: 256 MB.
+   */
   readonly mapSize?: number | undefined;
-  /** Refuses to write, and to make a database where there is none. Default: false. */
+  /** Refuses to write, and to make a missing database. Default: false. */
   readonly readOnly?: boolean | undefined;
   /**
-   * Makes the database where there is none; else that is a `StoreError`. Default: true, unless
-   * `readOnly`.
+   * Whether to make a missing database. If false, a missing database is a `StoreError`. Default:
+   * true, unless `readOnly`.
    */
   readonly create?: boolean | undefined;
   /**
-   * The most processes and threads that read at once; said by whoever opens the folder first.
-   * Default: 1,000.
+   * The most processes and threads that read at the same time. The process that opens the folder
+   * first decides. Default: 1,000.
    */
   readonly maxReaders?: number | undefined;
 }
@@ -77,15 +82,16 @@ const capabilities: StoreCapabilities = Object.freeze({
 });
 
 /**
- * Opens the database in the folder `path`, and makes both where they are missing. Several processes
- * may have it open, and one process several times. Reads are answered at once; mutations are
- * grouped, and share a flush.
+ * Opens the database in the folder `path`, and makes both if they are missing. Several processes
+ * may have it open, and one process several times. Reads are synchronous. Mutations are grouped,
+ * and share a flush.
  *
- * Fails with a `StoreDamagedError` where the folder holds something else or a damaged database,
- * with a `StoreVersionError` where a newer version of the package wrote it, and with a `StoreError`
- * where the system says no.
+ * @throws StoreDamagedError if the folder holds other files or a damaged database.
+ * @throws StoreVersionError if a newer version of the package wrote it.
+ * @throws StoreError if the system refuses access.
  *
- * @example const store = await openLmdbStore("./data");
+ * @example
+ * const store = await openLmdbStore("./data");
  */
 export async function openLmdbStore(path: string, options: LmdbStoreOptions = {}): Promise<RowStore> {
   const environment = options.environment ?? systemEnvironment;
@@ -197,7 +203,8 @@ class LmdbStore implements RowStore {
     checkTable(table);
     const { databases, path } = this.#shared;
     const points = () => {
-      // Holds the snapshot of this turn, so that none of its pages is used anew meanwhile.
+      // Holds the snapshot of this turn of the event loop, so that LMDB reuses none of its pages
+      // meanwhile.
       readCounter(databases);
       const found = splitPoints(path, table, most);
       this.#shared.checkUnchanged();
@@ -230,7 +237,7 @@ class LmdbStore implements RowStore {
     try {
       return await verifyFolder(path, databases, this.#environment, options);
     } finally {
-      // What was found then may be what is being written.
+      // The error may come from pages that a writer is changing.
       this.#shared.checkUnchanged();
     }
   }
@@ -267,8 +274,8 @@ class LmdbStore implements RowStore {
   }
 
   /**
-   * What fails here is left to `readRow` and `readRange`, which fail likewise and say why, or mend
-   * it.
+   * Zero-copy reads. If one fails here, it returns undefined. `readRow` or `readRange` then fails
+   * in the same way and reports why, or repairs it.
    */
   #zeroCopyStore(): ZeroCopyStore {
     return {
@@ -291,7 +298,10 @@ class LmdbStore implements RowStore {
     };
   }
 
-  /** What is lent can be overwritten where writers do not see who reads. */
+  /**
+   * Whether zero-copy reads are safe. If writers cannot see this reader, they may overwrite the
+   * pages that it reads.
+   */
   get #lends(): boolean {
     return this.#closing === undefined && !this.#shared.isUnlocked;
   }
@@ -338,15 +348,15 @@ class LmdbStore implements RowStore {
   }
 
   /**
-   * Lets a read of the present see what any process has committed: LMDB's binding keeps a snapshot
-   * for the rest of a turn of the event loop. A read at a timestamp needs none of it: the snapshot
-   * is as new as the counter that the timestamp came from, or newer.
+   * Makes a read of the present see the newest commit of any process. LMDB's binding keeps a
+   * snapshot for the rest of a turn of the event loop. A read at a timestamp needs no refresh: the
+   * snapshot is at least as new as the counter that gave the timestamp.
    */
   #refresh(at = Number.POSITIVE_INFINITY): void {
     if (at === Number.POSITIVE_INFINITY) this.#shared.refresh();
   }
 
-  /** Reads once more where LMDB has to be opened anew; throws where `error` has another reason. */
+  /** Repeats a read if LMDB must be reopened. Throws if `error` has another reason. */
   #again<T>(error: unknown, doing: string, read: () => T): Promise<T> {
     const { path } = this.#shared;
     this.#shared.checkUnchanged();
@@ -365,8 +375,8 @@ class LmdbStore implements RowStore {
 }
 
 /**
- * Whether it is a moment at which cells are lent: reads of the present go the other way, and see
- * what other processes have committed.
+ * Whether `at` is a timestamp at which zero-copy reads work. Reads of the present use `readRow` and
+ * `readRange`, which refresh the snapshot.
  */
 function isTimestamp(at: number): boolean {
   return at >= 0 && at < Number.POSITIVE_INFINITY;

@@ -12,10 +12,16 @@ export interface MemoryCell {
   readonly txn: Version[];
 }
 
-/** Of the data cells at hand, a view shows so many: the named one is among the newest, or old. */
+/**
+ * How many data cells a view shows. The data cell that a write record names is usually among the
+ * newest.
+ */
 const dataCellsShown = 4;
 
-/** The first index whose version is at or below `timestamp`. */
+/**
+ * The first index whose version's timestamp is at or below `timestamp`. Versions are sorted newest
+ * first.
+ */
 export function indexAtOrBelow(versions: readonly Version[], timestamp: number): number {
   let low = 0;
   let high = versions.length;
@@ -27,13 +33,13 @@ export function indexAtOrBelow(versions: readonly Version[], timestamp: number):
   return low;
 }
 
-/** The first index whose version is below `timestamp`. */
+/** The first index whose version's timestamp is below `timestamp`. */
 export function indexBelow(versions: readonly Version[], timestamp: number): number {
   const index = indexAtOrBelow(versions, timestamp);
   return versions[index]?.timestamp === timestamp ? index + 1 : index;
 }
 
-/** Whether a version stands with `from <= timestamp < to`. */
+/** Whether a version with `from <= timestamp < to` exists. */
 export function hasVersion(versions: readonly Version[], from: number, to: number): boolean {
   const newest = versions[indexBelow(versions, to)];
   return newest !== undefined && newest.timestamp >= from;
@@ -50,7 +56,7 @@ export function deleteVersions(versions: Version[], from: number, to: number): v
   if (end > start) versions.splice(start, end - start);
 }
 
-/** A cell of its own with the same versions. */
+/** Another cell with the same versions. Later changes of one do not affect the other. */
 export function copyCell(cell: MemoryCell): MemoryCell {
   const { lock, write, data, txn } = cell;
   return { ...cell, lock: lock.slice(), write: write.slice(), data: data.slice(), txn: txn.slice() };
@@ -61,7 +67,7 @@ export function isEmpty(cell: MemoryCell): boolean {
 }
 
 /**
- * What a transaction at `at` sees of the cell; undefined where that is neither lock nor write
+ * The cell as a transaction at `at` sees it. Undefined if it sees neither a lock nor a write
  * record.
  */
 export function viewCell(cell: MemoryCell, at: number): CellView | undefined {
@@ -100,7 +106,7 @@ export function rawVersions(
   return result;
 }
 
-/** About how many bytes a view takes. */
+/** Approximate size of a view, in bytes. */
 export function viewBytes(view: CellView): number {
   let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
   for (const version of view.data) bytes += version.value.length;

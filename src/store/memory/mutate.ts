@@ -15,7 +15,7 @@ import { cellKey, MemoryTable } from "./table.js";
 /** All tables of a store, by name. */
 export type Tables = Map<string, MemoryTable>;
 
-/** The index of the first guard of `mutation` that does not hold; -1 where all hold. */
+/** The index of the first guard of `mutation` that does not hold. -1 if all hold. */
 export function failedGuard(tables: Tables, mutation: RowMutation, commit: number): number {
   const table = tables.get(mutation.table);
   return mutation.guards.findIndex((guard) => {
@@ -36,7 +36,7 @@ function holds(cell: MemoryCell | undefined, guard: Guard, commit: number): bool
   return guard.below === undefined || compareBytes(version.value, guard.below) < 0;
 }
 
-/** Does all of `mutation`, whose guards have held. */
+/** Applies `mutation`, after its guards were checked. */
 export function apply(tables: Tables, { table: name, row, mutations }: RowMutation, commit: number): void {
   if (mutations.length === 0) return;
   let table = tables.get(name);
@@ -61,7 +61,7 @@ export function apply(tables: Tables, { table: name, row, mutations }: RowMutati
   }
 }
 
-/** Which guard of `batch` does not hold, as the answer to give; undefined where all hold. */
+/** The answer that names the first guard of `batch` that does not hold. Undefined if all hold. */
 export function rejection(tables: Tables, batch: AtomicBatch, commit: number): BatchAnswer | undefined {
   for (let row = 0; row < batch.rows.length; row++) {
     const guard = failedGuard(tables, batch.rows[row]!, commit);

@@ -5,15 +5,21 @@ import type { RangePage, RangeRead, RawPage, RawRead, RowPage, RowRead } from ".
 import { type MemoryCell, rawVersions, viewBytes, viewCell } from "./cell.js";
 import { cellKey, type MemoryTable, rowEnd } from "./table.js";
 
-/** What one page may hold. */
+/** The limits of one page. */
 export interface PageLimits {
   readonly cells: number;
   readonly bytes: number;
-  /** Cells looked at, shown or not: a page ends with what it has rather than search on and on. */
+  /**
+   * The most cells that a page visits, shown or not. It bounds the time that a page with few
+   * matches takes.
+   */
   readonly scanned: number;
 }
 
-/** After so many cells that are not wanted, one after the other, look up the next that can be. */
+/**
+ * After this many unwanted cells in a row, a scan seeks to the next wanted position. Fewer are
+ * cheaper to step over.
+ */
 const missesBeforeSeek = 4;
 
 interface Bounds {
@@ -29,8 +35,8 @@ function bounds(start: Position | undefined, end: Position | undefined): Bounds 
 }
 
 /**
- * The wanted cells from `low` to `high`, ascending; undefined now and then for one that is not
- * wanted.
+ * Yields the wanted cells from `low` to `high`, ascending. Yields undefined for some unwanted
+ * cells, so that the caller can count visited cells.
  */
 function* ascending(
   table: MemoryTable,
@@ -60,7 +66,7 @@ function* ascending(
   }
 }
 
-/** The same, descending. */
+/** Like {@link ascending}, in descending order. */
 function* descending(
   table: MemoryTable,
   read: Pick<RangeRead, "columns">,
@@ -88,7 +94,7 @@ function* descending(
   }
 }
 
-/** One row; the columns are divided over pages. */
+/** Reads one row. A wide row is divided over pages, by column. */
 export function readRow(table: MemoryTable | undefined, read: RowRead, limits: PageLimits): RowPage {
   const cells: CellView[] = [];
   const only = read.columns[0];

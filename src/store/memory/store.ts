@@ -25,27 +25,27 @@ import type {
 import { apply, failedGuard, rejection, type Tables } from "./mutate.js";
 import { type PageLimits, readRange, readRaw, readRow } from "./read.js";
 
-/** What {@link memoryStore} takes. Everything has a default. */
+/** The options of {@link memoryStore}. All are optional. */
 export interface MemoryStoreOptions {
-  /** Where the time of the counter comes from. Default: the system's clock. */
+  /** The clock for the store's counter. Default: the system's clock. */
   readonly environment?: Environment | undefined;
   /**
-   * Whether several rows can be changed in one step. False: a store of one-row mutations, without
-   * `atomic`. Default: true.
+   * Whether the store applies several rows in one step. If false, it is a store of one-row
+   * mutations, without `atomic`. Default: true.
    */
   readonly atomicBatches?: boolean | undefined;
-  /** Whether ranges can be read backwards. Default: true. */
+  /** Whether the store reads ranges in reverse. Default: true. */
   readonly reverseScans?: boolean | undefined;
   /**
-   * Longest value, in bytes, that goes into lock and write records. Default: 64, so that data cells
-   * are used.
+   * Longest value, in bytes, that goes into lock and write records. Default: 64, so that tests use
+   * data cells too.
    */
   readonly inlineBytes?: number | undefined;
-  /** The most guards and mutations of one row mutation. Default: 1,000. */
+  /** The most guards and mutations, counted together, of one row mutation. Default: 1,000. */
   readonly mutationCells?: number | undefined;
   /**
-   * Whether to declare that mutations without guards go in bulk; they are applied at once all the
-   * same. Default: false.
+   * Whether the store declares the capability `bulkMutations`. It changes nothing else. Default:
+   * false.
    */
   readonly bulkMutations?: boolean | undefined;
   /** The most cells of a page. Default: 1,000. */
@@ -55,15 +55,24 @@ export interface MemoryStoreOptions {
 const pageBytes = 1 << 20;
 
 /**
- * A store in this process's memory, for tests, simulations and databases that need not outlive the
- * process. It answers reads at once. What it answers are its own bytes, and what it is given it
- * keeps: neither may be changed.
+ * A store in this process's memory, for tests, simulations, and databases that end with the
+ * process. It answers reads synchronously. It returns its own bytes and keeps the bytes that it is
+ * given, so callers must change neither.
+ *
+ * @example
+ * const store = memoryStore({ atomicBatches: false });
+ * const db = await open(store);
  */
 export function memoryStore(options: MemoryStoreOptions = {}): RowStore {
   return new MemoryStore(options);
 }
 
-/** A memory store of its own with what another one holds now. */
+/**
+ * A new memory store with the current content of another. Later changes of one do not affect the
+ * other.
+ *
+ * @throws InvalidArgumentError if `store` is not a memory store.
+ */
 export function copyMemoryStore(store: RowStore, options: MemoryStoreOptions = {}): RowStore {
   if (store instanceof MemoryStore) return store.copy(options);
   throw new InvalidArgumentError("Only a memory store can be copied.");

@@ -2,7 +2,8 @@ import sortedBtree from "sorted-btree";
 import { byteString } from "../bytes.js";
 import { copyCell, type MemoryCell } from "./cell.js";
 
-// The package is CommonJS with a default export: Node hands over the module, a bundler the class.
+// The package is CommonJS with a default export. Node's import gives the module, a bundler's import
+// gives the class.
 const Tree = ((sortedBtree as { default?: unknown }).default ?? sortedBtree) as typeof sortedBtree.default;
 
 function escaped(bytes: Uint8Array): string {
@@ -11,15 +12,15 @@ function escaped(bytes: Uint8Array): string {
 }
 
 /**
- * A place in a table as a string that sorts by the rows' bytes and then by the columns': each byte
- * a character, NUL followed by 0xFF, and NUL 0x01 between row and column. A row that another begins
- * with comes first, since NUL 0x01 sorts before every byte that may follow.
+ * A cell's position as a string that sorts by row bytes, then by column bytes. Each byte is one
+ * character, each NUL is followed by 0xFF, and NUL 0x01 separates row and column. NUL 0x01 sorts
+ * before all bytes that can follow, so a row sorts before the rows that it is a prefix of.
  */
 export function cellKey(row: Uint8Array, column: Uint8Array | undefined): string {
   return column === undefined ? `${escaped(row)}\0\x01` : `${escaped(row)}\0\x01${escaped(column)}`;
 }
 
-/** The place after the last column of `row`. */
+/** The position after the last column of `row`. */
 export function rowEnd(row: Uint8Array): string {
   return `${escaped(row)}\0\x02`;
 }
@@ -28,11 +29,11 @@ function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a === b ? 0 : 1;
 }
 
-/** The cells of one table, in order. */
+/** The cells of one table, sorted by position. */
 export class MemoryTable {
   readonly #cells = new Tree<string, MemoryCell>(undefined, compareKeys);
 
-  /** A table of its own with the same cells. */
+  /** Another table with the same cells. Later changes of one do not affect the other. */
   copy(): MemoryTable {
     const copy = new MemoryTable();
     for (const cell of this.#cells.values()) copy.set(copyCell(cell));
@@ -60,7 +61,7 @@ export class MemoryTable {
     for (const [, cell] of this.#cells.entries(key)) yield cell;
   }
 
-  /** Cells below `key` (undefined: from the last), descending. */
+  /** Cells below `key` in descending order. If `key` is undefined, begins at the last cell. */
   *below(key: string | undefined): Generator<MemoryCell, void> {
     if (this.#cells.size === 0) return;
     for (const [, cell] of this.#cells.entriesReversed(key, undefined, true)) yield cell;

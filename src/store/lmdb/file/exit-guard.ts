@@ -2,11 +2,11 @@ import { writeSync } from "node:fs";
 import { inspect } from "node:util";
 import { isMainThread } from "node:worker_threads";
 
-/** Somebody who writes an LMDB environment. */
+/** An object that writes an LMDB environment. */
 interface Writer {
   /**
-   * Whether a write thread was started that waits for the event loop, or soon will, perhaps with
-   * LMDB's write lock in hand.
+   * Whether a write thread waits for the event loop, or will do so soon. It may hold LMDB's write
+   * lock.
    */
   readonly isBeginning: boolean;
 }
@@ -17,20 +17,22 @@ let uncaught: { readonly error: unknown } | undefined;
 let listens = false;
 
 /**
- * Ends the process by `SIGKILL` where it ends while a write thread waits for the event loop, which
- * will never run again: by `process.exit`, or by an error that nobody caught. Node would wait for
- * that thread for ever; the thread keeps LMDB's write lock; and the binding, which closes the
- * environment meanwhile, takes from the system what it needs to give the lock back. Every other
- * process on the folder would stand still. Of a process that was killed the lock is taken over, as
- * ever.
+ * Kills the process with `SIGKILL` if it exits while a write thread waits for the event loop. Both
+ * `process.exit` and an uncaught error can cause that.
  *
- * To be called before LMDB is opened: its binding listens for the exit, too. Of a thread of its own
- * it can do nothing.
+ * Without this guard, Node would wait for the thread forever, since the event loop never runs
+ * again. The thread would keep LMDB's write lock. The binding closes the environment meanwhile, and
+ * so makes the lock impossible to release. All other processes on the folder would then hang. When
+ * a process is killed, the system passes its lock on.
+ *
+ * Call this before LMDB is opened, since its binding also listens for the exit. It has no effect in
+ * worker threads.
  */
 export function guardExit(): void {
   if (listens || !isMainThread) return;
   listens = true;
-  // Node says what was not caught only after the exit's listeners.
+  // Node prints an uncaught error only after the exit listeners, so this guard keeps the error to
+  // print it.
   process.on("uncaughtExceptionMonitor", (error) => {
     uncaught = { error };
   });
@@ -59,7 +61,7 @@ function endHard(): void {
       `${reason}percolatordb: the process ends while a write begins, and is killed, so that others can write. Close the database first.\n`,
     );
   } catch {
-    // Nobody reads it.
+    // The stream is closed, so the message is lost.
   }
   process.kill(process.pid, "SIGKILL");
 }

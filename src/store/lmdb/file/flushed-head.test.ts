@@ -52,7 +52,7 @@ async function write(row: string): Promise<void> {
   await store.close();
 }
 
-it("opening a file whose newest state was not flushed flushes and names it, before anything is written", async () => {
+it("opening a file with an unflushed newest state flushes it and records that, before any write", async () => {
   await write("a");
   unflush();
   const before = heads();
@@ -74,7 +74,7 @@ it("opening only to read writes nothing", async () => {
   await store.close();
 });
 
-it("a file whose newest state is flushed stays as it is", async () => {
+it("a file with a flushed newest state is not changed", async () => {
   await write("a");
   const before = readFileSync(dataFile());
   const store = await openLmdbStore(folder);

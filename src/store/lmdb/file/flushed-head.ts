@@ -17,26 +17,28 @@ import type { Root } from "../record/databases.js";
 import { DataFile, type Meta, metaRecord } from "./pages.js";
 
 /**
- * Makes sure, before this process writes its first page, that the newest state of the file is
- * flushed, and named as the flushed one.
+ * Makes sure that the newest state of the file is flushed and recorded as flushed, before this
+ * process writes its first page.
  *
- * LMDB takes the newest state that it finds when it opens a file for a flushed one, and uses pages
- * anew that no flushed state needs. But a process that was killed, or one that is just writing, has
- * newer states than the last one flushed; those pages then belong to the very state that a stop of
- * the machine falls back to, and until the first flush of this process ends there would be no whole
- * one. A new file's heads, too, are only written, and would not come before the first pages by
- * themselves.
+ * When LMDB opens a file, it takes the newest state that it finds for a flushed one, and reuses
+ * pages that no flushed state needs. But a process that was killed, or one that is writing now, may
+ * have left states newer than the last flushed one. If the machine then stopped, it would fall back
+ * to a state whose pages LMDB has already reused. Until the first flush of this process, the file
+ * would have no intact state.
+ *
+ * A new file's heads are only written as well, not flushed. Without this function, they might reach
+ * the disk after the first pages.
  */
 export function settleFlushedHead(
   root: Pick<Root, "env" | "transactionSync">,
   dataFile: string,
   flushed: FlushedBefore,
 ): void {
-  // Waits for the flush of another process that may be under way: it would name an older state than
-  // the one found here.
+  // Waits for another process's running flush, since that would record an older state than the one
+  // found here.
   root.env.sync();
   let failure: unknown;
-  // With LMDB's write lock in hand no newer state comes.
+  // While this process holds LMDB's write lock, no newer state can appear.
   root.transactionSync(() => {
     try {
       settleHead(dataFile, flushed);
@@ -47,7 +49,7 @@ export function settleFlushedHead(
   if (failure !== undefined) throw failure;
 }
 
-/** The same with LMDB's write lock in hand, after a flush. */
+/** The same, for a caller that holds LMDB's write lock and has flushed. */
 export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void {
   if (!isReadable()) return;
   const flags = flushedBefore === undefined ? "r+" : constants.O_RDWR | (constants.O_DSYNC ?? 0);
@@ -72,14 +74,14 @@ export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void
 
 /**
  * The number of LMDB's newest transaction that {@link flushUnderPermissions} has flushed. Undefined
- * if a file can be flushed at once, which is so without Node's permission model.
+ * if a file can be flushed synchronously, as it can without Node's permission model.
  */
 export type FlushedBefore = number | undefined;
 
 /**
- * Flushes the file before LMDB's locks are taken, if this process runs under Node's permission
- * model: that refuses to flush a file synchronously, which alone can be done with the locks in
- * hand. Then one write at a time is flushed by how the file is opened (`O_DSYNC`).
+ * Flushes the file before this process takes LMDB's locks, if it runs under Node's permission
+ * model. The model forbids a synchronous flush, and no other flush is possible while holding the
+ * locks. Later writes are then flushed one by one, by opening the file with `O_DSYNC`.
  */
 export async function flushUnderPermissions(dataFile: string): Promise<FlushedBefore> {
   if (process.permission === undefined || !isReadable()) return undefined;
@@ -110,8 +112,8 @@ const maxFlushMs = 5_000;
 const lookMs = 2;
 
 /**
- * Another process has committed since the file was flushed here; it flushes that itself, for which
- * it needs no write lock.
+ * Waits for another process that has committed since this one flushed the file. That process
+ * flushes its commit itself, without the write lock.
  */
 function untilNamed(data: DataFile, dataFile: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -126,16 +128,13 @@ function untilNamed(data: DataFile, dataFile: string): void {
   );
 }
 
-/** Writes the first bytes of the file as they are, to a file that flushes each write. */
+/** Writes the first bytes of the file again unchanged, to a file that flushes each write. */
 function rewrite(file: number, length: number): void {
   const bytes = Buffer.alloc(length);
   writeSync(file, bytes, 0, readSync(file, bytes, 0, length, 0), 0);
 }
 
-/**
- * A file that was just made: its heads go to the disk before anything else of it, and its name
- * does.
- */
+/** Flushes a new file's heads before any other page of it, and then its directory entry. */
 function settleNew(file: number, dataFile: string): void {
   fdatasyncSync(file);
   if (platform() === "win32") return;
@@ -149,7 +148,7 @@ function settleNew(file: number, dataFile: string): void {
         closeSync(handle);
       }
     } catch {
-      // Not every system lets a folder be flushed, and not everybody may read the folder above.
+      // Some systems cannot flush a folder, and some users may not read the parent folder.
     }
   }
 }
@@ -159,8 +158,8 @@ function isNamed(newest: Meta, flushed: Meta | undefined): boolean {
 }
 
 /**
- * Copies the description of a state to the place of the flushed one, in one write of less than a
- * sector.
+ * Copies the description of a state to the place of the flushed one. It is one write of less than a
+ * disk sector, so it cannot be torn.
  */
 function nameFlushed(file: number, from: number, to: number): void {
   const { start, end, flagsAt, unflushed } = metaRecord;

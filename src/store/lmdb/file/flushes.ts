@@ -4,20 +4,23 @@ import { type Environment, sleep } from "../../../environment/index.js";
 import type { Databases } from "../record/databases.js";
 import { DataFile } from "./pages.js";
 
-/** Tells what of an open file is flushed, by the file itself. */
+/** Tells from an open file itself which of its transactions are flushed. */
 export interface Flushes {
-  /** Number of the newest of LMDB's transactions that is flushed for certain. */
+  /** Number of LMDB's newest transaction that is certainly flushed. */
   through(): number;
-  /** Resolves when all that is committed now is flushed. */
+  /** Resolves when everything committed before the call is flushed. */
   flush(): Promise<void>;
   close(): void;
 }
 
-/** Looks at the file, so far apart, for the flush of a group that the binding resolved too soon. */
+/**
+ * How often, and how many milliseconds apart, to check the file for a flush that the binding
+ * reported too soon. In total about a minute.
+ */
 const maxLooks = 60_000;
 const lookMs = 1;
 
-/** Flushes until the transaction of that number is; false if the file never says so. */
+/** Flushes until the transaction with that number is flushed. False if the file never shows it. */
 export async function flushThrough(
   flushes: Pick<Flushes, "through" | "flush">,
   transaction: number,
@@ -32,7 +35,7 @@ export async function flushThrough(
 
 /** The flushes of a data file that is open for writing. */
 export function fileFlushes(databases: Pick<Databases, "root">, dataFile: string): Flushes {
-  // Where its heads cannot be read here, the binding is believed.
+  // If this platform cannot read the file's heads, the binding's report must be enough.
   const readable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
   const file = readable ? openSync(dataFile, "r") : undefined;
   return {

@@ -31,7 +31,7 @@ function put(store: RowStore, row: string, value: Uint8Array) {
   });
 }
 
-/** What is used of a closed folder's `meta`, by LMDB alone. */
+/** A closed folder's `meta`, opened directly with LMDB. */
 interface Meta {
   put(key: Buffer, value: Uint8Array): Promise<boolean>;
   get(key: Buffer): Uint8Array | undefined;
@@ -52,14 +52,14 @@ async function withFormat<Result>(
   return result;
 }
 
-/** A closed folder's cells, by LMDB alone. */
+/** A closed folder's cells, opened directly with LMDB. */
 async function withCells(path: string, use: (cells: Database<Buffer, Buffer>) => unknown): Promise<void> {
   const root = openLmdb({ path, noSubdir: false });
   await use(root.openDB<Buffer, Buffer>({ name: "cells", encoding: "binary", keyEncoding: "binary" }));
   await root.close();
 }
 
-/** A cell's entry with a write record of timestamp 1. */
+/** A cell's entry that has a write record of timestamp 1. */
 const wasWritten = (value: string) =>
   Buffer.concat([Buffer.of(flags.write, 0, 0, 0, 0, 0, 0, 0, 1), Buffer.from(value)]);
 
@@ -67,7 +67,7 @@ const writeFormat = (path: string, format: string) =>
   withFormat(path, (meta, key) => meta.put(key, Buffer.from(format)));
 const readFormat = (path: string) => withFormat(path, (meta, key) => String(meta.get(key)));
 
-/** A closed database with some thousand rows. */
+/** A closed database with several thousand rows. */
 async function filled(): Promise<string> {
   const path = newPath();
   const store = await openLmdbStore(path, { durability: "none" });
@@ -95,7 +95,7 @@ async function refused(
 }
 
 describe("opening a folder", () => {
-  it("makes folders that are missing, and takes names with dots", async () => {
+  it("makes missing folders, and takes names with dots", async () => {
     const path = join(newPath(), "deeper", "data.v1");
     const store = await openLmdbStore(path);
     expect(await put(store, "r", column)).toBe("applied");
@@ -116,7 +116,7 @@ describe("opening a folder", () => {
     expect(await readFile(path, "utf8")).toBe("text");
   });
 
-  it("refuses a folder of other files, and leaves it as it is", async () => {
+  it("refuses a folder of other files, and does not change it", async () => {
     const path = newPath();
     await mkdir(path);
     await writeFile(join(path, "notes.txt"), "text");
@@ -124,7 +124,7 @@ describe("opening a folder", () => {
     await expect(stat(join(path, "data.mdb"))).rejects.toThrow();
   });
 
-  it("refuses a database of LMDB that is somebody else's, and leaves it as it is", async () => {
+  it("refuses an LMDB database of another program, and does not change it", async () => {
     for (const named of [true, false]) {
       const path = newPath();
       const root = openLmdb({ path, noSubdir: false });
@@ -136,23 +136,23 @@ describe("opening a folder", () => {
     }
   });
 
-  it("refuses what a newer version wrote", async () => {
+  it("refuses a database that a newer version wrote", async () => {
     const path = await filled();
     await writeFormat(path, "percolatordb 4");
     await refused(path, StoreVersionError, /layout 4.*Upgrade/);
-    // One changed bit in the number must not make it an older one, whose records would be sealed
-    // twice.
+    // One changed bit in the number must not turn it into an older version. Its records would be
+    // sealed twice.
     for (const number of [1, 2]) {
       await writeFormat(path, `percolatordb ${number} sealed`);
       await refused(path, StoreDamagedError, /no database of this package/);
     }
   });
 
-  it("makes what an earlier version wrote into its own layout, and does not read it before", async () => {
+  it("converts a database of an earlier version to its own layout before it reads it", async () => {
     const path = await filled();
     await writeFormat(path, "percolatordb 1");
     await withCells(path, async (cells) => {
-      // As version 1 had them: system tables by their names.
+      // Version 1 kept system tables under their names.
       for (const row of ["a", "b"]) await cells.put(Buffer.from(`~hints\0${row}\0\u0001c`), wasWritten(row));
     });
     await refused(path, StoreVersionError, /layout 1.*Open it once for writing/, true);
@@ -188,7 +188,7 @@ describe("opening a folder", () => {
     await refused(other, StoreVersionError, /data version is 1/);
   });
 
-  it("refuses a file that was cut off, however much is left of it", async () => {
+  it("refuses a truncated file, however long it still is", async () => {
     for (const part of [0.9, 0.5, 0.1, 0.01, 0.001]) {
       const path = await filled();
       const file = join(path, "data.mdb");
@@ -207,7 +207,7 @@ describe("opening a folder", () => {
     await refused(path, StoreDamagedError, /damaged/);
   });
 
-  it("says what the system forbids", async () => {
+  it("reports what the system forbids", async () => {
     // The superuser may write everywhere.
     if (process.getuid?.() === 0) return;
     const path = newPath();
@@ -216,7 +216,7 @@ describe("opening a folder", () => {
     await refused(join(path, "below"), StoreError, /no permission/);
   });
 
-  it("opens for reading only what is there, and refuses to write", async () => {
+  it("opens only an existing database for reading, and refuses to write", async () => {
     await refused(newPath(), StoreError, /no database.*open it for writing/, true);
     const empty = newPath();
     await mkdir(empty);

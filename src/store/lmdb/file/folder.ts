@@ -9,24 +9,24 @@ import { lockFileName, newLockFilePrefix } from "./lock-file.js";
 import { DataFile, type Meta, PageError } from "./pages.js";
 
 export const dataFileName = "data.mdb";
-/** What systems put into folders by themselves. */
+/** Files that operating systems put into folders. */
 const ignoredFiles = new Set([lockFileName, ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found"]);
 
-/** The names of our own databases; a file with others is somebody else's. */
+/** The names of our own databases. A file with other names belongs to another program. */
 const knownDatabases: ReadonlySet<string> = new Set([...databaseNames, "meta"]);
 
-/** Upper levels of each tree that are looked at when a database is opened. */
+/** How many levels of each tree opening a database checks. */
 const checkedLevels = 1;
 const allLevels = 40;
 /**
- * While another process writes, what is being looked at may be replaced; then it is looked at
- * again.
+ * How often opening repeats a check that failed, since another process may have replaced the
+ * checked pages.
  */
 const checkAttempts = 8;
 
 /**
- * Makes the folder where it is missing, if that is wanted; gives its real path. Refuses what cannot
- * be a folder of this package.
+ * Returns the folder's real path, and makes the folder if it is missing and `create` is true.
+ * Throws if the path cannot be a folder of this package.
  */
 export async function prepareFolder(path: string, create: boolean): Promise<string> {
   try {
@@ -72,14 +72,17 @@ function noDatabase(path: string): StoreError {
   return new StoreError(`There is no database in ${path}; open it for writing to make one.`);
 }
 
-/** LMDB ends the process over some damaged files, so what can be seen beforehand is. */
+/**
+ * Checks what can be checked before LMDB opens the file, since LMDB ends the process over some
+ * damaged files.
+ */
 function checkDataFile(path: string): void {
   if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
   const file = openSync(path, "r");
   try {
     for (let attempt = 1; ; attempt++) {
       const data = new DataFile(file, fstatSync(file).size);
-      // Made, and not yet written to, by whoever opens it at the same time.
+      // Another process has just made the file, and has not written to it yet.
       if (data.size === 0) return;
       let state: Meta | undefined;
       try {
@@ -87,8 +90,8 @@ function checkDataFile(path: string): void {
         checkTrees(data, state);
         return;
       } catch (error) {
-        // Another process may have made the file longer since its size was asked for, or have
-        // committed since.
+        // Another process may have made the file longer since this one read its size, or may have
+        // committed.
         const longer = fstatSync(file).size > data.size;
         if (attempt < checkAttempts && (longer || (state !== undefined && changed(data, state)))) continue;
         throw refusal(error, path);
@@ -99,9 +102,7 @@ function checkDataFile(path: string): void {
   }
 }
 
-/**
- * The number by which LMDB tells whether the machine was started anew; 0 where the system has none.
- */
+/** The number by which LMDB knows whether the machine has restarted. 0 if the system has none. */
 function bootNumber(): bigint {
   try {
     return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
@@ -111,8 +112,8 @@ function bootNumber(): bigint {
 }
 
 function checkTrees(data: DataFile, meta: Meta): void {
-  // The file may end before its last page if that is free; then all that is used must be in what
-  // there is.
+  // The file may end before its last page if that page is free. Then every used page must be within
+  // the file, so all levels are checked.
   const levels = data.size < (meta.lastPage + 1) * meta.pageSize ? allLevels : checkedLevels;
   data.check(meta.main, allLevels);
   data.check(meta.free, levels);
@@ -123,7 +124,7 @@ function checkTrees(data: DataFile, meta: Meta): void {
   for (const tree of trees.values()) data.check(tree, levels);
 }
 
-/** Whether another process has committed since. */
+/** Whether another process has committed since `state` was read. */
 function changed(data: DataFile, state: Meta): boolean {
   try {
     return data.beginning(bootNumber()).transaction !== state.transaction;

@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
 
 export const lockFileName = "lock.mdb";
-/** Of files that become the lock file; one can be left over if the process ends meanwhile. */
+/** Prefix of files that become the lock file. One is left over if the process ends in between. */
 export const newLockFilePrefix = `${lockFileName}.new-`;
 
-/** What LMDB's lock file takes: a head, and a slot for each reader. */
+/** The size of LMDB's lock file: a head, and a slot for each reader. */
 const headBytes = 208;
 const slotBytes = 64;
 const noSpace: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * Makes the folder's lock file if there is none, with all its blocks. LMDB makes it as a hole and
- * writes to it through a memory map: on a full disk, such as after a restore from a backup, which
- * has no lock file, that ends the process by SIGBUS.
+ * Makes the folder's lock file with all its blocks, if it is missing. LMDB would make it as a
+ * sparse file and write to it through a memory map. On a full disk, that ends the process with
+ * SIGBUS. A folder that was restored from a backup, for example, has no lock file.
  *
- * The file gets its name when it is whole, so that a process which opens the folder at the same
+ * The file gets its name only when it is complete. So a process that opens the folder at the same
  * time never sees a part of it.
  */
 export function makeLockFile(folder: string, maxReaders: number): void {
@@ -39,24 +39,24 @@ export function makeLockFile(folder: string, maxReaders: number): void {
         { cause: error },
       );
     }
-    // Another process has made it, or the file system has no links, or cannot be written: LMDB then
-    // does what it can, and says why it cannot.
+    // Another process has made the file, or the file system has no links or is read-only. LMDB then
+    // makes the file itself, or reports why it cannot.
   } finally {
     try {
       rmSync(made, { force: true });
     } catch {
-      // Nothing was made on a file system that can only be read.
+      // The file system is read-only, so no file was made.
     }
   }
 }
 
 /**
- * Whether LMDB has taken its lock on a folder that it has just opened to read. It goes without if
- * it may not write the file, or make it.
+ * Whether LMDB holds its lock on a folder that it has just opened for reading. LMDB reads without a
+ * lock if it may not write or make the lock file.
  */
 export function hasLock(folder: string): boolean {
   try {
-    // Not opened: to close it again would give back the locks that LMDB has on it.
+    // This must not open the file: closing it again would release the locks that LMDB holds on it.
     accessSync(join(folder, lockFileName), constants.R_OK | constants.W_OK);
     return true;
   } catch {

@@ -2,23 +2,24 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { arch, endianness, platform } from "node:os";
 import { join } from "node:path";
 
-/** LMDB's locks that a process may keep others waiting for. */
+/** The locks of LMDB for which a process may make others wait. */
 export type LockName = "write" | "flush";
 
-/** Who holds one of LMDB's locks. */
+/** The process that holds one of LMDB's locks. */
 export interface LockHolder {
-  /** The thread, which the lock file names. */
+  /** Id of the thread that the lock file names. */
   readonly thread: number;
   readonly process: number;
-  /** Its program, as the system shows it. */
+  /** The process's program, as the system shows it. */
   readonly program: string;
   /**
-   * LMDB's last committed transaction. If it stays and so does the thread, the thread has held the
-   * lock all the while.
+   * LMDB's last committed transaction. If it and the thread stay the same, the thread has held the
+   * lock without a break.
    */
   readonly transaction: bigint;
   /**
-   * Whether it was stopped, by SIGSTOP or a debugger, and does nothing until somebody continues it.
+   * Whether the process was stopped by SIGSTOP or a debugger. It runs again only when it is
+   * continued.
    */
   readonly isStopped: boolean;
 }
@@ -26,8 +27,8 @@ export interface LockHolder {
 const lockFileName = "lock.mdb";
 
 /**
- * Where the lock file names the thread that holds a lock: robust mutexes of glibc, the first one at
- * 24.
+ * Where the lock file names the thread that holds a lock. The locks are robust mutexes of glibc,
+ * and the first is at byte 24.
  */
 const mutexBytes: Readonly<Record<string, number>> = { x64: 40, arm64: 48 };
 const firstMutex = 24;
@@ -36,9 +37,9 @@ const ownerInMutex = 8;
 const order: Readonly<Record<LockName, number>> = { write: 1, flush: 2 };
 
 /**
- * Tells which other process holds one of LMDB's locks on a folder: on Linux, by what LMDB keeps in
- * the lock file. Elsewhere, or if what stands there names no process that has the file open, nobody
- * is known.
+ * The other process that holds one of LMDB's locks on a folder. It works on Linux, by reading
+ * LMDB's lock file. Undefined on other systems, or if the lock file names no process that has the
+ * file open.
  */
 export function lockHolder(folder: string, lock: LockName): LockHolder | undefined {
   const bytes = platform() === "linux" && endianness() === "LE" ? mutexBytes[arch()] : undefined;
@@ -49,14 +50,14 @@ export function lockHolder(folder: string, lock: LockName): LockHolder | undefin
     const thread = head?.readInt32LE(firstMutex + order[lock] * bytes + ownerInMutex) ?? 0;
     return thread <= 0 ? undefined : describe(thread, path, head!.readBigUInt64LE(lastTransaction));
   } catch {
-    // No lock file, or the process has ended meanwhile.
+    // The lock file is missing, or the process has ended meanwhile.
     return undefined;
   }
 }
 
 /**
- * If this process has the file open, it is read where it is mapped. To open and close it would give
- * up this process's locks on it, by which other processes see that it lives.
+ * If this process has the file open, this function reads it where it is mapped. Opening and closing
+ * the file would release this process's locks on it, by which other processes see that it runs.
  */
 function readHead(path: string, length: number): Buffer | undefined {
   const address = mappedAt(path);
@@ -90,7 +91,7 @@ function describe(thread: number, lockFile: string, transaction: bigint): LockHo
   };
 }
 
-/** Whether a process has the file open; true if this user may not know. */
+/** Whether a process has the file open. True if this user may not know. */
 function maps(owner: number, path: string): boolean {
   try {
     return readFileSync(`/proc/${owner}/maps`, "utf8").includes(` ${path}\n`);

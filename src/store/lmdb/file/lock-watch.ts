@@ -2,33 +2,33 @@ import { type Environment, sleep, type Timer } from "../../../environment/index.
 import { StoreBusyError } from "../../../errors/index.js";
 import { type LockHolder, type LockName, lockHolder } from "./lock-holder.js";
 
-/** Between two looks at who holds a lock that is waited for, in milliseconds. */
+/** Time between two looks at the holder of a lock that this process waits for, in milliseconds. */
 const lookMs = 250;
 /**
- * A lock that was held for so long is waited for no longer: far longer than a write or a flush
+ * How long this process waits for a lock, in milliseconds: far longer than a write or a flush
  * takes, shorter than an operator's patience.
  */
 const patienceMs = 10_000;
-/** For so long closing waits for it, and opening. */
+/** How long opening and closing a folder wait for a lock, in milliseconds. */
 const shortPatienceMs = 1_000;
 /**
- * Opening waits so long for a process that is stopped: one that is just being continued is left the
- * time.
+ * How long opening waits for a stopped process, in milliseconds: enough for one that is just being
+ * continued.
  */
 const stoppedPatienceMs = 100;
 const openingLookMs = 50;
 
-/** What waits for LMDB's locks. */
+/** The requests that wait for LMDB's locks: the write queue. */
 export interface Waits {
-  /** The locks that are waited for now. */
+  /** The locks for which requests wait now. */
   waitsFor(): readonly LockName[];
-  /** LMDB's transaction up to which the file is flushed. */
+  /** Number of LMDB's newest flushed transaction. */
   flushedThrough(): number;
-  /** Gives up what has waited for the lock at the last look, too. */
+  /** Gives up the requests that already waited for the lock at the previous look. */
   giveUp(lock: LockName, error: StoreBusyError): void;
 }
 
-/** A lock that another process holds, and for how long it was seen to. */
+/** A lock that another process holds, and for how long this process has seen it hold the lock. */
 export interface HeldLock {
   readonly lock: LockName;
   readonly holder: LockHolder;
@@ -37,8 +37,8 @@ export interface HeldLock {
 
 /**
  * Watches whether another process holds one of LMDB's locks without end, because it was stopped or
- * its event loop is blocked, and then gives up what waits for it. LMDB's own wait has no end and
- * cannot be interrupted.
+ * its event loop is blocked. After 10 s, it gives up the requests that wait for the lock. LMDB's
+ * own wait has no end, and cannot be interrupted.
  */
 export class LockWatch {
   readonly #folder: string;
@@ -54,12 +54,14 @@ export class LockWatch {
     this.#waits = waits;
   }
 
-  /** To be called when waiting begins. Harmless to repeat. */
+  /**
+   * Starts watching. Call it when a request begins to wait. A repeated call has no further effect.
+   */
   watch(): void {
     this.#timer ??= this.#environment.setTimer(() => this.#look(), lookMs, { background: true });
   }
 
-  /** Resolves when another process is seen to hold a lock for longer than closing waits. */
+  /** Resolves when another process has held a lock for longer than closing waits. */
   stuck(): Promise<void> {
     this.watch();
     return new Promise((resolve) => this.#whenStuck.push(resolve));
@@ -77,7 +79,9 @@ export class LockWatch {
     if (locks.length > 0) this.watch();
   }
 
-  /** The time is counted in looks: a pause of this process itself is not the holder's. */
+  /**
+   * Counts the time in looks, so that a pause of this process does not count against the holder.
+   */
   #holding(lock: LockName) {
     const holder = lockHolder(this.#folder, lock);
     if (holder === undefined) return undefined;
@@ -90,16 +94,16 @@ export class LockWatch {
 }
 
 /**
- * A thread that flushes holds up no transactions, and one that holds up transactions lets none be
- * committed.
+ * Whether the lock has been held without a break. A process may flush for long while others commit.
+ * But if it holds the write lock, no transaction commits.
  */
 function isSameHolding(before: LockHolder, now: LockHolder, lock: LockName): boolean {
   return before.thread === now.thread && (lock === "flush" || before.transaction === now.transaction);
 }
 
 /**
- * The lock that another process was seen to hold without end, before this one opens the folder;
- * undefined if it may be opened as ever.
+ * The lock that another process holds without end, checked before this process opens the folder.
+ * Undefined if it can open the folder normally.
  */
 export async function stuckLock(folder: string, environment: Environment): Promise<HeldLock | undefined> {
   const locks = ["write", "flush"] as const;
@@ -117,8 +121,8 @@ export async function stuckLock(folder: string, environment: Environment): Promi
 }
 
 /**
- * Resolves when no other process holds one of the locks. Ends when `isOver` says so. Something is
- * to be written meanwhile, which keeps the process.
+ * Resolves when no other process holds one of the locks, or when `isOver` returns true. Requests
+ * wait for it, so its timers keep the process alive.
  */
 export async function untilUnlocked(
   folder: string,
@@ -129,7 +133,7 @@ export async function untilUnlocked(
   while (isHeld() && !isOver()) await sleep(environment, openingLookMs);
 }
 
-/** The error that says who holds a lock, and for how long at least. */
+/** The error that names the process that holds a lock, and for how long at least. */
 export function busyError(folder: string, { lock, holder, heldMs }: HeldLock): StoreBusyError {
   const [state, advice] = holder.isStopped
     ? ["is stopped", `Continue it (kill -CONT ${holder.process}) or end it.`]

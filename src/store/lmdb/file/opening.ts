@@ -20,7 +20,7 @@ import { type NativeRoot, Writing } from "./writing.js";
 
 export interface EnvironmentOptions {
   readonly readOnly: boolean;
-  /** Makes the database where there is none. */
+  /** Whether to make the database if it is missing. */
   readonly create: boolean;
   readonly noReadAhead: boolean;
   readonly mapSize: number;
@@ -34,10 +34,10 @@ export interface Opened {
 }
 
 /**
- * Opens LMDB's databases in the folder. Other threads of this process share the environment.
- * `held`: a lock that another process holds without end; then they are opened without it, and
- * before the first write `settleHead` has to be called. A database that has yet to be made, or
- * taken over from another layout, cannot be opened so.
+ * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`
+ * is a lock that another process holds without end. With it, the databases are opened without that
+ * lock, and the caller must call `settleHead` before the first write. That is not possible for a
+ * database that must first be made or converted from an older layout.
  */
 export function openDatabases(
   path: string,
@@ -61,8 +61,8 @@ export function openDatabases(
 }
 
 /**
- * The binding opens databases in write transactions, which wait on the main thread. Here it opens
- * those that are there as a reader does.
+ * Opens existing databases as a reader does. The binding would open them in write transactions, and
+ * wait for the lock on the main thread.
  */
 function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
   let root: RootDatabase | undefined;
@@ -103,10 +103,10 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
     keyEncoding: "binary",
     maxDbs: 8,
     noMemInit: true,
-    // For the statistics; a few looks at the clock for each transaction.
+    // For the statistics. It costs a few reads of the clock for each transaction.
     trackMetrics: true,
-    // Its batches are not needed, and where one cannot be committed they leave a rejected promise
-    // to nobody.
+    // This package does not use the binding's batches. A batch that cannot be committed would leave
+    // an unhandled rejection.
     eventTurnBatching: false,
     mapSize: options.mapSize,
     maxReaders: options.maxReaders,
@@ -115,11 +115,11 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
   } as Parameters<typeof open>[0] & { path: string };
 }
 
-/** What of the binding's root {@link rootOf} passes on. */
+/** The part of the binding's root that {@link rootOf} passes on. */
 interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
   /**
-   * Lines with the process, the thread and the transaction of each reader; a reader that reads none
-   * has a dash there.
+   * One line for each reader, with its process, thread and transaction. The transaction is a dash
+   * if it reads none.
    */
   readerList(): string;
 }
@@ -159,8 +159,8 @@ interface UnlockedClass {
 }
 
 /**
- * What is used of the binding's class of databases, which opens the environment before there is
- * any.
+ * The part of the binding's database class that this package uses. It opens the environment before
+ * any database exists.
  */
 interface DatabaseClass {
   new (name: null, options: object): unknown;
@@ -168,8 +168,8 @@ interface DatabaseClass {
 }
 
 /**
- * Throws where this process still has the folder's broken environment: another thread has it open,
- * and to write in it would end the process. A look at it for reading does no harm.
+ * Throws if this process still has the folder's broken environment, because another thread has it
+ * open. A write would then end the process. Opening it for reading is harmless.
  */
 export function probeFolder(path: string, options: EnvironmentOptions): void {
   const probe = { ...nativeOptions(path, { ...options, readOnly: true }), asClass: true };
@@ -181,7 +181,7 @@ export function probeFolder(path: string, options: EnvironmentOptions): void {
   }
 }
 
-/** Undefined if one of them is missing. */
+/** Opens the named databases. Undefined if one of them is missing. */
 function namedDatabases(
   root: RootDatabase,
   own: Root,

@@ -1,9 +1,9 @@
 import { readSync } from "node:fs";
 
 /**
- * Reads LMDB's data file page by page, as it lies on disk (data version 2, 64 bits, little-endian).
- * Only to look before opening whether the file can be one, since LMDB ends the process over some
- * damaged pages; and to find, from the upper pages of a tree, keys that divide it about equally.
+ * Reads the pages of LMDB's data file from disk (data version 2, 64 bits, little-endian). It has
+ * two uses. Opening a folder checks whether the file can be valid, since LMDB ends the process over
+ * some damaged pages. Split points come from the upper pages of a tree.
  */
 const magic = 0xbeefc0de;
 const dataVersion = 2;
@@ -20,8 +20,8 @@ const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
- * What is written anew of a state's description, from its place in the file; where its flags stand,
- * and which one says unflushed.
+ * Where the file holds a state's description that is rewritten when the state is recorded as
+ * flushed: its bounds, its flags, and the flag that means unflushed.
  */
 export const metaRecord = Object.freeze({
   start: pageHeader + 16,
@@ -30,9 +30,9 @@ export const metaRecord = Object.freeze({
   unflushed: unflushedFlag,
 });
 
-/** One of LMDB's trees. `root` is undefined where it is empty. */
+/** One of LMDB's trees. `root` is undefined if it is empty. */
 export interface Tree {
-  /** Levels of pages; 0 where it is empty. */
+  /** Number of levels of pages. 0 if the tree is empty. */
   readonly depth: number;
   readonly branchPages: number;
   readonly leafPages: number;
@@ -46,9 +46,9 @@ export interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
-  /** Whether it was flushed before it was written here. */
+  /** Whether its pages were flushed before this description was written. */
   readonly flushed: boolean;
-  /** Of the machine's start at which it was written; 0 where the system tells none. */
+  /** The boot number of the machine when it was written. 0 if the system has none. */
   readonly boot: bigint;
   readonly free: Tree;
   readonly main: Tree;
@@ -57,16 +57,16 @@ export interface Meta {
 /** One node of a page. */
 export interface Node {
   readonly key: Buffer;
-  /** Of a branch: the page below. */
+  /** In a branch page, the number of the page below. */
   readonly child: number;
   readonly flags: number;
-  /** The value; of a {@link isLong} one, where its pages are. */
+  /** The value. For a {@link isLong} node, the location of its pages. */
   readonly data: Buffer;
-  /** Bytes of the value. */
+  /** Size of the value in bytes. */
   readonly size: number;
 }
 
-/** Whether the value stands on pages of its own. */
+/** Whether the value is on separate pages. */
 export function isLong(node: Node): boolean {
   return (node.flags & bigDataFlag) !== 0;
 }
@@ -83,16 +83,16 @@ interface Block {
   readonly count: number;
 }
 
-/** What of a file is free. */
+/** The free pages of a file. */
 export interface FreePages {
   readonly pages: number;
-  /** How many follow each other, of each row of them. */
+  /** The length of each run of consecutive free pages. */
   readonly rows: readonly number[];
-  /** On how many pages each list of them stands that has pages of its own. */
+  /** For each free list on separate pages, the number of its pages. */
   readonly longLists: readonly number[];
 }
 
-/** What was found wrong; `reason` for people. */
+/** Damage or an unknown format in a file. `reason` says which. */
 export class PageError extends Error {
   readonly reason: "format" | "version" | "damage";
 
@@ -118,13 +118,14 @@ export class DataFile {
   }
 
   /**
-   * The states that the file holds: the two that LMDB alternates between, and the last one flushed.
+   * The states that the file holds: the two between which LMDB alternates, and the last flushed
+   * one.
    */
   metas(): { readonly pair: readonly [Meta, Meta]; readonly flushed: Meta | undefined } {
     const first = this.#meta(0);
     this.pageSize = first.pageSize;
     const second = this.#meta(this.pageSize);
-    // A copy of what follows the magic, which it lacks.
+    // The copy lacks the magic number, and holds what follows it.
     const copy = this.#read(this.pageSize >> 1, pageHeader + metaBytes);
     const flushed = copy.readBigUInt64LE(pageHeader + 128) === 0n ? undefined : this.#parse(copy);
     return { pair: [first, second], flushed };
@@ -137,8 +138,9 @@ export class DataFile {
   }
 
   /**
-   * The state that LMDB begins with where nobody else has the file open: the newest, if it was
-   * flushed or written since the machine started, which is number `boot`; else the last flushed.
+   * The state with which LMDB begins if no other process has the file open. It is the newest one,
+   * if that was flushed or if the machine has not restarted since (`boot` is its boot number).
+   * Otherwise it is the last flushed one.
    */
   beginning(boot: bigint): Meta {
     const { pair, flushed } = this.metas();
@@ -168,8 +170,8 @@ export class DataFile {
   }
 
   /**
-   * The pages of the value of a {@link isLong} node. There may be more than it needs: LMDB leaves a
-   * value its pages if it becomes shorter within the transaction that wrote it.
+   * The pages of a {@link isLong} node's value. They may be more than it needs: LMDB keeps all
+   * pages of a value that becomes shorter within the transaction that wrote it.
    */
   longPages(node: Node): { readonly first: number; readonly count: number } {
     const first = Number(node.data.readBigUInt64LE(0));
@@ -188,7 +190,7 @@ export class DataFile {
     return { first, count };
   }
 
-  /** The value of a {@link isLong} node, on pages that stand. */
+  /** The value of a {@link isLong} node. */
   longValue(node: Node): Buffer {
     return this.#read(Number(node.data.readBigUInt64LE(0)) * this.pageSize + pageHeader, node.size);
   }
@@ -203,7 +205,7 @@ export class DataFile {
           if (depth > 30) throw damage("the main tree has no end");
           visit(node.child, depth + 1);
         } else if ((node.flags & subDataFlag) !== 0 && node.data.length >= databaseRecord) {
-          // LMDB keeps the name's end mark.
+          // LMDB stores the name with its end mark.
           trees.set(node.key.toString().replace(/\0$/, ""), parseTree(node.data, 0));
         }
       }
@@ -213,7 +215,8 @@ export class DataFile {
   }
 
   /**
-   * The free pages of `meta` that LMDB may use, whose oldest reader reads the transaction `reader`.
+   * The free pages of `meta` that LMDB may use while its oldest reader reads the transaction
+   * `reader`.
    */
   freePages(meta: Meta, reader: number): FreePages {
     const before = Math.min(reader, meta.transaction);
@@ -236,7 +239,7 @@ export class DataFile {
     return { pages: blocks.reduce((sum, { count }) => sum + count, 0), rows: rowsOf(blocks), longLists };
   }
 
-  /** Looks at the upper `levels` of a tree, or at all of it, and throws where a page cannot be. */
+  /** Checks the upper `levels` of a tree. Throws a {@link PageError} if a page is invalid. */
   check(tree: Tree, levels: number): void {
     if (tree.root === undefined) return;
     const pages = this.#pages;
@@ -316,8 +319,8 @@ export class DataFile {
 }
 
 /**
- * A list begins with its length; a negative number in it says of how many pages the next one is the
- * first.
+ * A list begins with its length. A negative number in it is the size of a block, whose first page
+ * is the next number.
  */
 function addBlocks(blocks: Block[], list: Buffer): void {
   for (let i = 1; i <= Number(list.readBigInt64LE(0)); i++) {
@@ -327,7 +330,7 @@ function addBlocks(blocks: Block[], list: Buffer): void {
   }
 }
 
-/** Blocks that touch make one row, as they do for LMDB once it has read their lists. */
+/** Joins blocks that touch into runs, as LMDB does once it has read their lists. */
 function rowsOf(blocks: readonly Block[]): number[] {
   const rows: number[] = [];
   let end: number | undefined;

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreMovedError } from "../../../errors/index.js";
 
-/** Files that LMDB has open, each with what happens if a process goes on without it. */
+/** The files that LMDB keeps open. */
 const files = ["data.mdb", "lock.mdb"] as const;
 
 interface File {
@@ -12,27 +12,27 @@ interface File {
 }
 
 /**
- * The files of a folder as they stood when LMDB opened them. LMDB never looks at them again by
- * name: a process would write into a deleted data file, or, with another lock file than the other
- * processes, at the same time as they do.
+ * The identity of a folder's files when LMDB opened them. LMDB never looks them up by name again.
+ * If a file were deleted, a process would write into the deleted file. If the lock file were
+ * replaced, two processes would write at the same time.
  */
 export class FolderPlace {
   readonly #folder: string;
   #files: readonly File[];
 
-  /** To be made before LMDB opens the folder; see {@link complete}. */
+  /** Make it before LMDB opens the folder, and call {@link complete} after that. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#files = this.#found();
   }
 
   /**
-   * To be called when LMDB has just opened the folder: what stood before and stands still is what
-   * LMDB has opened. Adds the files that LMDB has made. On a file system that can only be read
-   * there may be no lock file.
+   * Call this when LMDB has just opened the folder. A file that was there before and is unchanged
+   * is the file that LMDB has opened. It adds the files that LMDB has made. A read-only file system
+   * may have no lock file.
    *
-   * @throws StoreMovedError if a file was replaced meanwhile: LMDB may have opened the one or the
-   * other.
+   * @throws StoreMovedError if a file was replaced meanwhile, since LMDB may have opened either
+   * one.
    */
   complete(): void {
     this.check();
@@ -47,9 +47,9 @@ export class FolderPlace {
   }
 
   /**
-   * Throws unless the files still stand under their names.
+   * Throws unless the same files still have their names.
    *
-   * @throws StoreMovedError
+   * @throws StoreMovedError if a file was deleted, renamed or replaced.
    */
   check(): void {
     for (const { name, device, inode } of this.#files) {

@@ -13,13 +13,13 @@ import {
 
 type Bytes = Database<Buffer, Buffer>;
 
-/** Entries that are moved, or sealed, at a time. */
+/** How many entries one transaction moves or seals. */
 const atOnce = 10_000;
 const tilde = 0x7e;
 
 /**
- * Makes layout 2 of layout 1: there the system tables' keys began with a tilde. Gives what is to be
- * done in one write transaction, so that all of it is, or nothing.
+ * Converts layout 1 to layout 2. In layout 1, the keys of system tables began with a tilde. Returns
+ * the action for one write transaction, so that it happens completely or not at all.
  */
 export function upgradeFrom1(root: RootDatabase): () => void {
   const databases = databaseNames.map((name) =>
@@ -48,7 +48,7 @@ function moveSystemTables(database: Bytes): void {
 }
 
 /**
- * Makes layout 3 of layout 2, with the first step of it: records had no seals there. Inside a write
+ * The first step from layout 2 to layout 3, whose records have seals. It must run inside a write
  * transaction.
  */
 export function beginSealing(databases: Pick<Databases, "meta">): void {
@@ -58,8 +58,8 @@ export function beginSealing(databases: Pick<Databases, "meta">): void {
 
 /**
  * Seals the records that have no seal yet, in write transactions of {@link atOnce} records. Each
- * transaction records how far it came, so an upgrade that was interrupted goes on there, and
- * processes that open the folder at the same time do it together.
+ * transaction records how far it came. So an interrupted upgrade continues from there, and several
+ * processes that open the folder share the work.
  */
 export function sealAll(root: RootDatabase, own: Root, databases: Pick<Databases, "meta">): void {
   const raw = databaseNames.map((name) =>
@@ -79,7 +79,7 @@ export function sealAll(root: RootDatabase, own: Root, databases: Pick<Databases
   if (failure !== undefined) throw failure;
 }
 
-/** Whether there may be more. */
+/** Seals the next records. Returns whether more may follow. */
 function sealSome(databases: Pick<Databases, "meta">, raw: readonly Bytes[]): boolean {
   const through = readSealedThrough(databases);
   const place = through?.[0] ?? 0;

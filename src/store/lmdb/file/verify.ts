@@ -13,18 +13,22 @@ import { readCounter } from "../record/state.js";
 import { dataFileName } from "./folder.js";
 import { DataFile, isLong, type Meta, type Node, type Page, PageError, type Tree } from "./pages.js";
 
-/** Pages between two looks at the event loop: a few milliseconds. */
+/** How many pages to verify before the event loop gets a turn: a few milliseconds of work. */
 const pagesAtOnce = 64;
-/** More problems than anybody reads. */
+/** More problems than a person reads. */
 const maxDamage = 1_000;
-/** No tree of 2^64 bytes is deeper. */
+/** Deeper than any tree of 2^64 bytes. */
 const deepest = 40;
 
 /**
- * Reads every page of the newest state and every record in it, with plain reads of the file: LMDB
- * itself can end the process over a damaged page. Finds pages that are not what the page above
- * says, keys out of order or outside their page's bounds (a get would not find them, and a scan
- * would), counts that differ, and records whose checksum is wrong.
+ * Verifies every page of the newest state and every record in it, with plain reads of the file.
+ * LMDB itself could end the process over a damaged page. It finds:
+ *
+ * - pages that differ from their parent page's description,
+ * - keys out of order, or outside the bounds of their page, which a scan would find but a get would
+ *   not,
+ * - wrong counts,
+ * - records with a wrong checksum.
  *
  * A read transaction keeps the pages of the state in place, so the database may be in use.
  */
@@ -50,7 +54,7 @@ export async function verifyFolder(
   }
 }
 
-/** What is counted of a tree, to be compared with what its description says. */
+/** What the verification counts in a tree, to compare with the tree's description. */
 interface Count {
   branchPages: number;
   leafPages: number;
@@ -116,7 +120,7 @@ class Verification {
         undefined,
       );
     }
-    // What was just found is the reason.
+    // The damage that was just found explains the wrong count.
     if (this.#found.length > before) return;
     for (const what of ["entries", "branchPages", "leafPages", "overflowPages"] as const) {
       if (count[what] !== tree[what]) {
@@ -125,7 +129,10 @@ class Verification {
     }
   }
 
-  /** `low` inclusive, `high` exclusive: what the pages above say of the keys here. */
+  /**
+   * `low` (inclusive) and `high` (exclusive) are the bounds that the pages above set for the keys
+   * here.
+   */
   async #checkPage(
     name: string,
     number: number,
@@ -191,7 +198,7 @@ class Verification {
     }
   }
 
-  /** Each page is used once. */
+  /** Marks pages as used. A page that is used twice is damage. */
   #take(first: number, count: number): void {
     for (let page = first; page < first + count; page++) {
       if (page < 2 || page > this.#meta.lastPage)
@@ -211,7 +218,7 @@ class Verification {
   }
 }
 
-/** Keys ascend, and are within what the pages above say. */
+/** Checks that keys ascend, and are within the bounds that the pages above set. */
 function checkOrder(
   page: Page,
   number: number,
@@ -223,7 +230,7 @@ function checkOrder(
   if (nodes.length === 0) throw new PageError("damage", `page ${number} is empty`);
   let before = low;
   for (const [i, { key }] of nodes.entries()) {
-    // The first key of a branch stands for everything below the second.
+    // A branch's first key is empty: it stands for everything below the second key.
     if (branch && i === 0) continue;
     if (key.length === 0 || key.length > longestEncodedKey) {
       throw new PageError("damage", `page ${number} has a key of ${key.length} bytes`);
@@ -239,7 +246,7 @@ function checkOrder(
   }
 }
 
-/** LMDB's list of free pages has numbers for keys. */
+/** The keys of LMDB's free list are numbers. */
 function compare(a: Buffer, b: Buffer, keys: Keys): number {
   if (keys !== "numbers") return Buffer.compare(a, b);
   if (a.length !== 8 || b.length !== 8) throw new PageError("damage", "a key is no number");

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type NativeEnvironment, Writing } from "./writing.js";
 
 /**
- * LMDB's binding as far as it is used here: one thread at a time, of which the test says what it
- * comes to.
+ * A fake of LMDB's binding. It runs one thread at a time, and the test decides each thread's
+ * result.
  */
 class FakeBinding {
   threads: ((status: number) => unknown)[] = [];
@@ -26,7 +26,7 @@ class FakeBinding {
 
   transaction(action: () => void): Promise<unknown> {
     this.asked.push(action);
-    // Never settled, or too soon: neither may matter.
+    // Some promises never settle, and some settle too soon. Neither may matter.
     return this.asked.length % 2 === 0 ? Promise.resolve() : new Promise(() => undefined);
   }
 
@@ -35,7 +35,7 @@ class FakeBinding {
   }
 
   /**
-   * Starts a thread as the binding does; it is done with what was asked for when its transaction
+   * Starts a thread as the binding does. The thread runs the requested actions when its transaction
    * opens.
    */
   start(): (status: number) => void {
@@ -64,7 +64,7 @@ async function settled(promise: Promise<void>): Promise<string> {
 }
 
 describe("write threads", () => {
-  it("settle what went into their transactions when they end, whatever the binding's promises say", async () => {
+  it("settle the requests of their transaction at their end, whatever the binding's promises do", async () => {
     const { binding, writing } = begin();
     const numbers: number[] = [];
     const note = () => numbers.push(writing.thread);
@@ -85,7 +85,7 @@ describe("write threads", () => {
     expect([writing.thread, writing.broken]).toEqual([0, false]);
   });
 
-  it("wait for the event loop as they begin, and again for what joins their transaction", async () => {
+  it("wait for the event loop as they begin, and again for actions that join their transaction", async () => {
     const { binding, writing } = begin();
     const done = writing.transaction(() => undefined);
     expect(writing.isBeginning).toBe(false);
@@ -103,7 +103,7 @@ describe("write threads", () => {
     expect(writing.isBeginning).toBe(false);
   });
 
-  it("wait for the event loop for what has joined them, also when nothing more may begin", async () => {
+  it("wait for the event loop for joined actions, even if nothing more may begin", async () => {
     const { binding, writing } = begin();
     const done = writing.transaction(() => undefined);
     const thread = binding.start();
@@ -117,7 +117,7 @@ describe("write threads", () => {
     expect(await Promise.all([done, refused].map(settled))).toEqual(["done", "-30795"]);
   });
 
-  it("give back the lock of one that could not begin, and let none begin after it", async () => {
+  it("release the lock of a thread that could not begin, and let none begin after it", async () => {
     const { binding, writing } = begin();
     const first = writing.transaction(() => undefined);
     const thread = binding.start();
@@ -138,7 +138,7 @@ describe("write threads", () => {
     expect([binding.unlocked, binding.closed, binding.env.address]).toEqual([1, true, 0]);
   });
 
-  it("that have failed leave nothing of the binding's to wait for when the environment is closed", async () => {
+  it("that failed leave no promise of the binding to wait for when the environment is closed", async () => {
     const { binding, writing } = begin();
     const done = writing.transaction(() => undefined);
     const thread = binding.start();
@@ -149,7 +149,7 @@ describe("write threads", () => {
     expect([binding.closed, binding.env.address]).toEqual([true, 0]);
   });
 
-  it("are waited for, and flushes too, before the environment is closed", async () => {
+  it("and flushes end before the environment is closed", async () => {
     const { binding, writing } = begin();
     const flush = new Promise<void>((resolve) => writing.sync(() => resolve()));
     const done = writing.transaction(() => undefined);

@@ -3,39 +3,39 @@ import { getSystemErrorMap } from "node:util";
 import { panic } from "../record/errors.js";
 import { guard, unguard } from "./exit-guard.js";
 
-/** What is used of the environment of LMDB's binding. */
+/** The part of the binding's environment that this package uses. */
 export interface NativeEnvironment {
-  /** 0 once it is closed. */
+  /** 0 after the environment is closed. */
   address: number;
   /**
-   * Runs a write thread. `report` is told 2: the transaction is open, 1: it can be seen, or at the
-   * end LMDB's answer.
+   * Runs a write thread. It calls `report` with 2 when the transaction is open, with 1 when the
+   * commit is visible, and at the end with LMDB's status.
    */
   startWriting(instructions: number, report: (status: number) => unknown): void;
-  /** Gives back the lock that the binding's write threads share. */
+  /** Releases the lock that the binding's write threads share. */
   resumeWriting(): void;
   sync(callback?: (error?: unknown) => void): void;
   info(): { readonly lastTxnId: number };
   close(): void;
 }
 
-/** What is used of the binding's root database. */
+/** The part of the binding's root database that this package uses. */
 export interface NativeRoot {
   readonly env: NativeEnvironment;
   transaction(action: () => void): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** A transaction that was asked for. */
+/** A requested transaction. */
 interface Pending {
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** A write thread: one of LMDB's transactions. */
+/** A write thread. It runs one of LMDB's transactions. */
 interface Thread {
   readonly number: number;
-  /** What went into its transaction. */
+  /** The requests that went into its transaction. */
   readonly done: Pending[];
   begun: boolean;
 }
@@ -44,30 +44,37 @@ const seen = 1;
 const open = 2;
 
 /**
- * The write threads of one LMDB environment, and what each of them came to.
+ * Tracks the write threads of one LMDB environment and their results.
  *
- * The binding's own promises do not say it exactly: at times they are resolved with the thread
- * before, and they never settle where LMDB could not begin a transaction. So the end of each thread
- * is listened to, and settles what went into it.
+ * The binding's own promises are not exact. Sometimes they resolve with the previous thread. They
+ * never settle if LMDB could not begin a transaction. So this class listens to the end of each
+ * thread, and then settles the requests of its transaction.
+ *
+ * | state of a thread | next | when |
+ * | --- | --- | --- |
+ * | beginning | open | LMDB has opened its transaction |
+ * | open | seen | other processes can see the commit, which is not flushed yet |
+ * | seen | ended | the flush has ended |
+ * | any | ended | LMDB reports a failure |
  */
 export class Writing {
   readonly #root: NativeRoot;
-  /** Asked for, and not yet in a transaction. */
+  /** Requests that are not in a transaction yet. */
   readonly #waiting = new Set<Pending>();
   #lastThread = 0;
   #current: Thread | undefined;
-  /** Threads and flushes that have not ended. */
+  /** Number of threads and flushes that have not ended. */
   #running = 0;
-  /** Threads whose transaction was not opened yet. */
+  /** Number of threads whose transaction is not open yet. */
   #beginning = 0;
-  /** Threads whose transaction was opened, and that have not ended. */
+  /** Number of threads whose transaction was opened, and that have not ended. */
   #open = 0;
-  /** Actions that the binding was asked to run, and has not yet run. */
+  /** Number of actions passed to the binding that it has not run yet. */
   #asked = 0;
-  /** Threads that ended without giving back the binding's lock. */
+  /** Number of threads that ended without releasing the binding's lock. */
   #locked = 0;
   #broken = false;
-  /** Whether a thread has ended with a failure. */
+  /** Whether any thread has ended with a failure. */
   #failed = false;
   #whenIdle: (() => void)[] = [];
 
@@ -78,38 +85,40 @@ export class Writing {
     const start = env.startWriting.bind(env);
     Object.defineProperty(env, "startWriting", {
       value: (instructions: number, report: (status: number) => unknown) => {
-        // None may wait for a lock that is never given back, or use what is closed.
+        // A thread must not wait for a lock that is never released, or use a closed environment.
         if (this.#broken) this.#rejectWaiting();
         else this.#start(start, instructions, report);
       },
     });
   }
 
-  /** Nothing more can be written: LMDB says so, or {@link condemn} did. */
+  /**
+   * Whether nothing more can be written, because LMDB reported it or {@link condemn} was called.
+   */
   get broken(): boolean {
     return this.#broken;
   }
 
   /**
-   * Whether a thread waits for the event loop, or soon will: see {@link guardExit}. One whose
-   * transaction is open waits again for what joins it; that it has joined is known only when it is
-   * run.
+   * Whether a thread waits for the event loop, or will do so soon: see {@link guardExit}. A thread
+   * with an open transaction waits again for each action that joins it. Whether an action has
+   * joined is known only when it runs.
    */
   get isBeginning(): boolean {
     return this.#beginning > 0 || (this.#open > 0 && this.#asked > 0);
   }
 
   /**
-   * Number of the thread whose transaction is open: each has its own, also where LMDB gives a
-   * transaction's number again.
+   * Number of the thread whose transaction is open. It is unique, even if LMDB gives two
+   * transactions the same number.
    */
   get thread(): number {
     return this.#current?.number ?? 0;
   }
 
   /**
-   * Runs `action` in a write transaction, soon. Settled when that is committed and flushed, or has
-   * failed.
+   * Runs `action` in a write transaction soon. Settles when the transaction is committed and
+   * flushed, or has failed.
    */
   transaction(action: () => void): Promise<void> {
     if (this.#broken) return Promise.reject(failure(panic));
@@ -127,7 +136,7 @@ export class Writing {
     });
   }
 
-  /** Flushes on a thread of its own. */
+  /** Flushes on a separate thread. */
   sync(callback: (error?: unknown) => void): void {
     if (this.#broken) {
       callback(failure(panic));
@@ -140,21 +149,21 @@ export class Writing {
     });
   }
 
-  /** Lets nothing more begin. */
+  /** Rejects waiting and later requests. */
   condemn(): void {
     this.#broken = true;
     this.#rejectWaiting();
   }
 
-  /** Lets nothing more begin; resolves when nothing is under way. */
+  /** Rejects waiting and later requests. Resolves when no thread or flush runs. */
   async stop(): Promise<void> {
     this.condemn();
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
   /**
-   * Closes the environment, which nothing uses any more. After a failure the binding waits for
-   * promises that may never settle.
+   * Closes the environment, which must be unused. After a failure it does not use the binding's own
+   * close, which would wait for promises that may never settle.
    */
   async close(): Promise<void> {
     if (this.#broken || this.#failed) {
@@ -167,16 +176,16 @@ export class Writing {
   }
 
   /**
-   * Closes the environment, after {@link stop}, without waiting for the binding's promises. False
-   * where that cannot be: closing takes the lock of the write threads, which on Windows only the
-   * thread that holds it can give back.
+   * Closes the environment after {@link stop}, without waiting for the binding's promises. Returns
+   * false if that is impossible. Closing takes the lock of the write threads, and on Windows only
+   * the thread that holds the lock can release it.
    */
   abandon(): boolean {
     if (this.#locked > 0 && platform() === "win32") return false;
     const { env } = this.#root;
     unguard(this);
     for (; this.#locked > 0; this.#locked--) env.resumeWriting();
-    // Parts with its read transaction at once; then it may wait for promises that never settle.
+    // Ends its read transaction at once. After that, it may wait for promises that never settle.
     this.#root.close().catch(forget);
     if (env.address !== 0) {
       env.address = 0;
@@ -214,7 +223,7 @@ export class Writing {
     if (thread.begun) this.#open--;
     else this.#locked++;
     try {
-      // It would print a failure, and nobody needs to be told twice.
+      // The binding would print a failure, which the requests report already.
       report(status === 0 ? status : seen);
     } finally {
       for (const pending of thread.done) {
@@ -237,7 +246,7 @@ export class Writing {
   }
 }
 
-/** The error for a number of LMDB's or the system's. */
+/** The error for a status of LMDB or of the system. */
 function failure(status: number): Error {
   const [name, message] = getSystemErrorMap().get(-status) ?? [];
   const text =
@@ -250,8 +259,8 @@ function failure(status: number): Error {
 }
 
 /**
- * The binding rejects with an error on which the promise of another hangs: neither may be left to
- * nobody.
+ * Marks a rejection of the binding as handled. Its error holds a second promise that rejects as
+ * well.
  */
 function forget(error: unknown): void {
   if (typeof error !== "object" || error === null || !("commitError" in error)) return;

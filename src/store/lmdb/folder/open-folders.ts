@@ -8,10 +8,10 @@ import type { EnvironmentOptions } from "../file/opening.js";
 import { SharedFolder } from "./shared-folder.js";
 
 const folders = new Map<string, SharedFolder>();
-/** Folders that are being opened or closed, one step after the other. */
+/** The last step of opening or closing each folder. Steps on one folder run one after another. */
 const turns = new Map<string, Promise<unknown>>();
 
-/** Opens the folder, or joins those who have it open. */
+/** Opens the folder, or shares it with the stores that already have it open. */
 export async function acquireFolder(
   path: string,
   options: EnvironmentOptions,
@@ -37,7 +37,7 @@ export async function acquireFolder(
   });
 }
 
-/** Closes the folder where no store is left on it. */
+/** Closes the folder if no store uses it any more. */
 export async function releaseFolder(shared: SharedFolder): Promise<void> {
   await inTurn(shared.path, async () => {
     shared.users--;

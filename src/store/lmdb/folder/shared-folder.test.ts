@@ -83,7 +83,7 @@ it.each(["lock.mdb", "data.mdb"])(
 );
 
 it.each([-30781, -30782, -30798])(
-  "LMDB is opened anew where it has lost its free pages (%i)",
+  "LMDB is reopened if it has lost its free pages (%i)",
   async (code) => {
     expect(await put("a")).toBe("applied");
     expect(await shared.mend(failure(code))).toBe(true);
@@ -92,10 +92,10 @@ it.each([-30781, -30782, -30798])(
   },
 );
 
-it("what could not be committed for lost free pages is done by the next group", async () => {
+it("the next group does what could not be committed because of lost free pages", async () => {
   expect(await put("a")).toBe("applied");
   const { root } = shared.databases;
-  // LMDB's answer at a commit, of which nothing was done.
+  // LMDB's answer at a commit of which nothing was done.
   let begun = 0;
   const failing = {
     ...root,
@@ -117,7 +117,7 @@ it.each([
   { code: -30795, isRead: true },
   { code: 5, isRead: false },
 ])(
-  "if LMDB answers a read with $code, it is opened again and the read repeated: $isRead",
+  "if LMDB answers a read with $code, it is reopened and the read repeated: $isRead",
   async ({ code, isRead }) => {
     expect(await put("a")).toBe("applied");
     const store = await openLmdbStore(join(path, "data"));
@@ -183,17 +183,17 @@ function openFiles(): readonly string[] {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      return ""; // The one with which the list was read.
+      return ""; // The descriptor with which the list was read.
     }
   });
   return targets.filter((target) => target.startsWith(path));
 }
 
 it.runIf(process.platform === "linux")(
-  "is closed once LMDB was opened again: nothing of it stays open",
+  "is closed once LMDB was reopened: nothing of it stays open",
   async () => {
     expect(openFiles()).not.toEqual([]);
-    // LMDB is opened again when its flush has ended.
+    // LMDB is reopened when its flush has ended.
     shared.databases.root.env.sync(() => undefined);
     const mending = shared.mend(failure(-30781));
     await releaseFolder(shared);
@@ -203,12 +203,12 @@ it.runIf(process.platform === "linux")(
   },
 );
 
-it("is left as it is where another reason is told", async () => {
+it("is not reopened for another reason", async () => {
   expect(await shared.mend(failure(28))).toBe(false);
   expect(shared.mended).toBe(0);
 });
 
-it("knows which pages of the file are free, and which of them somebody reads", async () => {
+it("knows which pages of the file are free, and which of them a reader uses", async () => {
   const { root } = shared.databases;
   const freePages = (reader: number) => {
     const file = openSync(join(path, "data", "data.mdb"), "r");

@@ -15,58 +15,65 @@ import { WriteQueue } from "../write/queue.js";
 import { Room } from "../write/room.js";
 
 /**
- * While other threads of this process have not parted with a broken environment: attempts to open
- * it anew, so far apart.
+ * How often, and how many milliseconds apart, to try to reopen a broken environment while other
+ * threads of this process still hold it: 3 s in total.
  */
 const mendAttempts = 150;
 const mendPauseMs = 20;
 /**
- * Between two looks whether the files stand where they stood, for those who only read: a look costs
- * as much as a few reads.
+ * Time between two checks of the files' identity for a process that only reads, in milliseconds. A
+ * check costs as much as a few reads.
  */
 const placeCheckMs = 1_000;
 /**
- * Between two looks for readers that have ended: what they read is kept, and the file grows, until
- * they are cleared away.
+ * Time between two checks for readers that have ended, in milliseconds. Until they are removed,
+ * LMDB keeps the pages that they read, and the file grows.
  */
 const readerCheckMs = 60_000;
 
-/** One open folder, shared by all stores of this process that are open on it. */
+/**
+ * One open folder, which all stores on it in this process share. It opens LMDB, reopens it after
+ * failures, and owns the write queue.
+ */
 export class SharedFolder {
   readonly path: string;
   readonly readOnly: boolean;
-  /** Lasts as long as the folder is open; what it names is replaced where LMDB is opened anew. */
+  /**
+   * The same object as long as the folder is open. Its members are replaced if LMDB is reopened.
+   */
   readonly databases: Databases;
   readonly queue: WriteQueue;
-  /** Undefined where it is only read. */
+  /** Undefined if the folder is open only for reading. */
   readonly flushes: Flushes | undefined;
-  /** Stores that are open on it. */
+  /** Number of stores that are open on it. */
   users = 1;
-  /** Times that LMDB had to be opened anew. */
+  /** How often LMDB had to be reopened. */
   mended = 0;
   readonly #options: EnvironmentOptions;
   readonly environment: Environment;
   readonly #watch: LockWatch;
-  /** Until LMDB's locks were free for the first time, if the folder was opened without them. */
+  /**
+   * Resolves when LMDB's locks are free for the first time, if the folder was opened without them.
+   */
   #unlocked: Promise<void> | undefined;
   #isSettled: boolean;
   #flushed: FlushedBefore;
   #closed = false;
-  /** Undefined while it could not be opened anew. */
+  /** Undefined while LMDB is closed because it could not be reopened. */
   #opened: Opened | undefined;
   readonly #mending = new SingleFlight<void>();
   #place: FolderPlace;
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
   /**
-   * LMDB's transaction at the opening, if LMDB could take no lock; undefined with a lock, which
-   * keeps in place what is read.
+   * LMDB's transaction at the opening, if LMDB could take no lock. Undefined if it has a lock,
+   * which keeps the pages that it reads in place.
    */
   readonly #unlockedAt: number | undefined;
 
   /**
-   * `flushed`: of {@link flushUnderPermissions}. `held`: a lock of LMDB's that another process
-   * holds without end.
+   * `flushed`: the result of {@link flushUnderPermissions}. `held`: a lock of LMDB that another
+   * process holds without end.
    */
   constructor(
     path: string,
@@ -119,7 +126,8 @@ export class SharedFolder {
   }
 
   /**
-   * LMDB is asked for its lock only once it is free: a thread that waits for it could not be ended.
+   * Waits until LMDB's lock is free before asking for it, since a thread that waits inside LMDB
+   * cannot be ended.
    */
   async #untilUnlocked(): Promise<void> {
     this.#unlocked ??= untilUnlocked(this.path, this.environment, () => this.#closed);
@@ -130,9 +138,9 @@ export class SharedFolder {
   }
 
   /**
-   * Lets the next read see what any process has committed.
+   * Makes the next read see the newest commit of any process.
    *
-   * @throws StoreMovedError if a file was seen to be elsewhere; that is looked for once a second.
+   * @throws StoreMovedError if a file was moved. This is checked once a second.
    */
   refresh(): void {
     const now = this.environment.monotonic();
@@ -143,17 +151,17 @@ export class SharedFolder {
     this.databases.root.resetReadTxn();
   }
 
-  /** Whether writers do not see what is read here, so that LMDB may use its pages again. */
+  /** Whether writers cannot see this reader, so that LMDB may reuse the pages that it reads. */
   get isUnlocked(): boolean {
     return this.#unlockedAt !== undefined;
   }
 
   /**
-   * To be called after each read, before its result is used. LMDB uses no page of a state again
-   * before the transaction after it is committed, so what was read is whole if there is no such
-   * transaction yet.
+   * Call this after each read, before using its result. LMDB does not reuse a page of a state
+   * before it commits the next transaction. So the result is valid if there is no such transaction
+   * yet.
    *
-   * @throws StoreChangedError if the folder is read without a lock and was written to since it was
+   * @throws StoreChangedError if the folder is read without a lock, and was written to since it was
    * opened.
    */
   checkUnchanged(): void {
@@ -165,10 +173,9 @@ export class SharedFolder {
     );
   }
 
-  /** Frees what processes that have ended still hold of the file. */
+  /** Frees what ended processes still hold of the file. */
   clearDeadReaders(): void {
-    // While LMDB is opened again nothing is to be cleared, or what is wrong is told to those who
-    // read.
+    // While LMDB is being reopened there is nothing to free, and readers report the failure.
     if (this.#opened === undefined || this.#opened.writing.broken) return;
     this.databases.root.readerCheck();
   }
@@ -182,9 +189,9 @@ export class SharedFolder {
   }
 
   /**
-   * Where LMDB has declared its environment broken, or has lost its way in it, and `error` comes of
-   * that: opens it anew, for all who ask for it meanwhile, and then resolves to true; fails where
-   * that does not succeed. Resolves to false where `error` has another reason.
+   * Reopens LMDB if its environment is broken or its free list is inconsistent, and `error` comes
+   * from that. All concurrent callers share one reopening. Resolves to true when LMDB is open
+   * again, and rejects if that fails. Resolves to false if `error` has another reason.
    */
   async mend(error: unknown): Promise<boolean> {
     if (!this.isBroken(error)) return false;
@@ -193,8 +200,8 @@ export class SharedFolder {
   }
 
   /**
-   * Whether LMDB has to be opened anew, and `error` may come of that. Nothing is written until it
-   * is.
+   * Whether LMDB must be reopened, and `error` may come from that. Nothing is written until LMDB is
+   * open again.
    */
   isBroken(error: unknown): boolean {
     if (this.#mending.isRunning || this.#opened === undefined || this.#opened.writing.broken) return true;
@@ -211,8 +218,8 @@ export class SharedFolder {
       this.#watch.stuck().then(() => true),
     ]);
     if (!isStuck) return this.#end();
-    // A thread waits in LMDB for a lock that another process holds. All that it would write was
-    // given up.
+    // A thread waits inside LMDB for a lock that another process holds. All its requests were given
+    // up.
     this.queue
       .idle()
       .then(() => this.#end())
@@ -225,7 +232,7 @@ export class SharedFolder {
     await this.#opened?.writing.close();
   }
 
-  /** A failure may have another number, and leave a broken environment all the same. */
+  /** Whether a read reports a broken environment. The failure itself may have another code. */
   #panics(): boolean {
     try {
       this.databases.root.resetReadTxn();
@@ -237,8 +244,8 @@ export class SharedFolder {
   }
 
   /**
-   * From the closing to the opening nobody else gets a turn, unless another thread has it open,
-   * too.
+   * Reopens LMDB. Between closing and opening, no other code of this process runs, unless another
+   * thread has the environment open as well.
    */
   async #reopen(): Promise<void> {
     let flushed: FlushedBefore;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLmdbStore } from "../store.js";
 
-test("says how this process wrote: transactions, their pages, and where their time went", async () => {
+test("reports this process's writes: transactions, their pages, and their time", async () => {
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
   const store = await openLmdbStore(folder);
   try {
@@ -33,7 +33,7 @@ test("says how this process wrote: transactions, their pages, and where their ti
   }
 });
 
-test("says of a process that only reads that it wrote nothing", async () => {
+test("reports no writes of a process that only reads", async () => {
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
   await (await openLmdbStore(folder)).close();
   const store = await openLmdbStore(folder, { readOnly: true });

@@ -6,8 +6,8 @@ import { lockHolder } from "../file/lock-holder.js";
 import type { SharedFolder } from "./shared-folder.js";
 
 /**
- * The map grows by itself, up to the address space that a process has: 128 TiB on processors of 64
- * bits.
+ * The largest memory map, in bytes. The map grows by itself up to the address space of a process:
+ * 128 TiB on 64-bit processors.
  */
 const maxMapBytes = arch() === "arm" || arch() === "ia32" ? 2 ** 31 : 2 ** 47;
 
@@ -31,7 +31,8 @@ export function folderStatistics({
     maxReaders: number(environment.maxReaders),
     staleReadersCleared: root.readerCheck(),
     transactions: number(environment.lastTxnId),
-    // Of another process, at this moment; 0 for none, and where the system does not tell.
+    // The other process that holds the lock at this moment. 0 if none does, or if the system does
+    // not tell.
     writeLockHeldByProcess: lockHolder(path, "write")?.process ?? 0,
     timesMended: mended,
     ...writingStatistics(environment),
@@ -42,19 +43,19 @@ export function folderStatistics({
 }
 
 /**
- * Of this process since it opened the folder; all figures above are the folder's, or of the moment.
- * LMDB counts the opening of one that is only read as transactions of hours, so that nothing counts
- * before a page was written.
+ * Figures of this process since it opened the folder. All figures above are the folder's. LMDB
+ * counts opening a folder for reading as transactions of several hours, so these figures stay 0
+ * until this process has written a page.
  */
 function writingStatistics(counted: Record<string, unknown>) {
   const environment: Record<string, unknown> = number(counted.pagesWritten) === 0 ? {} : counted;
   return {
     writeTransactions: number(environment.txns),
     pagesWritten: number(environment.pagesWritten),
-    // Until LMDB's write lock was free, which one process has at a time.
+    // Time until LMDB's write lock was free. One process at a time holds it.
     writeLockWaitMs: milliseconds(environment.timeStartTxns),
-    // With the lock: all of it, the part in which the write thread waited for what was put, and
-    // that in which pages were written.
+    // Time with the lock: in total, while the write thread waited for puts, and while pages were
+    // written.
     writeTransactionMs: milliseconds(environment.timeDuringTxns),
     writeFillMs: milliseconds(environment.timeTxnWaiting),
     pageWriteMs: milliseconds(environment.timePageFlushes),

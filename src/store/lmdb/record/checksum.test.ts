@@ -4,14 +4,14 @@ import { checksum } from "./checksum.js";
 const sum = (text: string, seed = 0) => checksum(Buffer.from(text), 0, text.length, seed) >>> 0;
 
 it("is XXH32", () => {
-  // The vectors of xxHash's own tests, and of its other implementations.
+  // The test vectors of xxHash and of its other implementations.
   expect(sum("")).toBe(0x02cc5d05);
   expect(sum("a")).toBe(0x550d7456);
   expect(sum("abc")).toBe(0x32d153ff);
   expect(sum("Nobody inspects the spammish repetition")).toBe(0xe2293b2f);
 });
 
-it("is the same wherever the bytes stand, and of them only", () => {
+it("depends only on the bytes, not on their position", () => {
   const text = Buffer.from("Nobody inspects the spammish repetition");
   for (let offset = 0; offset < 9; offset++) {
     const bytes = Buffer.concat([Buffer.alloc(offset, 7), text, Buffer.alloc(offset, 9)]).subarray(

@@ -4,7 +4,7 @@ import { contentLength } from "./seal.js";
 
 export interface ScanOptions {
   readonly start: Key;
-  /** Exclusive, but for scans with `inclusiveEnd`. */
+  /** Exclusive, except in scans with `inclusiveEnd`. */
   readonly end: Key;
   readonly reverse?: boolean;
   readonly exclusiveStart?: boolean;
@@ -13,86 +13,97 @@ export interface ScanOptions {
   readonly limit?: number;
 }
 
-/** What is used of one of LMDB's named databases, as the options below make it behave. */
+/** The part of an LMDB database that this package uses, with the options below. */
 export interface Handle<Entry> {
   /**
-   * Lent: one buffer is used for all answers up to 32 KB, and longer ones lie in the mapped file.
+   * The value of a key. It is valid only until the next call: all values up to 32 KB share one
+   * buffer, and longer ones are in the mapped file.
    */
   getBinaryFast(key: Key | CellAddress): Buffer | undefined;
   getRange(options: ScanOptions): Iterable<Entry>;
-  /** Inside a write transaction only, where they are done at once, and throw where they fail. */
+  /**
+   * `put` and `remove` work only inside a write transaction. They are synchronous, and throw if
+   * they fail.
+   */
   put(key: Key, value: Uint8Array): unknown;
   remove(key: Key): unknown;
   getStats(): Record<string, unknown>;
 }
 
-/** What is used of LMDB's environment. */
+/** The part of LMDB's environment that this package uses. */
 export interface Root {
   /**
-   * Runs `action` in a write transaction, soon; settled when that is flushed, or has failed.
-   * `action` must not throw.
+   * Runs `action` in a write transaction soon. Settles when the transaction is flushed, or has
+   * failed. `action` must not throw.
    */
   transaction(action: () => void): Promise<void>;
   transactionSync(action: () => void): void;
   /**
-   * Inside a write transaction: its number, one above the last committed one's. One that is not
-   * committed leaves it to the next.
+   * Inside a write transaction, its number: one more than that of the last commit. If the
+   * transaction is not committed, the next one gets the same number.
    */
   getWriteTxnId(): number;
-  /** Inside a write transaction that {@link transaction} began: a number that no other one has. */
+  /**
+   * Inside a write transaction that {@link transaction} began, a number that no other transaction
+   * has.
+   */
   thread(): number;
-  /** Lets the next read see the newest commit. */
+  /** Makes the next read see the newest commit. */
   resetReadTxn(): void;
-  /** Keeps the pages of the snapshot of this moment in place until `done`. */
+  /** Keeps the pages of the current snapshot in place until `done`. */
   useReadTransaction(): { done(): void };
   readerCheck(): number;
-  /** The oldest of LMDB's transactions that any process reads now; Infinity for none. */
+  /** The oldest of LMDB's transactions that any process reads now. Infinity if none. */
   oldestReader(): number;
-  /** LMDB's newest transaction, of any process. */
+  /** Number of LMDB's newest transaction, of any process. */
   lastTransaction(): number;
   /**
-   * `sync` waits for a flush under way, and flushes what this process has not; it blocks without a
-   * callback.
+   * `sync` waits for a running flush, and flushes what this process has not flushed. It blocks if
+   * it has no callback.
    */
   readonly env: { sync(callback?: (error?: unknown) => void): void };
   close(): Promise<void>;
 }
 
 /**
- * An entry of a database whose keys end with a timestamp: that, and a copy of the value unless
- * `values: false`.
+ * An entry of a database whose keys end with a timestamp. `key` is that timestamp. `value` is a
+ * copy, unless the scan has `values: false`.
  */
 export interface VersionEntry {
   readonly key: number;
   readonly value: Buffer;
 }
 
-/** LMDB's named databases of one store. The root itself holds nothing else. */
+/** LMDB's named databases of one store. The root database holds nothing else. */
 export interface Databases {
   readonly root: Root;
   /**
-   * A cell's flags, newest write record and its timestamp, under the cell's key. Read by
-   * {@link entryReader}.
+   * By cell key: the cell's flags, its newest write record, and that record's timestamp.
+   * {@link entryReader} reads them.
    */
   readonly cells: Handle<unknown>;
-  /** Older write records, under the cell's key and the timestamp. */
+  /** By cell key and timestamp: older write records. */
   readonly versions: Handle<VersionEntry>;
-  /** Locks, data and statuses, under the cell's key, the part and the timestamp. */
+  /** By cell key, part and timestamp: locks, data cells and transaction statuses. */
   readonly protocol: Handle<VersionEntry>;
-  /** Format and counter, which is sealed too. */
+  /** The format, and the state with the counter. The state is sealed too. */
   readonly meta: Handle<unknown>;
 }
 
-/** Reads entries of `cells` where LMDB has put them, so that a scan copies only what it shows. */
+/** Reads entries of `cells` in LMDB's own memory, so that a scan copies only what it shows. */
 export interface EntryReader {
-  /** `target[start..end)` is a key of `cells`. */
+  /** Receives a key of `cells`: `target[start..end)`. */
   key(target: Uint8Array, start: number, end: number): void;
-  /** `entry[0..length)` is its value. Both hold only during the call. */
+  /**
+   * Receives the value of that key: `entry[0..length)`. Key and value are valid only during the
+   * call.
+   */
   value(entry: Uint8Array, length: number): void;
 }
 
 /**
- * Who reads what the scan of the moment meets; scans run to their end, or pause between entries.
+ * The reader of the entries that the current scan meets. A scan runs to its end, or pauses between
+ * entries.
  */
 export const entryReader: { current: EntryReader | undefined } = { current: undefined };
 
@@ -109,7 +120,10 @@ interface HandleOptions {
   };
 }
 
-/** All alike, member by member: then LMDB's binding runs the same fast code for all of them. */
+/**
+ * All handles have the same members in the same order, so that LMDB's binding runs the same
+ * optimized code for all.
+ */
 function handleOptions(
   name: string,
   readKey: HandleOptions["keyEncoder"]["readKey"],
@@ -123,7 +137,7 @@ function handleOptions(
   };
 }
 
-/** The key that LMDB's binding has just read; it reads the value next. */
+/** The key that LMDB's binding has just read. It reads the value next. */
 const scanned: { target: Uint8Array; start: number; end: number } = {
   target: new Uint8Array(0),
   start: 0,
@@ -144,8 +158,8 @@ const copyOf = (record: Uint8Array, recordLength?: number) => {
 };
 
 /**
- * How LMDB is to read and write {@link Key}s and bytes in each database. Its values are lent, so
- * they are copied.
+ * How LMDB's binding reads and writes {@link Key}s and bytes in each database. It reuses the memory
+ * of its values, so these options copy them.
  */
 export const databaseOptions = Object.freeze({
   cells: handleOptions(
@@ -158,5 +172,5 @@ export const databaseOptions = Object.freeze({
   meta: handleOptions("meta", timestampAtEnd, copyOf),
 });
 
-/** Those whose keys begin with a table. */
+/** The databases whose keys begin with a table. */
 export const databaseNames = Object.freeze(["cells", "versions", "protocol"] as const);

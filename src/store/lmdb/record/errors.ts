@@ -6,7 +6,7 @@ import {
   StoreVersionError,
 } from "../../../errors/index.js";
 
-/** LMDB's own codes, and those of the system, that say what is to be done. */
+/** Codes of LMDB and of the system that need specific advice. */
 const noSpace = new Set([-30792, -30788, 28, 112, 122, 27]);
 const damaged = new Set([-30797, -30796, -30793, -30779]);
 const versionMismatch = -30794;
@@ -14,43 +14,40 @@ const lockTableFull = -30790;
 const mapFailed = 12;
 const noPermission = new Set([1, 13, 30]);
 /**
- * A system's error in reading or writing; LMDB says so too where the system wrote less than it was
- * told.
+ * The system's code for a failed read or write. LMDB also reports it if the system wrote fewer
+ * bytes than it was told.
  */
 const inputOutput = 5;
 
-/**
- * LMDB's answer to everything once it has declared its environment, what this process has of the
- * file, broken.
- */
+/** LMDB's answer to every call once this process's environment is broken. */
 export const panic = -30795;
 
 /**
- * Whether LMDB says by `error` that its environment is broken. Its binding does not always pass the
- * number on.
+ * Whether `error` means that LMDB's environment is broken. Its binding does not always pass the
+ * code on.
  */
 export function isPanic(error: unknown): boolean {
   return errorNumber(error) === panic || (error instanceof Error && error.message.includes("MDB_PANIC"));
 }
 
 /**
- * What LMDB's fork answers, at a commit or a put, where it has lost its way in its list of free
- * pages; mostly where several processes write. Of ours no key has a size that it does not take, no
- * put finds nothing, and what no put has failed of can be committed. Nothing of the transaction is
- * done.
+ * Codes with which LMDB's fork fails a commit or a put after its list of free pages has become
+ * inconsistent, mostly if several processes write. Nothing else can cause them: our keys have valid
+ * sizes, our puts always find their place, and a transaction without a failed put can be committed.
+ * Nothing of the transaction is done.
  */
 const freePagesLost = new Set([-30781, -30782, -30798]);
 
 /**
- * Whether LMDB has lost its way in its list of free pages: opened anew, it reads that from the
- * file.
+ * Whether LMDB's list of free pages is inconsistent. A reopened LMDB reads the list from the file
+ * again.
  */
 export function isFreePagesLost(error: unknown): boolean {
   const code = errorNumber(error);
   return code !== undefined && freePagesLost.has(code);
 }
 
-/** The number of LMDB's or the system's error, where `error` has one. */
+/** The code of an error of LMDB or of the system. Undefined if it has none. */
 export function errorNumber(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "number" ? error.code : undefined;
@@ -104,7 +101,7 @@ export function storeError(error: unknown, path: string, doing: string): Percola
   return new StoreError(what, details);
 }
 
-/** The error for bytes in LMDB's databases that nothing of this package has written. */
+/** The error for bytes in LMDB's databases that this package never writes. */
 export function damagedStore(what: string): StoreDamagedError {
   return new StoreDamagedError(
     `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,

@@ -23,7 +23,7 @@ const three = [1, 5, 9].reduce(
   nothingBeside,
 );
 
-describe("older write records beside the newest", () => {
+describe("older write records in a cell's entry", () => {
   it("are found at or below a timestamp, newest first", () => {
     const below = (at: number) => {
       const place = placeBelow(three, 0, three.length, at);
@@ -43,7 +43,7 @@ describe("older write records beside the newest", () => {
     expect(three).toHaveLength(3 * besideLength(4));
   });
 
-  it("are taken out by an interval", () => {
+  it("lose the records of an interval", () => {
     const timestamps = (from: number, to: number) =>
       [...recordsBelow(withoutInterval(three, from, to), 100)].map(({ timestamp }) => timestamp);
     expect(timestamps(5, 9)).toEqual([9, 1]);
@@ -51,7 +51,7 @@ describe("older write records beside the newest", () => {
     expect(withoutInterval(three, 2, 5)).toBe(three);
   });
 
-  it("are refused where they are cut off", () => {
+  it("are refused if they are truncated", () => {
     expect(() => [...recordsBelow(three.subarray(0, three.length - 1), 0)]).toThrow(/cut off/);
     expect(() => placeBelow(three.subarray(0, 5), 0, 5, 100)).toThrow(/cut off/);
   });
@@ -62,7 +62,8 @@ const most = 12;
 const timestamp = fc.integer({ min: 0, max: most });
 const part: fc.Arbitrary<Part> = fc.constantFrom("write", "write", "write", "lock");
 /**
- * Around each of the limits: of what stands beside, of what it stands beside, and of what is far.
+ * Lengths around each limit: of the older records in an entry, of the newest record beside them,
+ * and of a record outside the entry.
  */
 const length = fc.constantFrom(0, 1, 30, 180, 374, 375, 1_024, 1_025, 16_384, 16_385);
 const put = fc.record({ part, timestamp, length }).map(
@@ -107,7 +108,7 @@ describe("cells that are written and deleted at any timestamps", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** All that a store shows of a row: to readers at each timestamp, and raw. */
+  /** Everything that a store shows of a row: reads at each timestamp, and a raw read. */
   async function shown(store: RowStore, row: Uint8Array): Promise<unknown> {
     const columns = [{ exact: column }];
     const views = [];
@@ -149,7 +150,7 @@ describe("cells that are written and deleted at any timestamps", () => {
     );
   });
 
-  it("need one entry while they are short, and put the rest away together", async () => {
+  it("take one entry while they are short, and move to other entries together", async () => {
     const row = Buffer.from("short");
     const write = (timestamp: number) =>
       lmdb.mutate({

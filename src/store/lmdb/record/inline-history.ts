@@ -3,23 +3,22 @@ import { damagedStore } from "./errors.js";
 import { readTimestamp, writeTimestamp } from "./key.js";
 
 /**
- * The older write records that stand beside the newest one in a cell's entry, newest first: of each
- * its timestamp, the length of its bytes, and these. All of them are newer than those in
- * `versions`.
+ * The older write records in a cell's entry, newest first. Each has its timestamp, the length of
+ * its bytes, and the bytes. All are newer than those in `versions`.
  */
 export type Beside = Buffer;
 
 export const nothingBeside: Beside = Buffer.alloc(0);
 
-/** Timestamp and length. */
+/** Size of a record's head: its timestamp and length. */
 const headBytes = 10;
 
-/** How many bytes a write record of `length` bytes takes up here. */
+/** How many bytes a write record of `length` bytes takes here. */
 export function besideLength(length: number): number {
   return headBytes + length;
 }
 
-/** A write record that is newer than all, before the others. */
+/** Puts a write record that is newer than all others before them. */
 export function withNewer(beside: Beside, timestamp: number, value: Uint8Array): Beside {
   const result = Buffer.allocUnsafe(headBytes + value.length + beside.length);
   writeTimestamp(result, 0, timestamp);
@@ -30,7 +29,8 @@ export function withNewer(beside: Beside, timestamp: number, value: Uint8Array):
 }
 
 /**
- * Where the newest record at or below `at` stands, from `start` on in `bytes`; -1 where none does.
+ * The position of the newest record at or below `at`, from `start` on in `bytes`. -1 if there is
+ * none.
  */
 export function placeBelow(bytes: Uint8Array, start: number, end: number, at: number): number {
   for (let place = start; place < end; place = nextPlace(bytes, place, end)) {
@@ -40,13 +40,13 @@ export function placeBelow(bytes: Uint8Array, start: number, end: number, at: nu
   return -1;
 }
 
-/** The record at a place, its bytes lent. */
+/** The record at a position. Its bytes are a view of `bytes`. */
 export function recordAt(bytes: Uint8Array, place: number, end: number): Version {
   const value = bytes.subarray(place + headBytes, nextPlace(bytes, place, end));
   return { timestamp: readTimestamp(bytes, place), value };
 }
 
-/** All records at or below `at`, newest first, their bytes lent. */
+/** All records at or below `at`, newest first. Their bytes are views. */
 export function* recordsBelow(beside: Beside, at: number): Iterable<Version> {
   const end = beside.length;
   const first = placeBelow(beside, 0, end, at);
@@ -55,7 +55,7 @@ export function* recordsBelow(beside: Beside, at: number): Iterable<Version> {
   }
 }
 
-/** Those that are left without the ones with `from <= timestamp < to`. */
+/** The records without those with `from <= timestamp < to`. */
 export function withoutInterval(beside: Beside, from: number, to: number): Beside {
   let left = nothingBeside;
   for (const { timestamp, value } of [...recordsBelow(beside, Number.MAX_SAFE_INTEGER)].reverse()) {

@@ -6,8 +6,8 @@ const encoded = (key: Key) => Buffer.from(key.bytes.subarray(0, key.length));
 const prefix = tablePrefix("t");
 
 function randomBytes(random: () => number): Buffer {
-  // Few bytes, so that keys begin alike; NUL, 0x01 and 0xFF are those that the encoding gives a
-  // meaning.
+  // A small alphabet, so that many keys share their beginning. The encoding gives NUL, 0x01 and
+  // 0xFF a meaning.
   const alphabet = [0, 0, 1, 0x61, 0xff];
   return Buffer.from(
     Array.from({ length: Math.floor(random() * 6) }, () => alphabet[Math.floor(random() * 5)]!),
@@ -26,7 +26,7 @@ describe("keys", () => {
     }
   });
 
-  it("keep what stands beneath a cell apart from what stands beneath others", () => {
+  it("keep the versions of a cell apart from those of other cells", () => {
     const random = seededRandom(8);
     for (let i = 0; i < 5_000; i++) {
       const [row, column, otherRow, otherColumn] = [0, 0, 0, 0].map(() => randomBytes(random));
@@ -55,7 +55,7 @@ describe("keys", () => {
     }
   });
 
-  it("are refused where they are too long", () => {
+  it("are refused if they are too long", () => {
     const long = Buffer.alloc(1_805, "k");
     expect(() => new Key().cell(prefix, long, undefined)).toThrow(/at most 1800/);
     expect(() => new Key().cell(prefix, Buffer.alloc(1_000), undefined)).toThrow(/at most 1800/);
@@ -64,7 +64,7 @@ describe("keys", () => {
     );
   });
 
-  it("are refused where the table has no name or an impossible one", () => {
+  it("are refused if the table's name is empty or invalid", () => {
     for (const name of ["", "a\0b", "n".repeat(65)]) expect(() => tablePrefix(name)).toThrow(/table's name/);
   });
 });

@@ -3,13 +3,13 @@ import { keySum } from "./checksum.js";
 
 /** LMDB's own limit with pages of 4 KB. */
 const longestKey = 1_978;
-/** Room for keys that are yet to be refused. */
+/** Buffer size that also holds keys that are too long, until they are refused. */
 const maxBytes = 2 * longestKey + storeLimits.tableBytes + 64;
 
-/** No key in LMDB, nor a part of one, is longer. */
+/** The longest key in LMDB, and the longest part of one. */
 export const longestEncodedKey = longestKey;
 
-/** A bound lies beside a key, so it may be a little longer. */
+/** A bound is next to a key, so it may be a little longer. */
 const boundSlack = 4;
 
 const noBytes = new Uint8Array(0);
@@ -17,10 +17,10 @@ const latestTimestamp = Number.MAX_SAFE_INTEGER;
 const prefixes = new Map<string, Uint8Array>();
 
 /**
- * The beginning of all keys of a table: its name and NUL. A name holds no NUL, so none begins with
- * another. With NUL in place of the tilde that system tables begin with, they stand first, and the
- * last of the other tables at the end of the tree, where LMDB fills pages to the brim with what is
- * loaded in order. Refuses what cannot be a table's name.
+ * The beginning of all keys of a table: its name and NUL. A name has no NUL, so no prefix begins
+ * with another. The tilde of system tables becomes NUL, so these tables sort first. The other
+ * tables are then at the end of the tree, where LMDB fills pages completely if data is loaded in
+ * order. Throws for an invalid table name.
  */
 export function tablePrefix(table: string): Uint8Array {
   const known = prefixes.get(table);
@@ -32,10 +32,10 @@ export function tablePrefix(table: string): Uint8Array {
 }
 
 /**
- * A key under construction, reused from call to call so that reads allocate none. A cell's key is
- * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 by 00 FF. It sorts by the rows'
- * bytes, then by the columns': where one row begins with another, the shorter's 00 01 meets a byte
- * above 00, or 00 FF.
+ * A key that the caller builds up and reuses, so that reads allocate none. A cell's key is
+ * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 with 00 FF. Keys sort by row bytes,
+ * then by column bytes. If one row begins with another, the shorter row's 00 01 meets a byte above
+ * 00, or 00 FF, and sorts first.
  */
 export class Key {
   readonly bytes: Buffer = Buffer.alloc(maxBytes);
@@ -43,7 +43,7 @@ export class Key {
   /** Length of the cell's own key, without what was appended to it. */
   cellLength = 0;
 
-  /** Bytes that are no cell's. */
+  /** Sets bytes that are not a cell's key. */
   raw(bytes: Uint8Array): this {
     this.bytes.set(bytes);
     this.length = bytes.length;
@@ -51,19 +51,22 @@ export class Key {
     return this;
   }
 
-  /** The cell of `row` and `column`; without a column, the place before the row's first. */
+  /**
+   * Sets the cell of `row` and `column`. Without a column, sets the position before the row's first
+   * cell.
+   */
   cell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array | undefined): this {
     this.length = encodeCell(prefix, row, column, this.bytes, 0);
     this.cellLength = this.length;
     return this;
   }
 
-  /** See `seal.ts`. */
+  /** The checksum of the key: see `seal.ts`. */
   get sum(): number {
     return keySum(this.bytes, 0, this.length);
   }
 
-  /** The same cell as `other`'s. */
+  /** Sets the same cell as `other`. */
   sameCell(other: Key): this {
     for (let i = 0; i < other.cellLength; i++) this.bytes[i] = other.bytes[i]!;
     this.length = other.cellLength;
@@ -71,60 +74,63 @@ export class Key {
     return this;
   }
 
-  /** The place after the last column of `row`. */
+  /** Sets the position after the last column of `row`. */
   rowEnd(prefix: Uint8Array, row: Uint8Array): this {
     this.cell(prefix, row, undefined);
     this.bytes[this.length - 1] = 2;
     return this;
   }
 
-  /** The first place of the table. */
+  /** Sets the first position of the table. */
   tableStart(prefix: Uint8Array): this {
     this.bytes.set(prefix);
     this.length = prefix.length;
     return this;
   }
 
-  /** The place after the table. */
+  /** Sets the position after the table. */
   tableEnd(prefix: Uint8Array): this {
     this.tableStart(prefix);
     this.bytes[this.length - 1] = 1;
     return this;
   }
 
-  /** The cell itself, without what was appended. */
+  /** Removes what was appended to the cell's key. */
   cellOnly(): this {
     this.length = this.cellLength;
     return this;
   }
 
-  /** An older write record beneath the cell; newest first. */
+  /** Appends the timestamp of an older write record. Newer ones sort first. */
   version(timestamp: number): this {
     return this.#suffix().timestamp(timestamp);
   }
 
-  /** A version of another part beneath the cell; newest first within the part. */
+  /**
+   * Appends a part and the timestamp of one of its versions. Within a part, newer versions sort
+   * first.
+   */
   part(code: number, timestamp: number): this {
     this.#suffix();
     this.bytes[this.length++] = code;
     return this.timestamp(timestamp);
   }
 
-  /** The place after the last version beneath the cell. */
+  /** Sets the position after the cell's last version. */
   versionsEnd(): this {
     this.#suffix();
     this.bytes[this.length - 1] = 2;
     return this;
   }
 
-  /** The place after the last version of a part beneath the cell. */
+  /** Sets the position after the last version of one of the cell's parts. */
   partEnd(code: number): this {
     this.#suffix();
     this.bytes[this.length++] = code + 1;
     return this;
   }
 
-  /** Inverted, so that the newest sorts first. */
+  /** Appends an inverted timestamp, so that the newest sorts first. */
   timestamp(timestamp: number): this {
     writeTimestamp(this.bytes, this.length, latestTimestamp - Math.min(timestamp, latestTimestamp));
     this.length += 8;
@@ -138,15 +144,15 @@ export class Key {
     return this;
   }
 
-  /** Less than 0 where this key sorts before `other`. */
+  /** Less than 0 if this key sorts before `other`. */
   compare(other: Key): number {
     return this.bytes.compare(other.bytes, 0, other.length, 0, this.length);
   }
 }
 
 /**
- * Writes the key of a cell, or of the place before a row's first, to `start`; gives the place
- * behind it.
+ * Writes the key of a cell at `start`. Without a column, writes the position before the row's first
+ * cell. Returns the position after it.
  */
 export function encodeCell(
   prefix: Uint8Array,
@@ -170,8 +176,8 @@ export function encodeCell(
 }
 
 /**
- * Copies the first `length` bytes of `source` to `at`, each NUL as 00 FF; gives the place behind
- * them.
+ * Copies the first `length` bytes of `source` to `at`, with each NUL as 00 FF. Returns the position
+ * after them.
  */
 function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: number): number {
   for (let i = 0; i < length; i++) {
@@ -186,7 +192,7 @@ function tooLong(prefix: Uint8Array, bytes: number): Error {
   return keyTooLong(Buffer.from(prefix).toString("utf8", 0, prefix.length - 1), bytes);
 }
 
-/** Writes a timestamp as 8 bytes, most significant first. */
+/** Writes a timestamp in 8 bytes, most significant first. */
 export function writeTimestamp(target: Uint8Array, at: number, timestamp: number): void {
   const high = Math.floor(timestamp / 0x1_0000_0000);
   const low = timestamp >>> 0;
@@ -200,7 +206,7 @@ export function writeTimestamp(target: Uint8Array, at: number, timestamp: number
   target[at + 7] = low;
 }
 
-/** Reads what {@link writeTimestamp} wrote. */
+/** Reads a timestamp that {@link writeTimestamp} wrote. */
 export function readTimestamp(source: Uint8Array, at: number): number {
   const high =
     ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0;
@@ -214,7 +220,7 @@ export function timestampOfKey(source: Uint8Array, end: number): number {
   return latestTimestamp - readTimestamp(source, end - 8);
 }
 
-/** The cell that a key of LMDB's is of, or undefined if it is none's. */
+/** The cell to which a key of LMDB belongs. Undefined if the key belongs to no cell. */
 export function cellOfKey(
   key: Buffer,
 ): { readonly table: string; readonly row: Buffer; readonly column: Buffer } | undefined {
@@ -224,7 +230,7 @@ export function cellOfKey(
   let part = 0;
   for (let i = prefixEnd + 1; i < key.length && part < 2; i++) {
     const byte = key[i]!;
-    // 00 FF is a NUL of the row or column, and 00 01 ends it.
+    // 00 FF is a NUL of the row or column, and 00 01 ends either.
     if (byte === 0 && key[++i] !== 0xff) part++;
     else parts[part]!.push(byte);
   }
@@ -235,8 +241,8 @@ export function cellOfKey(
 }
 
 /**
- * A cell whose key is written where LMDB wants it, and nowhere else: for reads of one cell. Reused
- * likewise.
+ * The address of a cell, for a read of one cell. Its key is written directly into LMDB's buffer. It
+ * is reused like a {@link Key}.
  */
 export class CellAddress {
   prefix: Uint8Array = noBytes;
@@ -244,10 +250,10 @@ export class CellAddress {
   rowLength = 0;
   column: Uint8Array = noBytes;
 
-  /** Of the key as LMDB was last given it; see `seal.ts`. */
+  /** The checksum of the key when LMDB last asked for it: see `seal.ts`. */
   sum = 0;
 
-  /** The row is the first `rowLength` bytes of `row`. */
+  /** Sets the cell. Its row is the first `rowLength` bytes of `row`. */
   of(prefix: Uint8Array, row: Uint8Array, column: Uint8Array, rowLength = row.length): this {
     this.prefix = prefix;
     this.row = row;
@@ -257,7 +263,7 @@ export class CellAddress {
   }
 }
 
-/** Hands a key to LMDB, without a buffer between. */
+/** Writes a key into LMDB's buffer, without a buffer in between. */
 export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
   if (key instanceof CellAddress) {
     const end = encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);

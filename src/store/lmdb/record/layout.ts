@@ -4,15 +4,15 @@ import { type Key, writeTimestamp } from "./key.js";
 import { contentLength, sealBytes, sealInPlace } from "./seal.js";
 
 /**
- * Version of the layout below; a newer one is refused, older ones are made into it. See
- * docs/decisions/embedded-layout.md.
+ * Version of the layout below. Opening a folder refuses a newer layout, and converts an older one.
+ * See docs/decisions/embedded-layout.md.
  */
 export const formatVersion = 3;
 export const formatName = "percolatordb";
 
 /**
- * What a cell's entry says about it, in its first byte. Exact: a flag stands if and only if such a
- * version does.
+ * The flags in the first byte of a cell's entry. They are exact: a flag is set if and only if the
+ * cell has such a version.
  */
 export const flags = Object.freeze({
   lock: 1,
@@ -20,41 +20,45 @@ export const flags = Object.freeze({
   write: 2,
   data: 4,
   txn: 8,
-  /** Older write records stand in `versions`. */
+  /** `versions` has older write records of the cell. */
   older: 16,
   /**
-   * The newest write record's bytes stand in `versions`, because they are many; only its timestamp
-   * follows.
+   * The newest write record is too long for the entry, so `versions` has its bytes. Only its
+   * timestamp follows.
    */
   far: 32,
-  /** The newest of the older write records stand behind the newest one; see `beside.ts`. */
+  /** Some older write records follow the newest one: see `inline-history.ts`. */
   beside: 64,
 });
 
 const allFlags = 127;
 
-/** Flag byte and timestamp. */
+/** Size of the flag byte and the timestamp. */
 export const headerBytes = 9;
 
-/** The same and the length of the newest write record, where older ones follow it. */
+/**
+ * The same, plus the length of the newest write record, which is needed if older ones follow it.
+ */
 const besideHeaderBytes = 11;
 
 /**
- * So many bytes of older write records stand beside the newest one: to write a cell anew mostly
- * touches one page.
+ * The most bytes of older write records in an entry. Below it, a new version of a cell usually
+ * changes one page.
  */
 export const besideBytes = 384;
 
-/** Beside a longer newest write record stand none: LMDB keeps what is long on pages of its own. */
+/**
+ * The entry of a longer newest write record holds no older ones, since LMDB keeps long values on
+ * separate pages.
+ */
 export const besideNewestBytes = 1_024;
 
 /**
- * Longer write records stand in `versions` from the start, so that to set a lock need not copy
- * them.
+ * Longer write records are in `versions` from the start, so that setting a lock need not copy them.
  */
 export const nearBytes = 16_384;
 
-/** The parts that stand in `protocol`, with their codes in keys and their flags. */
+/** The parts in `protocol`, with their codes in keys and their flags. */
 export const protocolParts = Object.freeze({
   lock: { code: 0x10, flag: flags.lock },
   data: { code: 0x20, flag: flags.data },
@@ -67,7 +71,7 @@ const longestEntry = besideHeaderBytes + nearBytes + sealBytes;
 
 const scratch = Buffer.alloc(besideHeaderBytes + nearBytes + sealBytes);
 
-/** A cell's entry, sealed. Lent until the next call. */
+/** A cell's entry with its seal, in a buffer that is valid until the next call. */
 export function encodeEntry(
   key: Key,
   cellFlags: number,
@@ -103,15 +107,15 @@ export function newestStart(cellFlags: number): number {
   return (cellFlags & flags.beside) === 0 ? headerBytes : besideHeaderBytes;
 }
 
-/** Where they end, in a checked entry of `length` bytes: there the older ones begin. */
+/** Where they end in a checked entry of `length` bytes. The older records begin there. */
 export function newestEnd(entry: Uint8Array, length: number): number {
   if ((entry[0]! & flags.beside) === 0) return length;
   return besideHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
 }
 
 /**
- * The length of a cell's entry without its seal, of the `recordLength` bytes that stand under the
- * key with this sum. Throws for what is damaged.
+ * The length of a cell's entry without its seal. `recordLength` includes the seal. Throws if the
+ * entry is damaged.
  */
 export function openEntry(entry: Uint8Array, recordLength: number, sumOfKey: number): number {
   if (recordLength > longestEntry) throw damagedStore(`a cell's entry of ${recordLength} bytes`);

@@ -4,28 +4,31 @@ import { damagedStore } from "./errors.js";
 import type { Key } from "./key.js";
 
 /**
- * Every record of ours ends with a checksum over its key and its bytes. So a value that the disk
- * changed is noticed, and so is a record that is found under another key than the one it was
+ * Every record of this package ends with a checksum over its key and its bytes: its seal. The seal
+ * shows if the disk changed a value, or if a record is under another key than the one it was
  * written under. LMDB itself has no checksums.
  */
 export const sealBytes = 4;
 
-/** No record is longer: a longer one is not looked at, since LMDB would read beyond the file. */
+/**
+ * No record is longer. A longer length is refused before it is read, since LMDB would read past the
+ * end of the file.
+ */
 const longestRecord = storeLimits.valueBytes + 1_024;
 
-/** Longer records get a buffer of their own. */
+/** Longer records get a separate buffer. */
 const scratchBytes = 65_536;
 const scratch = Buffer.allocUnsafeSlow(scratchBytes);
 
 /**
- * Appends the checksum of `record[0..length)`, for which there must be room. Gives the length of
+ * Appends the checksum of `record[0..length)`, which must have room for it. Returns the length of
  * both.
  */
 export function sealInPlace(key: Key, record: Buffer, length: number): number {
   return record.writeInt32LE(checksum(record, 0, length, keySum(key.bytes, 0, key.length)), length);
 }
 
-/** The content and its checksum. Lent until the next call. */
+/** The content and its checksum, in a buffer that is valid until the next call. */
 export function sealed(key: Key, content: Uint8Array): Buffer {
   const { length } = content;
   const whole = length + sealBytes;

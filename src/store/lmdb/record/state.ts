@@ -4,11 +4,13 @@ import { Key, readTimestamp, writeTimestamp } from "./key.js";
 import { formatName, formatVersion } from "./layout.js";
 import { contentLength, sealed } from "./seal.js";
 
-/** What `meta` says of the store as a whole; written once by every group that changes anything. */
+/**
+ * The state of the store as a whole, in `meta`. Every group that changes anything writes it once.
+ */
 export interface StoreState {
-  /** The newest timestamp that was given away. */
+  /** The newest timestamp that was given out. */
   readonly counter: number;
-  /** The last group that was committed: whose, and its number there. */
+  /** The last committed group: the queue that wrote it, and its number in that queue. */
   readonly writer: number;
   readonly group: number;
 }
@@ -16,13 +18,11 @@ export interface StoreState {
 const stateKey = metaKey("state");
 const sumOfStateKey = stateKey.sum;
 const formatKey = metaKey("format");
-/**
- * While records are being sealed: the number of the database, and the last key in it that is done.
- */
+/** While an upgrade seals records: the number of the database, and the last sealed key in it. */
 const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
 const record = Buffer.alloc(24);
-/** Sixteen pages, more than LMDB's records of free pages have changed at a commit. */
+/** Sixteen pages: more than LMDB's list of free pages has ever changed at a commit, in bytes. */
 export const spareBytes = 60_000;
 const spares = Buffer.alloc(spareBytes);
 const newState: StoreState = Object.freeze({ counter: 0, writer: 0, group: 0 });
@@ -31,7 +31,7 @@ function metaKey(name: string): Key {
   return new Key().raw(Buffer.from(name));
 }
 
-/** The state, as of the transaction or snapshot of the moment. */
+/** The state in the current transaction or snapshot. */
 export function readState(databases: Databases): StoreState {
   const bytes = databases.meta.getBinaryFast(stateKey);
   if (bytes === undefined) return newState;
@@ -63,17 +63,18 @@ export function writeState(databases: Databases, state: StoreState): void {
 }
 
 /**
- * Leaves free pages in the list that LMDB has in memory, for it to keep its own records with at the
- * commit. Its fork may else have to read on in those records while it changes them, and then meets
- * pages that are half divided: after another process has committed the list begins empty, so that
- * it often ends just there. A long value that is put and removed gives back the pages it has got.
+ * Leaves free pages in LMDB's list in memory, for LMDB's own records at the commit. Otherwise
+ * LMDB's fork may have to read more of its free list while it changes the list, and then meets
+ * pages that are already in use. That happens often after another process has committed, since the
+ * list in memory then begins empty. This puts and removes a long value, which gives its pages back
+ * to the list.
  */
 export function leaveFreePages({ meta }: Pick<Databases, "meta">): void {
   meta.put(sparesKey, spares);
   meta.remove(sparesKey);
 }
 
-/** The name and version of the layout, or undefined where none is recorded. */
+/** The name and version of the layout. Undefined if none is recorded. */
 export function readFormat(databases: Pick<Databases, "meta">): string | undefined {
   const bytes = databases.meta.getBinaryFast(formatKey);
   return bytes?.toString("utf8", 0, bytes.length);
@@ -84,14 +85,14 @@ export function writeFormat(databases: Pick<Databases, "meta">, format: string):
 }
 
 /**
- * How `meta` names the layouts. A changed bit in the number of the current one makes none of the
- * others of it: then records would be sealed twice.
+ * The names of the layouts in `meta`. No single changed bit turns the name of the current layout
+ * into another's. Otherwise its records would be sealed twice.
  */
 export const formats = Object.freeze({
   first: `${formatName} 1`,
-  /** Without seals. */
+  /** The layout without seals. */
   second: `${formatName} 2`,
-  /** Records are being sealed: some have a seal, and some do not. */
+  /** An upgrade is running: some records have a seal, and some do not. */
   sealing: `${formatName} ${formatVersion} sealing`,
   current: `${formatName} ${formatVersion} sealed`,
 });

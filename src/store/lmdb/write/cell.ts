@@ -28,8 +28,8 @@ import {
 import { sealed } from "../record/seal.js";
 
 /**
- * By timestamp: a put, or a delete if there is no value, in `versions` (part `write`) or
- * `protocol`.
+ * Planned changes by timestamp, in `versions` (for part `write`) or in `protocol`. A value is a
+ * put, and undefined a delete.
  */
 type Steps = Map<number, Uint8Array | undefined>;
 
@@ -37,9 +37,9 @@ const allVersions = Number.MAX_SAFE_INTEGER;
 const key = new Key();
 
 /**
- * One cell within one request: read once, when its first guard or mutation meets it; changed here;
- * written last, with as few puts as do it. Nothing reaches LMDB before {@link write}, so a request
- * that fails has done nothing.
+ * One cell within one request. The first guard or mutation reads it, changes stay in memory, and
+ * {@link write} stores it with as few puts as possible. Nothing reaches LMDB before that, so a
+ * failed request has no effect.
  */
 export class CellEdit {
   readonly prefix: Uint8Array;
@@ -48,17 +48,15 @@ export class CellEdit {
   readonly #databases: Databases;
   readonly #stored: boolean;
   #flags = 0;
-  /** Timestamp of the newest write record; -1 where none stands. */
+  /** Timestamp of the newest write record. -1 if there is none. */
   #newest = -1;
-  /** The newest write record where it is near. */
+  /** The newest write record, if it is stored in the cell's entry. */
   #bytes: Uint8Array | undefined;
-  /** The newest of the older ones. */
+  /** The older write records that are stored in the cell's entry. */
   #beside: Beside = nothingBeside;
   #changed = false;
   readonly #steps = new Map<Part, Steps>();
-  /**
-   * Parts of which versions were deleted: whether any are left is looked up once, before writing.
-   */
+  /** Parts with deleted versions. {@link write} looks up once whether any version is left. */
   readonly #thinned = new Set<Part>();
 
   constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
@@ -87,7 +85,7 @@ export class CellEdit {
   }
 
   /**
-   * Whether a version of `part` stands with `from <= timestamp < to`. To be asked before any
+   * Whether the cell has a version of `part` with `from <= timestamp < to`. Call it before any
    * change.
    */
   has(part: Part, from: number, to: number): boolean {
@@ -102,7 +100,10 @@ export class CellEdit {
     return this.#is(flags.older) && atLeast(olderTimestamps(this.#databases, this.#key(), to - 1, 1), from);
   }
 
-  /** The version of `part` at exactly `timestamp`, or undefined. To be asked before any change. */
+  /**
+   * The version of `part` at exactly `timestamp`. Undefined if there is none. Call it before any
+   * change.
+   */
   get(part: Part, timestamp: number): Uint8Array | undefined {
     if (part !== "write") {
       if (!this.#is(protocolParts[part].flag)) return undefined;
@@ -136,8 +137,8 @@ export class CellEdit {
   }
 
   /**
-   * Writes what has changed; whether anything has. A failure leaves LMDB's transaction unfit to
-   * commit.
+   * Writes the changes to LMDB. Returns whether there were any. If it throws, LMDB's transaction
+   * must not be committed.
    */
   write(): boolean {
     if (!this.#changed) return false;
@@ -172,7 +173,7 @@ export class CellEdit {
     return (this.#flags & flag) !== 0;
   }
 
-  /** The newest of the records beside the newest one, at or below `at`. */
+  /** The newest record at or below `at` among the older ones in the cell's entry. */
   #besideBelow(at: number): Version | undefined {
     const { length } = this.#beside;
     if (length === 0) return undefined;
@@ -180,10 +181,12 @@ export class CellEdit {
     return place < 0 ? undefined : recordAt(this.#beside, place, length);
   }
 
-  /** Moves the newest write record to the older ones, beside its successor if it is short. */
+  /**
+   * Moves the newest write record to the older ones. If it is short, it stays in the cell's entry.
+   */
   #demote(): void {
     if (this.#bytes === undefined) {
-      // It is far, so it stands there already, and nothing stands beside it.
+      // The record is already in `versions`, so the entry holds no older ones.
       this.#flags |= flags.older;
       return;
     }
@@ -193,7 +196,9 @@ export class CellEdit {
     else this.#putOlder(this.#newest, this.#bytes);
   }
 
-  /** Moves all older write records to `versions`, where they stand next to each other. */
+  /**
+   * Moves all older write records of the entry to `versions`, where they are next to each other.
+   */
   #moveBeside(): void {
     for (const { timestamp, value } of recordsBelow(this.#beside, allVersions))
       this.#putOlder(timestamp, value);
@@ -236,7 +241,7 @@ export class CellEdit {
     if (newestGoes) this.#promote();
   }
 
-  /** Drops the newest write record and puts the next older one in its place. */
+  /** Removes the newest write record, and makes the next older one the newest. */
   #promote(): void {
     if (this.#is(flags.far)) this.#step("write", this.#newest, undefined);
     this.#flags &= ~(flags.far | flags.write);
@@ -280,7 +285,7 @@ export class CellEdit {
     steps.set(timestamp, value);
   }
 
-  /** Timestamps below `to` in LMDB's databases, without the steps, newest first. */
+  /** Stored timestamps below `to`, newest first, without the planned changes. */
   #storedBelow(part: Part, to: number): Iterable<number> {
     const below = Math.min(to - 1, allVersions);
     if (part === "write") return olderTimestamps(this.#databases, this.#key(), below, allVersions);
@@ -288,9 +293,9 @@ export class CellEdit {
   }
 
   /**
-   * Deletes the versions that stand in the interval, with the steps so far; the newest write record
-   * apart. Looks at no others, so that many deletes of few versions each cost what they delete,
-   * however many versions the cell has.
+   * Deletes the versions in the interval, with the planned changes applied, but not the newest
+   * write record. It visits only those versions, so its cost does not depend on how many the cell
+   * has.
    */
   #deleteStanding(part: Part, from: number, to: number): void {
     const gone = new Set<number>();
@@ -313,7 +318,7 @@ export class CellEdit {
   }
 
   /**
-   * The newest version that stands with the steps so far, the newest write record apart; -1 if
+   * The newest version with the planned changes applied, without the newest write record. -1 if
    * there is none.
    */
   #newestStanding(part: Part): number {
@@ -331,7 +336,7 @@ export class CellEdit {
   }
 }
 
-/** The flag that stands if such versions do. */
+/** The flag that says whether the cell has such versions. */
 function flagOf(part: Part): number {
   return part === "write" ? flags.older : protocolParts[part].flag;
 }

@@ -2,33 +2,37 @@ import type { StoreState } from "../record/state.js";
 import type { Request } from "./request.js";
 import type { Room } from "./room.js";
 
-/** Requests that share a transaction and its flush. */
+/** Requests that share one transaction and its flush (a group commit). */
 export class Group {
   readonly number: number;
   readonly requests: Request[] = [];
-  /** Whether a transaction was begun for it. */
+  /** Whether LMDB has begun a transaction for it. */
   begun = false;
-  /** LMDB's transaction that it went into. Groups that follow closely may share one. */
+  /** LMDB's transaction for it. Groups that follow each other closely may share one. */
   transaction: Transaction | undefined;
-  /** Whether anything was written. */
+  /** Whether it wrote anything. */
   wrote = false;
-  /** Whether a request may be answered before the flush. */
+  /** Whether any of its requests may be answered before the flush. */
   early = false;
-  /** What became of it, once that was certain. */
+  /** Whether it was committed or lost. Undefined until that is certain. */
   fate: "lost" | "committed" | undefined;
 
   constructor(number: number) {
     this.number = number;
   }
 
-  /** A put that failed makes the commit fail before anything of it can be seen. */
+  /**
+   * Whether it certainly cannot be seen. A failed put makes the whole commit fail before anything
+   * is visible.
+   */
   get cannotBeSeen(): boolean {
     return this.transaction === undefined || this.transaction.failure !== undefined || !this.wrote;
   }
 
   /**
-   * What became of it by the state after its transaction and before any later one of the queue's,
-   * whose groups `writer` names; undefined where another process has committed in between.
+   * Whether it was committed or lost, judged by the state after its transaction and before any
+   * later one of this queue. `writer` identifies the queue. Undefined if another process has
+   * committed in between.
    */
   fateBy(state: StoreState, writer: number): "lost" | "committed" | undefined {
     if (this.cannotBeSeen) return "lost";
@@ -40,17 +44,17 @@ export class Group {
 
 /** One of LMDB's write transactions. */
 export interface Transaction {
-  /** LMDB gives it again where the transaction is not committed. */
+  /** LMDB's number for it. LMDB reuses the number if the transaction is not committed. */
   readonly id: number;
-  /** Its write thread, which no other transaction has. */
+  /** Its write thread. No other transaction has the same one. */
   readonly thread: number;
-  /** What `meta` said before it. */
+  /** The store's state before it. */
   readonly before: StoreState;
-  /** By the monotonic clock. */
+  /** Start time on the monotonic clock, in milliseconds. */
   readonly started: number;
-  /** Undefined for plenty. */
+  /** The disk space for it. Undefined if there is plenty. */
   readonly room: Room | undefined;
   requests: number;
-  /** Why it cannot be committed. */
+  /** Why it cannot be committed. Undefined if it can. */
   failure: unknown;
 }

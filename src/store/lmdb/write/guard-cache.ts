@@ -7,18 +7,18 @@ interface Remembered {
   readonly held: boolean;
 }
 
-/** More than the guards on system rows that repeat; others come and go. */
+/** More than the number of guards on system rows that repeat. Other guards do not repeat. */
 const maxRemembered = 32;
 
 /**
- * Outcomes of guards on system rows, such as the safepoint and the registry's generation: every
- * batch of a group repeats them, as the same objects. For one group; a mutation of the row makes
- * its guards be checked anew.
+ * Remembers the results of guards on system rows, such as the safepoint and the registry's
+ * generation. Every batch of a group repeats these guards as the same objects. A cache serves one
+ * group. A mutation of a row discards the results of its guards.
  */
 export class GuardCache {
   readonly #tables = new Map<string, Remembered[]>();
 
-  /** Whether guards on `table` are remembered: system tables begin with `~`. */
+  /** Whether the cache covers guards on `table`: system tables, whose names begin with `~`. */
   static covers(table: string): boolean {
     return table.charCodeAt(0) === 0x7e;
   }
@@ -40,7 +40,7 @@ export class GuardCache {
     known.push({ row, guard, held });
   }
 
-  /** `row` is about to change. */
+  /** Discards the results for `row`, which is about to change. */
   forget(table: string, row: Uint8Array): void {
     const known = this.#tables.get(table);
     if (known === undefined) return;

@@ -14,14 +14,14 @@ import { GuardCache } from "./guard-cache.js";
 import { rangeHolds } from "./range-guard.js";
 import type { Request } from "./request.js";
 
-/** From so many cells on they are found by a map, and by comparing before. */
+/** From this many cells on, a map finds them. A comparison with each is faster for fewer. */
 const fewCells = 16;
 
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * The cells that one request reads and changes. Guards and mutations of one column, wherever they
- * stand in the request, share one read and one put.
+ * The cells that one request reads and changes. All guards and mutations of a column share one read
+ * and one put, in whatever order the request has them.
  */
 export class Plan {
   readonly #databases: Databases;
@@ -34,7 +34,7 @@ export class Plan {
     this.#memo = memo;
   }
 
-  /** The index of the first guard of `mutation` that does not hold; -1 where all hold. */
+  /** The index of the first guard of `mutation` that does not hold. -1 if all hold. */
   failedGuard(mutation: RowMutation, commit: number): number {
     const { guards, table, row } = mutation;
     const system = GuardCache.covers(table);
@@ -51,7 +51,7 @@ export class Plan {
     return -1;
   }
 
-  /** Which guard of `batch` does not hold, as the answer to give; undefined where all hold. */
+  /** The answer that names the first guard of `batch` that does not hold. Undefined if all hold. */
   rejection(batch: AtomicBatch, commit: number): BatchAnswer | undefined {
     for (let row = 0; row < batch.rows.length; row++) {
       const guard = this.failedGuard(batch.rows[row]!, commit);
@@ -63,7 +63,7 @@ export class Plan {
     return range < 0 ? undefined : { answer: "rejected", range };
   }
 
-  /** Does the mutations on the cells here. */
+  /** Applies the mutations to the cells in this plan. */
   change({ table, row, mutations }: RowMutation, commit: number): void {
     if (mutations.length === 0) return;
     if (GuardCache.covers(table)) this.#memo.forget(table, row);
@@ -79,7 +79,7 @@ export class Plan {
     }
   }
 
-  /** Writes all changed cells to LMDB. Whether it wrote any. */
+  /** Writes all changed cells to LMDB. Returns whether it wrote any. */
   write(): boolean {
     let wrote = false;
     const cells = this.#cells;
@@ -109,8 +109,8 @@ export class Plan {
   }
 
   /**
-   * A list made with what it holds is smaller than one that grows to it: most requests change one
-   * cell.
+   * An array made with its content is smaller than one that grows to it, and most requests change
+   * one cell.
    */
   #add(cell: CellEdit): CellEdit {
     if (this.#cells === none) this.#cells = [cell];
@@ -130,14 +130,14 @@ export class Plan {
   }
 }
 
-/** The lengths make it unique. */
+/** The lengths make the string unique. */
 function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): string {
   return `${prefix.length} ${row.length} ${byteString(prefix)}${byteString(row)}${byteString(column)}`;
 }
 
 /**
- * Checks one request, plans what it writes, and notes its answer; gives the counter after it.
- * `nowMs` by the system's clock.
+ * Checks one request, plans its writes, and records its answer. Returns the counter after it.
+ * `nowMs` is the system's clock.
  */
 export function planRequest(plan: Plan, request: Request, counter: number, nowMs: number): number {
   const { task } = request;

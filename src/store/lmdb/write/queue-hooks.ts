@@ -1,19 +1,19 @@
 import type { Room } from "./room.js";
 
-/** What a write queue asks of its folder, and tells it. Default: nothing. */
+/** What a write queue asks its folder, and reports to it. All are optional. */
 export interface QueueHooks {
   /**
-   * Throws unless LMDB's files stand where others find them. Called with LMDB's write lock in hand,
-   * and before an answer.
+   * Throws unless LMDB's files still have their names. The queue calls it while it holds LMDB's
+   * write lock, and again before an answer.
    */
   readonly checkPlace?: () => void;
   /**
-   * The room that LMDB's next transaction has; undefined for plenty. Called with LMDB's write lock
-   * in hand.
+   * The disk space for LMDB's next transaction. Undefined if there is plenty. The queue calls it
+   * while it holds LMDB's write lock.
    */
   readonly room?: () => Room | undefined;
-  /** A group waits for LMDB's write lock. */
+  /** Called when a group begins to wait for LMDB's write lock. */
   readonly waits?: () => void;
-  /** LMDB is not asked for its write lock before; undefined for at once. */
+  /** The queue asks LMDB for its write lock only after this promise. Undefined means at once. */
   readonly ready?: () => Promise<void> | undefined;
 }

@@ -10,10 +10,17 @@ import { WriteQueue } from "./queue.js";
 import { type Answer, Request } from "./request.js";
 
 /**
- * What becomes of a commit: done; not done; done but not flushed; not done, and another process has
- * committed; not done, which is told only once the next one is; done, and LMDB is broken; not done,
- * and it is; not even begun, since it is; not done, as LMDB has lost its free pages, and another
- * process has committed.
+ * The result of a commit in the fake.
+ *
+ * - committed and flushed
+ * - not committed
+ * - committed, but not flushed
+ * - not committed, and another process has committed since
+ * - not committed, and reported only after the next commit
+ * - committed, and LMDB's environment is broken
+ * - not committed, and the environment is broken
+ * - not begun, because the environment is broken
+ * - not committed, because LMDB lost its free pages, and another process has committed since
  */
 type Fate =
   | "committed"
@@ -36,10 +43,10 @@ function bytesOf(key: Key | CellAddress): string {
 const turn = () => new Promise<void>((resolve) => systemEnvironment.defer(resolve));
 const panicked = () => Object.assign(new Error("MDB_PANIC"), { code: -30795 });
 
-/** LMDB as far as the queue uses it, with commits that fail as they are told. */
+/** A fake of LMDB whose commits fail as the test says. */
 class FakeLmdb {
   fates: Fate[] = [];
-  /** Throws at the put with this number, counted from 1. */
+  /** The number of the put that throws, counted from 1. */
   failingPut = 0;
   transactions = 0;
   threads = 0;
@@ -100,7 +107,7 @@ class FakeLmdb {
     if (fate === "panic") throw panicked();
     if (fate !== "unflushed") {
       this.#data = before;
-      // LMDB gives the number again.
+      // LMDB gives the number to the next transaction.
       this.transactions--;
     }
     if (fate.endsWith("overtaken")) writeState(this.databases, { counter: 7, writer: 7, group: 7 });
@@ -136,7 +143,8 @@ function ask(queue: WriteQueue, request: Request): Promise<Answer> {
 }
 
 /**
- * A group takes requests for so many milliseconds: on a busy machine they may be over at any time.
+ * Stops the clock. A group takes requests for some milliseconds, which may pass at any time on a
+ * busy machine.
  */
 const timeless = { ...systemEnvironment, monotonic: () => 0 };
 
@@ -146,7 +154,7 @@ function start(mend?: (error: unknown) => Promise<boolean>) {
 }
 
 describe("the write queue", () => {
-  it("does all that waits in one transaction", async () => {
+  it("does all waiting requests in one transaction", async () => {
     const { lmdb, queue } = start();
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(queue, put(`r${i}`))));
     expect(new Set(answers)).toEqual(new Set(["applied"]));
@@ -154,12 +162,12 @@ describe("the write queue", () => {
     expect(lmdb.size).toBe(100);
   });
 
-  it("answers only what the file says is flushed, however soon LMDB's binding says so", async () => {
+  it("answers only requests that the file shows as flushed, however soon LMDB's binding reports it", async () => {
     const { lmdb } = start();
     let through = 0;
     let flushes = 0;
     const flush = async () => {
-      // The first look comes while the flush still runs.
+      // The first look happens while the flush still runs.
       if (++flushes === 2) through = lmdb.transactions;
     };
     const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", {
@@ -173,7 +181,7 @@ describe("the write queue", () => {
     expect(flushes).toBe(2);
   });
 
-  it("fails a group whose flush fails after LMDB's binding has called it done", async () => {
+  it("fails a group whose flush fails after LMDB's binding has reported it done", async () => {
     const { lmdb } = start();
     const flush = () => Promise.reject(Object.assign(new Error("input/output"), { code: 5 }));
     const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", { through: () => 0, flush });
@@ -181,11 +189,11 @@ describe("the write queue", () => {
     await expect(ask(queue, put("b"))).rejects.toThrow(StoreError);
   });
 
-  it("tells nothing to be committed if its files were moved meanwhile, and writes nothing more", async () => {
+  it("acknowledges no commit if its files were moved meanwhile, and writes nothing more", async () => {
     const { lmdb } = start();
     const moved = new StoreMovedError("moved");
     let looks = 0;
-    // The first look is before the group is written, the second one before it is answered.
+    // The first look is before the group is written, the second before it is answered.
     const look = () => {
       if (++looks === 2) throw moved;
     };
@@ -222,7 +230,7 @@ describe("the write queue", () => {
     expect(lmdb.size).toBe(1);
   });
 
-  it("fails the group of a put that failed, with its reason, and does what waited behind it", async () => {
+  it("fails the group of a failed put with its reason, and does the requests behind it", async () => {
     const { lmdb, queue } = start();
     lmdb.failingPut = 2;
     const asked = ["a", "b", "c"].map((row) => ask(queue, put(row)));
@@ -272,14 +280,14 @@ describe("the write queue", () => {
     expect(lmdb.size).toBe(2);
   });
 
-  it("answers unknown where another process committed before it could look, and goes on", async () => {
+  it("answers unknown if another process committed before it could look, and goes on", async () => {
     const { lmdb, queue } = start();
     lmdb.fates = ["overtaken"];
     expect(await ask(queue, put("a"))).toBe("unknown");
     expect(await ask(queue, put("b"))).toBe("applied");
   });
 
-  it("tells a group that was lost so, though a later one has its transaction's number and is committed", async () => {
+  it("reports a lost group as lost, even if a later group has its transaction's number and is committed", async () => {
     const { lmdb, queue } = start();
     lmdb.fates = ["lost, told late"];
     const first = Promise.allSettled([ask(queue, put("a"))]);
@@ -293,7 +301,7 @@ describe("the write queue", () => {
     expect([lmdb.size, lmdb.transactions]).toEqual([2, 2]);
   });
 
-  it("does not do what was given up while it waited", async () => {
+  it("does not do a request that was given up while it waited", async () => {
     const { lmdb, queue } = start();
     const controller = new AbortController();
     const given = ask(queue, put("a", controller.signal));
@@ -312,7 +320,7 @@ describe("the write queue", () => {
       transaction: async (action: () => void) => {
         const first = lmdb.transactions === 0;
         await transaction(action);
-        // The first flush takes until the second transaction has begun.
+        // The first flush runs until the second transaction has begun.
         while (first && lmdb.transactions < 2)
           await new Promise<void>((done) => systemEnvironment.defer(done));
         if (first)
@@ -328,7 +336,7 @@ describe("the write queue", () => {
   });
 });
 
-it("holds nothing of what it has answered, though it never becomes empty", async () => {
+it("keeps no reference to answered requests, even if it never becomes empty", async () => {
   const { queue } = start();
   const perGroup = 4_096;
   const pushMany = () => Promise.all(Array.from({ length: perGroup }, () => ask(queue, put("a"))));
@@ -337,7 +345,7 @@ it("holds nothing of what it has answered, though it never becomes empty", async
     queue.push(request);
     return new WeakRef(request);
   });
-  // While one part is done the next one waits already.
+  // While the queue does one part, the next one already waits.
   let ahead = pushMany();
   for (let part = 0; part < 6; part++) {
     const done = ahead;
@@ -351,7 +359,7 @@ it("holds nothing of what it has answered, though it never becomes empty", async
 });
 
 describe("the write queue on a broken environment", () => {
-  it("answers what was committed once it is opened anew", async () => {
+  it("answers the committed requests once LMDB is reopened", async () => {
     const mended: unknown[] = [];
     const { lmdb, queue } = start(async (error) => mended.push(error) > 0);
     lmdb.fates = ["panic"];
@@ -361,7 +369,7 @@ describe("the write queue on a broken environment", () => {
     expect(await ask(queue, put("c"))).toBe("applied");
   });
 
-  it("does again what was certainly not done, a few times", async () => {
+  it("repeats requests that were certainly not done, a few times", async () => {
     const { lmdb, queue } = start(async () => true);
     lmdb.fates = ["panic before", "panic before"];
     expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
@@ -371,14 +379,14 @@ describe("the write queue on a broken environment", () => {
     expect(await ask(queue, put("d"))).toBe("applied");
   });
 
-  it("does again what LMDB lost with its free pages, whoever has committed since", async () => {
+  it("repeats requests that LMDB lost with its free pages, even if another process has committed since", async () => {
     const { lmdb, queue } = start(async () => true);
     lmdb.fates = ["no free pages, overtaken"];
     expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
     expect([lmdb.size, lmdb.threads]).toEqual([2, 2]);
   });
 
-  it("begins again where no transaction could be begun, a few times", async () => {
+  it("begins again if no transaction could be begun, a few times", async () => {
     const { lmdb, queue } = start(async () => true);
     lmdb.fates = ["panic at once", "panic at once"];
     expect(await ask(queue, put("a"))).toBe("applied");
@@ -388,7 +396,7 @@ describe("the write queue on a broken environment", () => {
     expect(lmdb.size).toBe(2);
   });
 
-  it("answers unknown where it cannot be opened anew, and tries again with the next request", async () => {
+  it("answers unknown if LMDB cannot be reopened, and tries again with the next request", async () => {
     let fails = true;
     const { lmdb, queue } = start(async () => {
       if (fails) throw new StoreError("No.");

@@ -12,35 +12,45 @@ import type { QueueHooks } from "./queue-hooks.js";
 import { nameTask, type Request } from "./request.js";
 
 /**
- * A transaction takes requests for so long on the event loop, or so many; the rest goes into the
- * next one. What each one costs LMDB is shared by its requests: with 4 ms, 1,000 small commits in
- * flight were a third slower than with 10.
+ * A transaction takes requests for at most 10 ms of the event loop's time, and at most 4,096 of
+ * them. The rest goes into the next transaction. Requests share the fixed cost of a transaction:
+ * with 4 ms, 1,000 small concurrent commits were a third slower than with 10 ms.
  */
 const transactionMs = 10;
 const transactionRequests = 4_096;
 /**
- * After a group that came too soon, before the next one: whatever is asked of LMDB's binding before
- * its thread has seen the end of a transaction joins that transaction, and holds up its flush.
+ * Pause after a group that came too soon, in milliseconds. A request that reaches LMDB's binding
+ * before its thread has noticed the end of a transaction joins that transaction, and delays its
+ * flush.
  */
 const restMs = 1;
 /**
- * Groups in a row for which LMDB, opened anew, could not begin a transaction; then what waits
- * fails.
+ * How many groups in a row may fail to begin a transaction in a reopened LMDB. After that, the
+ * waiting requests fail.
  */
 const maxNotBegun = 3;
-/** Requests between two looks at the clock. */
+/** How many requests to do between two reads of the clock. */
 const requestsPerLook = 8;
 
 /**
- * Writes for one LMDB environment. All that waits when LMDB's write lock has been got goes into one
- * transaction, and shares its flush; the next group begins while that flush runs.
+ * Group commit for one LMDB environment. All requests that wait when the queue gets LMDB's write
+ * lock go into one transaction and share its flush. The next group begins while that flush runs.
+ *
+ * | state of a group | next | when |
+ * | --- | --- | --- |
+ * | scheduled | filled | LMDB has opened a write transaction, and the waiting requests are written |
+ * | filled | committed | LMDB reports the commit; early requests are answered |
+ * | committed | flushed | the file shows the flush; all requests are answered |
+ * | filled | lost | the commit failed and nothing of it is visible: the requests fail, or wait again if LMDB was reopened |
+ * | filled | unknown | the commit failed and another process has committed since: the requests answer `unknown` |
+ * | committed | broken | the flush failed: the queue accepts no more writes |
  */
 export class WriteQueue {
   readonly #databases: Databases;
   readonly #environment: Environment;
   readonly #path: string;
   readonly #flushes: Pick<Flushes, "through" | "flush"> | undefined;
-  /** Tells this queue's groups from those of other processes. */
+  /** Distinguishes this queue's groups from those of other processes. */
   readonly #writer: number;
   readonly #mend: (error: unknown) => Promise<boolean>;
   readonly #hooks: QueueHooks;
@@ -53,15 +63,15 @@ export class WriteQueue {
   /** Groups with requests that may be answered once LMDB has committed. */
   #unanswered: Group[] = [];
   readonly #flights = new Set<Promise<void>>();
-  /** Groups of the flights. */
+  /** The groups of the running transactions and flushes. */
   readonly #groups = new Set<Group>();
-  /** Groups in a row for which LMDB could not begin a transaction. */
+  /** How many groups in a row could not begin a transaction. */
   #notBegun = 0;
   #broken: PercolatorError | undefined;
 
   /**
-   * Without `flushes`, a group counts as flushed when LMDB's binding says so. `mend` opens LMDB
-   * anew where that has to be after a failure, and says whether it had to.
+   * `flushes` tells from the file what is flushed. Without it, the queue trusts LMDB's binding.
+   * `mend` reopens LMDB after a failure if necessary, and resolves to whether it did.
    */
   constructor(
     databases: Databases,
@@ -80,7 +90,7 @@ export class WriteQueue {
     this.#writer = Math.floor(environment.random() * Number.MAX_SAFE_INTEGER);
   }
 
-  /** Puts `request` in line. Its promise is settled when it is done. */
+  /** Adds `request` to the queue. Its promise settles when it is done. */
   push(request: Request): void {
     if (this.#broken !== undefined) {
       request.reject(this.#broken);
@@ -90,12 +100,12 @@ export class WriteQueue {
     if (!this.#resting) this.#schedule();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no transaction or flush runs. */
   async idle(): Promise<void> {
     while (this.#flights.size > 0) await Promise.all(this.#flights);
   }
 
-  /** LMDB's locks that something waits for now, or holds itself. */
+  /** LMDB's locks for which requests wait now, or which this queue holds. */
   waitsFor(): readonly LockName[] {
     if (this.#flights.size === 0) return [];
     return this.#scheduled ? ["write", "flush"] : ["flush"];
@@ -105,7 +115,10 @@ export class WriteQueue {
     return this.#flushes?.through() ?? 0;
   }
 
-  /** Gives up what waits for a lock. What a group has not yet taken is never written. */
+  /**
+   * Gives up the requests that wait for a lock. A request that no group has taken yet is never
+   * written.
+   */
   giveUp(lock: LockName, error: PercolatorError): void {
     if (lock === "flush")
       for (const group of this.#groups) for (const request of group.requests) request.giveUp(error);
@@ -134,7 +147,10 @@ export class WriteQueue {
     this.#flights.add(flight);
   }
 
-  /** Runs inside the write transaction. Must not throw: LMDB would commit what was put before. */
+  /**
+   * Runs inside the write transaction. It must not throw, since LMDB would commit the puts before
+   * the error.
+   */
   #fill(group: Group): void {
     const before = this.#transaction;
     group.begun = true;
@@ -155,7 +171,7 @@ export class WriteQueue {
     if (this.#hasMore()) this.#rest(group.transaction === before);
   }
 
-  /** `joined`: the last group came too soon, and joined the transaction of the one before. */
+  /** `joined`: the last group came too soon, and joined the transaction before it. */
   #rest(joined: boolean): void {
     if (this.#resting) return;
     this.#resting = true;
@@ -167,12 +183,12 @@ export class WriteQueue {
     else this.#environment.defer(goOn);
   }
 
-  /** A group without requests, too, answers those before it. */
+  /** Whether another group is needed. A group without requests still answers those before it. */
   #hasMore(): boolean {
     return this.#taken < this.#waiting.length || this.#unanswered.length > 0;
   }
 
-  /** LMDB's transaction of the moment. */
+  /** The object for LMDB's current transaction. */
   #enter(state: StoreState): Transaction {
     const { root } = this.#databases;
     const thread = root.thread();
@@ -192,7 +208,8 @@ export class WriteQueue {
       const request = this.#waiting[this.#taken]!;
       const spares = group.requests.length > 0 && this.#leavesFreePages(transaction);
       const refusal = request.settled ? undefined : this.#findRoom(request, transaction, spares);
-      // Beside others it may be too much; in the next transaction it comes first.
+      // The transaction has no room left for this request beside others. It will be the first of
+      // the next transaction.
       if (refusal !== undefined && transaction.requests > 1) break;
       this.#taken++;
       if (refusal !== undefined) request.reject(refusal);
@@ -203,20 +220,20 @@ export class WriteQueue {
     }
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
-      // A request alone changes little, and is done again where that fails.
+      // A single request changes little, and the queue repeats it if its commit fails.
       if (group.requests.length > 1 && this.#leavesFreePages(transaction)) leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
   }
 
-  /** Whether another process has committed last. */
+  /** Whether another process made the last commit. */
   #leavesFreePages({ before }: Transaction): boolean {
     return before.writer !== this.#writer;
   }
 
   /**
-   * Why there is no room for what a request writes; undefined if there is. `spares`: a request
-   * beside others.
+   * Why the disk has no room for a request. Undefined if it has. `spares`: whether to count spare
+   * pages too, as for a request that shares its transaction.
    */
   #findRoom({ task }: Request, { room }: Transaction, spares: boolean): PercolatorError | undefined {
     try {
@@ -227,7 +244,8 @@ export class WriteQueue {
   }
 
   /**
-   * Under load the line never becomes empty: what was taken goes once it is as much as what waits.
+   * Drops taken requests from the array. Under load the queue never becomes empty, so it drops them
+   * once they are at least half of the array.
    */
   #forgetTaken(): void {
     if (this.#taken * 2 < this.#waiting.length) return;
@@ -241,7 +259,7 @@ export class WriteQueue {
     return !look || this.#environment.monotonic() - transaction.started <= transactionMs;
   }
 
-  /** Checks and writes one request; gives the counter after it. */
+  /** Checks and writes one request. Returns the counter after it. */
   #do(request: Request, group: Group, memo: GuardCache, counter: number): number {
     request.take();
     const plan = new Plan(this.#databases, memo);
@@ -262,9 +280,9 @@ export class WriteQueue {
   }
 
   /**
-   * With LMDB's write lock in hand, the state says of every earlier transaction whether it is
-   * committed. Later it does not: once this one is committed, the state is of this group, whatever
-   * became of those before.
+   * Records which earlier groups are committed. While this transaction holds LMDB's write lock, the
+   * state tells that for certain. Once this transaction is committed, the state describes it
+   * instead.
    */
   #noteFates(transaction: Transaction, state: StoreState): void {
     for (const group of this.#groups) {
@@ -275,9 +293,10 @@ export class WriteQueue {
   }
 
   /**
-   * With LMDB's write lock in hand, earlier transactions are committed or lost. If the state is
-   * still ours, and of that group or a later one, it is committed, and may be answered without its
-   * flush; if not, another process may have come between, and the flush will tell.
+   * Answers requests of earlier groups without waiting for their flush. While this transaction
+   * holds LMDB's write lock, every earlier one is committed or lost. If the state names this queue
+   * and that group or a later one, the group is committed. If it does not, another process may have
+   * committed in between, and the flush decides.
    */
   #answerEarly(transaction: Transaction, state: StoreState): void {
     const earlier = this.#unanswered.filter((group) => group.transaction !== transaction);
@@ -290,8 +309,8 @@ export class WriteQueue {
   }
 
   /**
-   * A group counts as flushed when the file says so, not when LMDB's binding does: that at times
-   * resolved one with the flush of the transaction before the group's own.
+   * Waits until the file shows that a group is flushed. LMDB's binding is not reliable: at times it
+   * resolved a group with the flush of the transaction before it.
    */
   #flushed(group: Group): Promise<void> | undefined {
     const { transaction, wrote } = group;
@@ -311,7 +330,7 @@ export class WriteQueue {
     }
   }
 
-  /** The group is committed and flushed. */
+  /** Answers the requests of a group that is committed and flushed. */
   #finish(group: Group): void {
     if (group.transaction?.failure !== undefined) {
       this.#break(
@@ -330,20 +349,21 @@ export class WriteQueue {
       this.#break({ requests }, storeError(error, this.#path, "write"));
       return;
     }
-    // So that whoever is told of it sees it in the very next read.
+    // A caller that gets its answer must see the commit in its very next read.
     this.#databases.root.resetReadTxn();
     for (const request of requests) if (!request.settled) request.settle();
   }
 
   /**
-   * The commit failed: either nothing of the group was committed, or it was, and the flush failed.
+   * Handles a failed commit. Either nothing of the group was committed, or it was committed and its
+   * flush failed.
    */
   async #fail(group: Group, failure: unknown): Promise<void> {
     const reason = group.transaction?.failure ?? failure;
-    // LMDB breaks its environment only after it has committed, and says so only then, or before it
-    // has begun.
+    // LMDB breaks its environment only after a commit, or before it begins one.
     if (isPanic(reason) && !group.cannotBeSeen) group.fate ??= "committed";
-    // It writes its free pages before anything can be seen.
+    // LMDB writes its list of free pages before the commit is visible, so nothing of it was
+    // committed.
     if (isFreePagesLost(reason)) group.fate ??= "lost";
     let mended: boolean | undefined;
     let error = storeError(reason, this.#path, "write");
@@ -356,7 +376,10 @@ export class WriteQueue {
     else this.#beginAgain(error, mended === true);
   }
 
-  /** `mended`: LMDB was opened anew; undefined where that failed. */
+  /**
+   * Answers a group whose commit failed. `mended`: whether LMDB was reopened; undefined if that
+   * failed.
+   */
   #tell(group: Group, error: PercolatorError, mended: boolean | undefined): void {
     const outcome = this.#outcome(group);
     if (outcome === "lost") {
@@ -366,7 +389,7 @@ export class WriteQueue {
     } else if (outcome === "unknown" || mended === undefined) {
       for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
     } else if (mended && isPanic(error.cause)) {
-      // To open it anew has flushed it; a flush that had failed would not have been made good.
+      // Reopening LMDB has flushed the file. It fails if an earlier flush has failed.
       this.#answer(group.requests);
     } else {
       const message =
@@ -376,7 +399,7 @@ export class WriteQueue {
     }
   }
 
-  /** What was certainly not done is done by a later group. */
+  /** Puts requests that were certainly not done back into the queue. */
   #putBack(requests: readonly Request[], error: PercolatorError): void {
     const again: Request[] = [];
     for (const request of requests) {
@@ -390,7 +413,10 @@ export class WriteQueue {
     if (this.#hasMore() && !this.#resting) this.#schedule();
   }
 
-  /** No transaction was begun for a group: the next one tries again, if that may help. */
+  /**
+   * Handles a group for which LMDB could not begin a transaction. The next group tries again, if
+   * that may help.
+   */
   #beginAgain(error: PercolatorError, mended: boolean): void {
     this.#scheduled = false;
     if (!mended || ++this.#notBegun >= maxNotBegun) {
@@ -400,12 +426,12 @@ export class WriteQueue {
     if (this.#hasMore() && !this.#resting) this.#schedule();
   }
 
-  /** Whether a group whose commit failed can be seen all the same. */
+  /** Whether a group whose commit failed is visible anyway. */
   #outcome(group: Group): "lost" | "committed" | "unknown" {
     if (group.fate !== undefined) return group.fate;
     try {
       this.#databases.root.resetReadTxn();
-      // Where another process has committed since, there is no telling.
+      // If another process has committed since, this cannot be known.
       return group.fateBy(readState(this.#databases), this.#writer) ?? "unknown";
     } catch {
       return group.cannotBeSeen ? "lost" : "unknown";
@@ -413,8 +439,8 @@ export class WriteQueue {
   }
 
   /**
-   * After a failed flush, what the system still holds of the file is not known: writing on could
-   * tear it.
+   * Stops all writing after a failed flush. What the system holds of the file is then unknown, and
+   * another write could tear it.
    */
   #break({ requests }: { readonly requests: readonly Request[] }, error: PercolatorError): void {
     this.#broken ??= error;

@@ -6,12 +6,12 @@ import { tablePrefix } from "../record/key.js";
 import { flags, protocolParts } from "../record/layout.js";
 import { CellEdit } from "./cell.js";
 
-/** Copies no values. */
+/** The scan copies no values. */
 const noValues = -1;
 
 /**
- * Whether no cell of the range has what must be absent. Walks over the range's cells, and stops at
- * the first.
+ * Whether no cell of the range has a version that must be absent. Scans the range, and stops at the
+ * first such cell.
  */
 export function rangeHolds(databases: Databases, guard: RangeGuard): boolean {
   const prefix = tablePrefix(guard.table);
@@ -35,7 +35,10 @@ export function rangeHolds(databases: Databases, guard: RangeGuard): boolean {
   return true;
 }
 
-/** Whether the entry leaves it open; most cells are passed by without another look. */
+/**
+ * Whether the entry's flags leave open that the cell has such a version. Most cells need no second
+ * look.
+ */
 function mayHave(
   scan: CellScan,
   part: RangeGuard["absent"][number]["part"],

@@ -3,13 +3,15 @@ import type { PercolatorError } from "../../../errors/index.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../../mutation.js";
 import type { StoreRequestOptions } from "../../row-store.js";
 
-/** What waits to be written: one row, one batch, or one increment of the counter. */
+/**
+ * A write that a request asks for: a mutation of one row, a batch, or an increment of the counter.
+ */
 export type Task =
   | { readonly type: "mutate"; readonly mutation: RowMutation }
   | { readonly type: "commit"; readonly batch: AtomicBatch }
   | { readonly type: "next" };
 
-/** What a task is answered with. */
+/** The answer to a task. */
 export type Answer = MutationAnswer | BatchAnswer | number;
 
 const doing = {
@@ -19,21 +21,24 @@ const doing = {
 } as const;
 
 /**
- * So long an aborted request waits for its answer if it may have been written already: an answer is
- * worth more than "unknown".
+ * How long an aborted request still waits for its answer if it may be written already, in
+ * milliseconds. A real answer is worth more than "unknown".
  */
 const answerMs = 1_000;
 
-/** Times that a request goes into another group, after LMDB had to be opened anew. */
+/** How often a request goes into another group after LMDB had to be reopened. */
 const maxPutBacks = 2;
 
-/** One task on its way: waiting, taken into a group, answered. */
+/**
+ * One task on its way through the write queue. It waits, a group takes it, and it is answered. If
+ * the group was lost, the request waits again.
+ */
 export class Request {
   readonly task: Task;
-  /** Answer when LMDB has committed, before it has flushed. */
+  /** Whether to answer when LMDB has committed, before the flush. */
   readonly early: boolean;
   readonly answered: Promise<Answer>;
-  /** What to answer once the group is committed. */
+  /** The answer to give once the group is committed. */
   answer: Answer | undefined;
   /** Why this request alone failed, before anything of it was written. */
   failure: PercolatorError | undefined;
@@ -57,9 +62,9 @@ export class Request {
   ) {
     this.task = task;
     this.#environment = environment;
-    // A timestamp need not wait for the flush. LMDB keeps the order of its commits: where anything
-    // written with it, or after it, outlives a stop of the machine, so does the counter; where
-    // nothing does, nothing knows of it.
+    // A timestamp need not wait for the flush. LMDB keeps the order of its commits. So if anything
+    // written with it or after it survives a machine stop, the counter survives too. If nothing
+    // survives, nothing knows the timestamp.
     this.early = early || task.type === "next";
     this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -70,25 +75,31 @@ export class Request {
     this.#stopListening = onAbort(this.#signal, () => this.#abort());
   }
 
-  /** A group is about to do it; from here on an abort leaves open whether it is done. */
+  /**
+   * Called when a group is about to do the task. From then on, an aborted request may or may not be
+   * done.
+   */
   take(): void {
     this.#taken = true;
   }
 
-  /** It was not done, and waits again; false where it has done so often enough. */
+  /**
+   * Makes the request wait again after its group was lost. Returns false if that has happened too
+   * often.
+   */
   putBack(): boolean {
     this.#taken = false;
     this.answer = undefined;
     return ++this.#putBacks <= maxPutBacks;
   }
 
-  /** Answers what was found. */
+  /** Gives the answer that was found. */
   settle(): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.answer !== undefined) this.resolve(this.answer);
   }
 
-  /** Answers that it may have been applied. */
+  /** Answers that the task may have been applied. */
   settleUnknown(error: PercolatorError): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.task.type === "next") this.reject(error);
@@ -125,8 +136,8 @@ export class Request {
   }
 
   /**
-   * Another process holds a lock that it waits for: given up at the second look, so that each has
-   * waited a while.
+   * Called when another process holds a lock for which the request waits. The second call gives the
+   * request up, so each request waits for at least one interval.
    */
   giveUp(error: PercolatorError): void {
     if (this.settled) return;
@@ -136,7 +147,7 @@ export class Request {
   }
 }
 
-/** What a task does, for messages. */
+/** Names the task for messages. */
 export function nameTask(task: Task): string {
   if (task.type === "next") return "take a timestamp";
   return task.type === "commit"

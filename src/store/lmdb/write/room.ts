@@ -8,53 +8,59 @@ import { spareBytes } from "../record/state.js";
 import { GuardCache } from "./guard-cache.js";
 import type { Task } from "./request.js";
 
-/** With so much free nothing is counted: one transaction does not write as much. */
+/**
+ * With this much free disk space nothing is counted, since one transaction never writes as much.
+ */
 const plentyBytes = 1024 ** 3;
-/** Left to others on the disk: what they take while LMDB writes would be missing to it. */
+/** Disk space left to other programs. If they took it while LMDB writes, LMDB would run out. */
 const leftBytes = 4 * 1024 ** 2;
 /**
- * The file is made longer by so much more than is needed, if there is as much: not at each
+ * The file grows by this much more than needed, if the disk has it. So it does not grow at each
  * transaction.
  */
 const stepBytes = 1024 ** 2;
 const zeros = Buffer.alloc(64 * 1024);
 
 /**
- * What a transaction changes besides its cells: the counter, the roots of the trees, the ways down
- * to them.
+ * Pages that a transaction changes besides its cells: the counter, the roots of the trees, and the
+ * paths to them.
  */
 const pagesOfTransaction = 24;
 /**
- * The last pages are kept for collection and for the ends of sessions, those before them for short
- * values and deleted cells.
+ * The last pages are reserved for garbage collection and for ending sessions. The pages before them
+ * are reserved for short values and deleted cells.
  */
 const pagesForMakingRoom = 32;
 const pagesForShort = 32;
 const shortBytes = 256;
-/** What a cell changes at most, mostly: its page, one that is split off, a part of those above. */
+/**
+ * Pages that a cell usually changes at most: its own, one that is split off, and a share of those
+ * above.
+ */
 const pagesOfCell = 2.5;
-/** Beside a value stand the cell's older records. */
+/** Allowance for a cell's older records, which are stored with its value. */
 const entryFactor = 1.25;
-/** From this part of a page on a value may get pages of its own, in a row. */
+/** A value that takes this fraction of a page may get separate, consecutive pages. */
 const longPart = 0.25;
-/** The value that a long one replaces may be moved, to as many pages. */
+/** A long value may move the value that it replaces to as many other pages. */
 const rowsOfValue = 2;
 /**
- * LMDB divides rows of free pages that others would have fitted better: so many at most, mostly.
+ * LMDB sometimes splits runs of free pages that would have fit others better: usually at most this
+ * many.
  */
 const dividedRows = 4;
 
-/** Whether the file's pages can be read here. */
+/** Whether this platform can read the file's pages. */
 const isReadable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
 const noSpace: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 /**
- * Room on the disk for what one of LMDB's transactions writes, found before LMDB needs it.
+ * Finds disk space for one of LMDB's transactions before LMDB needs it.
  *
- * LMDB learns that a disk is full from a write that fails, and says so on the standard error
- * stream, past Node. So with little space left the file is made longer beforehand, by zeros behind
- * LMDB's last page: what LMDB then writes has its blocks. A task for which that does not go, and
- * which the file's free pages cannot hold either, is refused, and LMDB does not hear of it.
+ * LMDB notices a full disk when a write fails, and prints that directly to standard error. To avoid
+ * it, the write queue makes the file longer in advance if little space is left. It writes zeros
+ * after LMDB's last page, so LMDB's own writes already have their blocks. If that is impossible,
+ * and the file's free pages are too few as well, the queue refuses the task before LMDB sees it.
  */
 export class Room {
   readonly #dataFile: string;
@@ -70,7 +76,7 @@ export class Room {
     this.#freeBytes = freeBytes;
     this.#oldestReader = oldestReader;
     this.#state = this.#open((file, state) => {
-      // Others may fill the disk: then it is too late.
+      // Other programs may fill the disk, so this space must be taken now.
       lengthen(file, state, pagesForMakingRoom + pagesForShort + pagesOfTransaction);
       return state;
     });
@@ -81,9 +87,9 @@ export class Room {
   }
 
   /**
-   * To be called with LMDB's write lock in hand, as a transaction begins. Undefined if there is
-   * plenty, and on systems that do not tell. `oldestReader`: the oldest of LMDB's transactions that
-   * somebody reads; Infinity for none.
+   * Call this at the beginning of a transaction, while holding LMDB's write lock. Undefined if
+   * there is plenty of space, and on systems that do not report it. `oldestReader` is the oldest of
+   * LMDB's transactions that any process reads; Infinity if none.
    */
   static begin(dataFile: string, oldestReader: () => number): Room | undefined {
     try {
@@ -91,19 +97,20 @@ export class Room {
       if (bavail * bsize >= plentyBytes || !isReadable) return undefined;
       return new Room(dataFile, bavail * bsize, oldestReader);
     } catch {
-      // LMDB finds out by itself.
+      // This system does not report free space, so LMDB notices a full disk itself.
       return undefined;
     }
   }
 
   /**
-   * Whether `task` has room, beside those that were taken before. If so, it is taken. `spares`:
-   * free pages are left with it.
+   * Whether `task` has room, in addition to the tasks taken before. If so, takes it. `spares`:
+   * whether to leave spare free pages with it.
    */
   take(task: Task, spares: boolean): boolean {
     const { pageSize } = this.#state;
     const need = { ...this.#taken };
-    // They are not written, but LMDB may find them at the file's end, and give them to others.
+    // LMDB does not write the spare pages, but it may allocate them at the file's end and give them
+    // to other values.
     if (spares && !this.#hasSpares) addRow(need, Math.ceil(spareBytes / pageSize) + 1);
     let kept = 0;
     for (const { table, row, mutations } of rowsOf(task)) {
@@ -139,14 +146,14 @@ export class Room {
       const { size, blocks } = fstatSync(file);
       const spare = Math.max(0, Math.floor((size - end) / pageSize));
       if (spare >= all) return true;
-      // Pages that were never written are holes, or behind the file's end: to write one takes a
+      // Pages that were never written are holes or after the file's end. Writing one takes a new
       // block.
       const holes = Math.max(0, Math.ceil((Math.max(size, end) - blocks * 512) / pageSize));
       const data = new DataFile(file, size);
       this.#freePages ??= data.freePages(data.newest(), this.#oldestReader());
       const { pages, rows, longLists } = this.#freePages;
       if (pages < all - spare + holes) return false;
-      // A list on one page needs no row.
+      // A list on one page needs no run of pages.
       const listsInRow = longLists.filter((count) => count > 1);
       const inRow = need.inRow + listsInRow.reduce((sum, count) => sum + count, 0);
       if (inRow <= spare) return true;
@@ -167,14 +174,14 @@ export class Room {
   }
 }
 
-/** Pages that a transaction writes. */
+/** The pages that a transaction writes. */
 interface Need {
   single: number;
-  /** All those of {@link rows}. */
+  /** All pages of {@link rows}. */
   inRow: number;
-  /** Rows of pages that follow each other. */
+  /** Number of runs of consecutive pages. */
   rows: number;
-  /** Pages of the longest row. */
+  /** Number of pages of the longest run. */
   longest: number;
 }
 
@@ -194,7 +201,7 @@ function rowsOf(task: Task): readonly RowMutation[] {
 }
 
 /**
- * Writes zeros to the file's end until `pages` and some more are behind LMDB's last one, or the
+ * Writes zeros at the file's end until `pages` and some more follow LMDB's last page, or until the
  * disk is full.
  */
 function lengthen(file: number, { lastPage, pageSize }: Meta, pages: number): void {
