@@ -1,8 +1,8 @@
 import type { Environment } from "../environment/index.js";
 
 /**
- * A wait that may be ended early. One waits at a time; a ring that nobody hears ends the next wait
- * at once.
+ * A wait that can be ended early. At most one caller waits at a time. A ring without a waiting
+ * caller ends the next wait at once.
  */
 export class Alarm {
   readonly #environment: Environment;

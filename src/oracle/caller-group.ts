@@ -1,10 +1,7 @@
-/**
- * Settles a caller's promise: with its timestamp, or with a rejected promise, which it then
- * follows.
- */
+/** Settles a caller's promise with its timestamp, or with a rejected promise. */
 export type Resolve = (outcome: number | Promise<never>) => void;
 
-/** A caller who may stop waiting. */
+/** A caller that has an AbortSignal, so it may stop waiting. */
 export class AbortableCaller {
   readonly resolve: Resolve;
   isGone = false;
@@ -15,13 +12,13 @@ export class AbortableCaller {
 }
 
 /**
- * Callers who asked for timestamps at about one time, in their order. All that a caller without a
- * signal costs is its promise and a place in a list: there may be millions a second.
+ * The callers that asked for timestamps at about the same time, in order. A caller without a signal
+ * costs only its promise and an array slot, since there may be millions of callers a second.
  */
 export class CallerGroup {
-  /** Monotonic time when the first of them asked. */
+  /** Monotonic time at which the first of them asked, in milliseconds. */
   readonly askedAt: number;
-  /** Of those who have a place, how many wait no longer. */
+  /** How many of the callers in the list no longer wait. */
   gone = 0;
   #callers: (Resolve | AbortableCaller)[] = [];
 
@@ -29,17 +26,17 @@ export class CallerGroup {
     this.askedAt = askedAt;
   }
 
-  /** How many have a place. */
+  /** The length of the list, including callers that no longer wait. */
   get size(): number {
     return this.#callers.length;
   }
 
-  /** How many wait. */
+  /** How many callers wait. */
   get open(): number {
     return this.#callers.length - this.gone;
   }
 
-  /** Gives a place to a caller: what `new Promise` is made with. */
+  /** Adds a caller. It is the executor of the caller's `new Promise`. */
   readonly enrol = (resolve: Resolve): void => {
     this.#callers.push(resolve);
   };
@@ -48,7 +45,7 @@ export class CallerGroup {
     this.#callers.push(caller);
   }
 
-  /** Takes the places of those who have gone, before timestamps are asked for. */
+  /** Removes the callers that no longer wait, before a request asks for timestamps. */
   compact(): void {
     if (this.gone === 0) return;
     this.#callers = this.#callers.filter((caller) => typeof caller === "function" || !caller.isGone);
@@ -56,8 +53,8 @@ export class CallerGroup {
   }
 
   /**
-   * Gives each place its timestamp, from `first` on; answers the one after the last. That of one
-   * who has gone is nobody's.
+   * Gives each caller its timestamp, from `first` on, and returns the next one. The timestamps of
+   * callers that no longer wait are unused.
    */
   answer(first: number): number {
     const callers = this.#callers;
@@ -72,12 +69,12 @@ export class CallerGroup {
     return timestamp;
   }
 
-  /** Refuses all. */
+  /** Rejects all callers. */
   refuse(error: unknown): void {
     const callers = this.#callers;
     this.#callers = [];
     this.gone = 0;
-    // One for all: a promise that is resolved with it is rejected as it is.
+    // One rejected promise for all callers: each caller's promise follows it.
     const refusal = Promise.reject(error);
     refusal.catch(() => undefined);
     for (const caller of callers) {

@@ -2,9 +2,9 @@ import type { MaybePromise, RowStore } from "../store/index.js";
 import type { Oracle } from "./oracle.js";
 
 /**
- * A timestamp at or above every commit that was told to anybody before the call. A store's own
- * counter says it; an oracle's client may know only of what it was given itself, and takes a new
- * one.
+ * A timestamp at or above every commit that any process was told of before the call. If the store
+ * counts timestamps, its counter gives it. The client of an oracle may know only its own
+ * timestamps, so it takes a new one.
  */
 export function currentTimestamp(context: {
   readonly oracle: Oracle;

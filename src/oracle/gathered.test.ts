@@ -12,7 +12,7 @@ interface Sent {
   readonly fail: (error: unknown) => void;
 }
 
-/** An oracle whose answers a test gives by hand. */
+/** An oracle whose requests the test answers. */
 function byHand(options: Partial<GatheredOracleOptions> = {}, timeoutMs = 60_000) {
   const world = new TestWorld();
   const machine = new TestMachine(world);
@@ -39,13 +39,14 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
 const busy = () => new OracleUnavailableError("busy");
 
 describe("gathering", () => {
-  test("an answer serves those who had asked before its request was sent, in order, and nobody else", async () => {
+  test("an answer serves only the callers that asked before its request was sent, in order", async () => {
     const { world, sent, oracle } = byHand();
     const first = oracle.next();
     const later = [oracle.next(), oracle.next(), oracle.next()];
     await world.settle();
     expect(sent.map(({ count }) => count)).toEqual([1]);
-    // More than was asked for is a defect, not a stock for those who wait.
+    // An answer with too many timestamps is a defect, and the surplus is not kept for later
+    // callers.
     sent[0]!.answer({ first: 100, count: 1 });
     expect(await first).toBe(100);
     await world.settle();
@@ -64,7 +65,7 @@ describe("gathering", () => {
     expect(oracle.requests).toBe(3);
   });
 
-  test("those who ask again as soon as they are answered share a request", async () => {
+  test("callers that ask again as soon as they are answered share a request", async () => {
     const { world, sent, oracle } = byHand();
     const rounds = async () => [await oracle.next(), await oracle.next(), await oracle.next()];
     const callers = [rounds(), rounds(), rounds()];
@@ -76,7 +77,7 @@ describe("gathering", () => {
       sent[round]!.answer({ first: 100 * (round + 1), count });
     }
     expect(counts).toEqual([1, 3, 3, 2]);
-    // Whoever waited before is served before who asks anew.
+    // Callers that waited before are served before callers that ask again.
     expect(await Promise.all(callers)).toEqual([
       [100, 202, 302],
       [200, 300, 400],
@@ -84,7 +85,7 @@ describe("gathering", () => {
     ]);
   });
 
-  test("a request asks for no more than it may; the others follow", async () => {
+  test("a request asks for no more than the maximum, and further requests follow", async () => {
     const { world, sent, oracle } = byHand({ maxAtOnce: 2 });
     const asked = [1, 2, 3, 4, 5, 6].map(() => oracle.next());
     for (let round = 0; round < 4; round++) {
@@ -94,7 +95,7 @@ describe("gathering", () => {
     expect(await Promise.all(asked)).toEqual([100, 200, 201, 300, 301, 400]);
   });
 
-  test("who aborts in the queue leaves it; who aborts later is not waited for, and its timestamp goes to nobody", async () => {
+  test("a caller that aborts in the queue leaves it; one that aborts later is not waited for, and its timestamp stays unused", async () => {
     const { world, sent, oracle } = byHand();
     const [inFlight, queued] = [new AbortController(), new AbortController()];
     const first = failureOf(oracle.next({ signal: inFlight.signal }));
@@ -104,7 +105,7 @@ describe("gathering", () => {
     expect(await second).toMatchObject({ code: "ABORTED", cause: "enough" });
     inFlight.abort();
     expect(await first).toMatchObject({ code: "ABORTED" });
-    // Nobody waits for the first answer any more.
+    // No caller waits for the first answer any more.
     expect(sent[0]!.signal.aborted).toBe(true);
     await world.settle();
     expect(sent.map(({ count }) => count)).toEqual([1, 1]);
@@ -127,7 +128,7 @@ describe("gathering", () => {
     expect(await failureOf(oracle.next({ signal: AbortSignal.abort() }))).toMatchObject({ code: "ABORTED" });
   });
 
-  test("a failure that may pass is repeated, with those who came meanwhile; an answer that comes too late is nobody's", async () => {
+  test("a retryable failure is repeated, together with new callers; an answer that comes too late is dropped", async () => {
     const { world, sent, oracle } = byHand({}, 1_000);
     const first = oracle.next();
     sent[0]!.fail(busy());
@@ -147,7 +148,7 @@ describe("gathering", () => {
     expect(await Promise.all([first, second])).toEqual([20, 21]);
   });
 
-  test("repeating ends, and other failures go to those whom the request was for", async () => {
+  test("repeating ends, and other failures reach the callers of the request", async () => {
     const { world, sent, oracle } = byHand({ retryForMs: 500 });
     let isOver = false;
     const first = failureOf(oracle.next()).finally(() => {
@@ -179,7 +180,7 @@ describe("gathering", () => {
     { first: 101.5, count: 1 },
     { first: Number.MAX_SAFE_INTEGER, count: 1 },
     { first: Number.NaN, count: 1 },
-  ])("an answer that cannot be right reaches nobody: %o after 100", async (answer) => {
+  ])("an answer that cannot be right reaches no caller: %o after 100", async (answer) => {
     const { world, sent, oracle } = byHand();
     const first = oracle.next();
     sent[0]!.answer({ first: 100, count: 1 });
@@ -190,14 +191,14 @@ describe("gathering", () => {
     expect(await second).toBeInstanceOf(InternalError);
   });
 
-  test("the last timestamp that there is reaches who asked for it", async () => {
+  test("the last timestamp of all reaches its caller", async () => {
     const { sent, oracle } = byHand();
     const last = oracle.next();
     sent[0]!.answer({ first: lastTimestamp, count: 1 });
     expect(await last).toBe(lastTimestamp);
   });
 
-  test("those who wait are bounded, and told when it is closed", async () => {
+  test("waiting callers are bounded, and rejected when it is closed", async () => {
     const { sent, oracle } = byHand({ maxWaiting: 2 });
     const waiting = [failureOf(oracle.next()), failureOf(oracle.next())];
     expect(await failureOf(oracle.next())).toMatchObject({ code: "LIMIT_EXCEEDED" });
@@ -210,7 +211,7 @@ describe("gathering", () => {
 });
 
 describe("the latest timestamp", () => {
-  test("is the greatest seen; before one was, it is a new one", async () => {
+  test("is the greatest seen, or a new one if none was seen", async () => {
     const { world, sent, oracle } = byHand();
     const first = oracle.latest();
     sent[0]!.answer({ first: 120, count: 1 });
@@ -224,7 +225,7 @@ describe("the latest timestamp", () => {
     expect(sent).toHaveLength(2);
   });
 
-  test("is refused once the client is closed, which is told once", async () => {
+  test("is refused after the client is closed, which it reports once", async () => {
     let closed = 0;
     const { oracle } = byHand({ onClose: () => closed++ });
     const asked = failureOf(Promise.resolve(oracle.latest()));

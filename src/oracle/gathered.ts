@@ -12,53 +12,57 @@ import { checkRange, checkWhole } from "./leader-options.js";
 import type { Oracle } from "./oracle.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
 
-/** What the client of an oracle does about gathering and repeating. */
+/** How the client of an oracle gathers callers and repeats requests. */
 export interface GatheringOptions {
   readonly environment: Environment;
   /** The most callers that one request serves. Default: 10,000. */
   readonly maxAtOnce?: number | undefined;
-  /** The most callers that wait. Default: 100,000. */
+  /** The most callers that wait at the same time. Default: 100,000. */
   readonly maxWaiting?: number | undefined;
   /**
-   * How long after a caller asked its question is still repeated after failures that are
-   * `retryable`, in milliseconds; then it gets the last failure. Longer than a change of leaders
-   * takes. Default: 30,000.
+   * For how long after a caller's call its request is repeated after `retryable` failures, in
+   * milliseconds. Then the caller gets the last failure. Default: 30,000, longer than a change of
+   * leaders takes.
    */
   readonly retryForMs?: number | undefined;
 }
 
 export interface GatheredOracleOptions extends GatheringOptions {
   /**
-   * Asks the oracle for exactly `count` timestamps. It bounds its own time: it must settle, for
-   * instance with the help of {@link within}. The client repeats it after errors of this package
-   * with `retryable` true, such as a `NotLeaderError`.
+   * Asks the oracle for exactly `count` timestamps. It must settle within a bounded time, for
+   * example with {@link within}. The client repeats it after an error of this package with
+   * `retryable` true, such as a `NotLeaderError`.
    */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
   /** Called once, when the client is closed. */
   readonly onClose?: (() => void) | undefined;
 }
 
-/** An {@link Oracle} that asks another. */
+/** An {@link Oracle} that asks another one. */
 export interface GatheredOracle extends Oracle {
   /**
-   * The greatest timestamp that this client has seen: one that was given already, but not always
-   * the latest that was given to anybody. A client that has seen none takes one.
+   * The greatest timestamp that this client has seen. Other clients may have received greater ones.
+   * A client that has seen none takes a new one.
    */
   latest(): number | Promise<number>;
-  /** Refuses all who wait, and all later, with a `ClosedError`. Harmless to repeat. */
+  /**
+   * Rejects all waiting and later callers with a `ClosedError`. A repeated call has no further
+   * effect.
+   */
   close(): void;
 }
 
-/** Callers who asked within so many milliseconds are gathered in one group. */
+/** Callers that ask within this many milliseconds go into one group. */
 const groupMs = 5;
 const retrying = { initialMs: 10, maximumMs: 1_000 };
 
 /**
- * The client's half of an oracle (section 2.3 of the paper): gathers the questions of many callers
- * into one request, so that a process has one under way at a time, however many transactions it
- * runs. An answer serves only those who had asked before its request was sent; timestamps are never
- * kept for later callers, since others may have had greater ones by then. Each caller gets a
- * timestamp of its own, in the order in which they asked.
+ * The client half of an oracle (section 2.3 of the paper). It gathers many callers into one
+ * request, so that a process has only one request in flight, however many transactions it runs.
+ * Each caller gets its own timestamp, in the order of the calls.
+ *
+ * An answer serves only callers that asked before its request was sent. The client never keeps
+ * timestamps for later callers, since other processes may have received greater ones by then.
  *
  * ```ts
  * const oracle = gatheredOracle({ environment, request: (count, signal) => leader.next(count, { signal }) });
@@ -78,13 +82,16 @@ class Gatherer implements GatheredOracle {
   readonly #retryForMs: number;
   #requests = 0;
   #isClosed = false;
-  /** Those who are not served yet, in their order; the last one takes new callers. */
+  /** The groups of callers that wait for a request, in order. The last one takes new callers. */
   #queue: CallerGroup[] = [];
-  /** Whom the request under way serves, and what ends it when they have all gone. */
+  /**
+   * The groups that the request in flight serves, and the controller that ends it if all their
+   * callers leave.
+   */
   #sent: { readonly groups: readonly CallerGroup[]; readonly abort: AbortController } | undefined;
-  /** Callers who wait, in all groups. */
+  /** Number of waiting callers in all groups. */
   #waiting = 0;
-  /** Callers were answered in this turn, and are likely to ask anew in it. */
+  /** Callers were answered in this turn of the event loop, and are likely to ask again in it. */
   #isGathering = false;
   #pause: Timer | undefined;
   #failures = 0;
@@ -102,8 +109,8 @@ class Gatherer implements GatheredOracle {
     checkRange("retryForMs", this.#retryForMs, 0, 86_400_000);
   }
 
-  // No async function: this is called for every transaction, and a promise of its own is most of
-  // what a timestamp costs.
+  // Not an async function: every transaction calls this, and an additional promise would be most of
+  // a timestamp's cost.
   next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number> {
     const signal = options?.signal;
     if (this.#isRefusing || signal !== undefined) {
@@ -131,7 +138,7 @@ class Gatherer implements GatheredOracle {
     );
   }
 
-  /** The group that takes a caller of this moment. */
+  /** The group for a caller that asks now. */
   #group(): CallerGroup {
     const now = this.#environment.monotonic();
     const last = this.#queue.at(-1);
@@ -174,7 +181,10 @@ class Gatherer implements GatheredOracle {
     this.#onClose?.();
   }
 
-  /** Sends one request for all who wait, unless one is under way, or a pause is. */
+  /**
+   * Sends one request for all waiting callers, unless a request is in flight or the client pauses
+   * after a failure.
+   */
   #send(): void {
     if (this.#sent !== undefined || this.#pause !== undefined || this.#isGathering) return;
     const groups: CallerGroup[] = [];
@@ -195,11 +205,11 @@ class Gatherer implements GatheredOracle {
 
   #ask(groups: readonly CallerGroup[], count: number): void {
     const abort = new AbortController();
-    // What is learned while the request is under way may be greater than its answer.
+    // Timestamps that are seen while the request is in flight may be greater than its answer.
     const floor = this.#greatest;
     this.#sent = { groups, abort };
     this.#requests++;
-    // A request that takes no notice of its signal is not waited for.
+    // The client does not wait for a request that ignores its signal.
     unlessAborted(this.#request(count, abort.signal), abort.signal, "Taking timestamps").then(
       (range) => {
         this.#sent = undefined;
@@ -228,7 +238,9 @@ class Gatherer implements GatheredOracle {
     this.#sendAfterThem();
   }
 
-  /** Callers who ask again as soon as they are answered share the next request with each other. */
+  /**
+   * Sends a request after the current microtasks, so that callers that ask again at once share it.
+   */
   #sendAfterThem(): void {
     this.#isGathering = true;
     queueMicrotask(() => {
@@ -253,8 +265,8 @@ class Gatherer implements GatheredOracle {
   }
 
   /**
-   * Those who waited longest stay first. Who joins them meanwhile has asked before the next request
-   * is sent, too.
+   * Puts the groups of a failed request back, before newer callers, and sends a request after a
+   * pause. Callers that join meanwhile share that request, since they ask before it is sent.
    */
   #repeatLater(groups: readonly CallerGroup[]): void {
     this.#queue = [...groups, ...this.#queue];
@@ -267,7 +279,10 @@ class Gatherer implements GatheredOracle {
   }
 }
 
-/** What is wrong with an answer that would break what rests on timestamps: it must reach nobody. */
+/**
+ * Why an answer would break the guarantees of timestamps. Undefined if it is correct. A wrong
+ * answer must reach no caller.
+ */
 function defectOf({ first, count }: TimestampRange, asked: number, floor: number): Error | undefined {
   if (count !== asked) {
     return new InternalError(`The oracle was asked for ${asked} timestamps and gave ${count}. Is it one?`);

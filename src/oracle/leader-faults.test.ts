@@ -53,7 +53,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 describe("taking the lease", () => {
   test.each<Fate>(["answer-lost", "request-lost", "silent", "twice", "fails", "late"])(
-    "leads soon where the attempt is: %s",
+    "leads soon if the attempt is: %s",
     async (fate) => {
       const world = new TestWorld();
       const machine = new TestMachine(world);
@@ -66,7 +66,7 @@ describe("taking the lease", () => {
     },
   );
 
-  test("an attempt that is applied after another has taken over does nothing", async () => {
+  test("an attempt that is applied after another candidate has taken over has no effect", async () => {
     const world = new TestWorld();
     const slow = new TestMachine(world);
     slow.fates = ["late"];
@@ -84,7 +84,7 @@ describe("taking the lease", () => {
     await world.until(Promise.all([a.stop(), b.stop()]));
   });
 
-  test("an attempt that is applied late, with nobody else there, is found and gives nothing by itself", async () => {
+  test("an attempt that is applied late, with no other candidate, is found and gives out nothing by itself", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     machine.fates = ["late"];
@@ -94,27 +94,28 @@ describe("taking the lease", () => {
     expect(await machine.late[0]!()).toBe("applied");
     expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     await world.advance(100);
-    // Its own, so there is nothing to wait out.
+    // The lease is its own, so there is nothing to wait for.
     expect(a.status).toMatchObject({ role: "leading", epoch: 2 });
     const mark = (await stored(world))!.mark;
     expect((await a.next()).first).toBeLessThanOrEqual(mark);
     await world.until(a.stop());
   });
 
-  test("two attempts of one candidate never carry equal bytes: the lease counts from the one that was applied", async () => {
+  test("two attempts of one candidate never carry the same bytes: the lease counts from the applied one", async () => {
     const world = new TestWorld();
-    // The wall clock stands: nothing but the revision tells the attempts apart.
+    // The wall clock is frozen, so only the revision tells the attempts apart.
     const machine = new TestMachine(world);
     machine.now = () => 1_700_000_000_000;
     machine.fates = ["late", "behind-late"];
     const a = candidate(machine);
     await world.when(() => a.status.role === "leading");
-    // The second was rejected since the first came before it, and was not mistaken for it.
+    // The store rejected the second attempt, since the first came before it, and the candidate did
+    // not confuse the two.
     expect(await stored(world)).toMatchObject({ epoch: 2, revision: 3 });
     await world.until(a.stop());
   });
 
-  test("a store that cannot be reached is told of, and tried again", async () => {
+  test("an unreachable store is reported, and tried again", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     machine.failingReads = 3;
@@ -132,7 +133,7 @@ describe("taking the lease", () => {
 
 describe("renewing it", () => {
   test.each<Fate>(["answer-lost", "request-lost", "silent", "twice", "fails", "late"])(
-    "leads on where renewals are: %s",
+    "leads on if renewals are: %s",
     async (fate) => {
       const world = new TestWorld(3);
       const machine = new TestMachine(world);
@@ -154,7 +155,7 @@ describe("renewing it", () => {
     },
   );
 
-  test("a late renewal of this term that is applied before the next is taken for its own", async () => {
+  test("a delayed renewal of this term that is applied before the next counts as its own", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -169,7 +170,7 @@ describe("renewing it", () => {
     await world.until(a.stop());
   });
 
-  test("a row that another has taken ends it at once, whatever its lease shows", async () => {
+  test("a row that another candidate has taken ends it at once, whatever its lease shows", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1 });
@@ -187,7 +188,7 @@ describe("renewing it", () => {
     await world.until(a.stop());
   });
 
-  test("after a rejected write nothing is given until it is known why", async () => {
+  test("after a rejected write it gives out nothing until it knows why", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -201,7 +202,7 @@ describe("renewing it", () => {
     await world.until(a.stop());
   });
 
-  test("a row that was deleted does not set it back", async () => {
+  test("a deleted row does not set it back", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 60_000 });
@@ -216,7 +217,7 @@ describe("renewing it", () => {
     await world.until(a.stop());
   });
 
-  test("a row that cannot be read is an error, and never taken", async () => {
+  test("an unreadable row is an error, and is never taken", async () => {
     const world = new TestWorld();
     await overwrite(world, Buffer.from("{}"));
     const failures: LeaderFailure[] = [];
@@ -230,7 +231,7 @@ describe("renewing it", () => {
 
 describe("giving it up", () => {
   test.each<Fate>(["done", "answer-lost", "request-lost", "twice", "fails", "late"])(
-    "leaves a free row where that is: %s",
+    "leaves a free row if the release is: %s",
     async (fate) => {
       const world = new TestWorld();
       const machine = new TestMachine(world);
@@ -243,7 +244,7 @@ describe("giving it up", () => {
     },
   );
 
-  test("does so too where a renewal was under way, and where nothing gets through it ends all the same", async () => {
+  test("works while a renewal is in flight, and ends even if nothing gets through", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1 });
@@ -264,7 +265,7 @@ describe("giving it up", () => {
     await world.until(c.stop());
   });
 
-  test("a lease that was got without knowing keeps its mark when it is given up", async () => {
+  test("a lease that was taken without an answer keeps its mark when it is given up", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     machine.fates = ["late"];
@@ -276,7 +277,7 @@ describe("giving it up", () => {
     expect(await stored(world)).toMatchObject({ holder: "", mark });
   });
 
-  test("one that was stopped while it took the lease gives nothing, and leaves the row free", async () => {
+  test("a candidate that is stopped while it takes the lease gives out nothing, and leaves the row free", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     machine.latency = () => 50;
@@ -291,7 +292,7 @@ describe("giving it up", () => {
 });
 
 describe("the record", () => {
-  test("is read back as it was written, and everything else is a named error", () => {
+  test("is read as it was written, and everything else is a named error", () => {
     const record: LeaseRecord = { epoch: 1, revision: 2, holder: "h", name: "n\0é", leaseMs: 0.5, mark: 3 };
     expect(decodeLease(encodeLease(record))).toEqual(record);
     const bytes = encodeLease(record);

@@ -2,38 +2,42 @@ import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
 
-/** What a candidate for leadership over an oracle is made of. */
+/** The options of a candidate for the leadership of an oracle. */
 export interface OracleLeaderOptions {
-  /** Holds the row with the lease and the high-water mark. All candidates of an oracle share it. */
+  /**
+   * The store that holds the row with the lease and the high-water mark. All candidates of an
+   * oracle share it.
+   */
   readonly store: RowStore;
   readonly environment: Environment;
   /**
-   * By which clients know this candidate, an address for example. At most 1,000 characters, none of
-   * two candidates alike.
+   * The name under which clients know this candidate, such as an address. At most 1,000 characters.
+   * Each candidate has another name.
    */
   readonly name: string;
   /**
-   * Length of a lease, in milliseconds: about as long is nobody leading after a leader has died.
-   * Default: 10,000.
+   * Length of a lease, in milliseconds. After a leader dies, the oracle has no leader for about
+   * this long. Default: 10,000, longer than a garbage collection pause.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How often the lease is renewed, in milliseconds; less than the lease. Default: a quarter of it.
+   * How often the leader renews its lease, in milliseconds. Must be less than the lease. Default: a
+   * quarter of the lease.
    */
   readonly renewEveryMs?: number | undefined;
   /**
-   * How often a standby looks whether the lease was given back, in milliseconds, at most. Default:
-   * as often as it is renewed.
+   * The longest time between two reads of the lease by a standby, in milliseconds. Default:
+   * `renewEveryMs`.
    */
   readonly lookEveryMs?: number | undefined;
   /**
-   * How far the high-water mark is raised ahead, in milliseconds: 1,000 timestamps each. Default:
-   * 10,000.
+   * How far ahead the leader raises the high-water mark, in milliseconds of 1,000 timestamps each.
+   * Default: 10,000.
    */
   readonly windowMs?: number | undefined;
   /**
-   * How much faster this machine's monotonic clock may run than another's, as a fraction; so much
-   * longer than the lease is waited before it is taken over. Default: 0.05.
+   * How much faster this machine's monotonic clock may run than another's, as a fraction. A standby
+   * waits that much longer than the lease before it takes it over. Default: 0.05.
    */
   readonly maximumDrift?: number | undefined;
   /**
@@ -42,33 +46,33 @@ export interface OracleLeaderOptions {
    */
   readonly requestTimeoutMs?: number | undefined;
   /**
-   * The most timestamps of one request; no more than a window has. Default: 100,000, or the window.
+   * The most timestamps of one request. At most the number of timestamps in a window. Default:
+   * 100,000, or the window if that is smaller.
    */
   readonly maxAtOnce?: number | undefined;
-  /** The most requests that wait while the mark is raised. Default: 10,000. */
+  /** The most requests that wait while the leader raises the mark. Default: 10,000. */
   readonly maxWaiting?: number | undefined;
-  /** Told of each change of {@link OracleLeader.status}'s role, epoch or leader. Must not throw. */
+  /** Called after each change of {@link OracleLeader.status}. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
-  /** Told of each failure in the background; it is tried again by itself. Must not throw. */
+  /**
+   * Called after each failure in the background. The candidate retries by itself. Must not throw.
+   */
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
-/** A failure that nobody waits for. */
+/** A failure in the background, which no caller sees. */
 export interface LeaderFailure {
   readonly doing: string;
   readonly error: unknown;
 }
 
-/** What a candidate is at the moment. */
+/** The current state of a candidate. */
 export interface LeaderStatus {
-  /**
-   * `idle` before it was started, `leading` also where the lease has run out and is not known to be
-   * lost.
-   */
+  /** The role: see the table at {@link OracleLeader}. */
   readonly role: "idle" | "standby" | "leading" | "stopped";
-  /** The epoch of its own leading, or the last that it saw. 0: none. */
+  /** The epoch of its own leadership, or the last one that it saw. 0 if it has seen none. */
   readonly epoch: number;
-  /** The leader's name, as far as is known. */
+  /** The leader's name. Undefined if this candidate does not know it. */
   readonly leader: string | undefined;
 }
 
@@ -122,7 +126,7 @@ export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
   };
 }
 
-/** Refuses an option that is no number from `least` to `most`. */
+/** Throws an InvalidArgumentError unless the option is a number from `least` to `most`. */
 export function checkRange(option: string, value: number, least: number, most: number): void {
   if (value >= least && value <= most) return;
   throw new InvalidArgumentError(
@@ -130,7 +134,7 @@ export function checkRange(option: string, value: number, least: number, most: n
   );
 }
 
-/** Refuses an option that is no whole number from 1 to `most`. */
+/** Throws an InvalidArgumentError unless the option is a whole number from 1 to `most`. */
 export function checkWhole(option: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new InvalidArgumentError(

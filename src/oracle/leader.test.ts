@@ -23,7 +23,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("an oracle's leader", () => {
-  test("gives each timestamp once, near the wall clock, in ranges where asked", async () => {
+  test("gives each timestamp once, near the wall clock, as single timestamps and as ranges", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const leader = await leading(machine);
@@ -38,7 +38,7 @@ describe("an oracle's leader", () => {
     await world.until(leader.stop());
   });
 
-  test("leads as long as it renews, and one that stands by names it", async () => {
+  test("leads as long as it renews, and a standby names it", async () => {
     const world = new TestWorld();
     const a = await leading(new TestMachine(world));
     const b = candidate(new TestMachine(world), { name: "b" });
@@ -54,7 +54,7 @@ describe("an oracle's leader", () => {
     await world.until(Promise.all([a.stop(), b.stop()]));
   });
 
-  test("one that stops lets another take over at its next look, which counts on from what was given", async () => {
+  test("that stops lets a standby take over at its next look, and the new one continues above", async () => {
     const world = new TestWorld();
     const a = await leading(new TestMachine(world));
     const b = candidate(new TestMachine(world), { name: "b" });
@@ -72,13 +72,13 @@ describe("an oracle's leader", () => {
     await world.until(b.stop());
   });
 
-  test("after an unclean end the next waits a whole lease out by its own clock, and jumps ahead", async () => {
+  test("that dies is waited out for a whole lease on the standby's own clock, and the next one jumps ahead", async () => {
     const world = new TestWorld();
     const dead = new TestMachine(world);
     const a = await leading(dead, { windowMs: 60_000 });
     const given = await a.next(50_000);
     dead.pause();
-    // A wall clock that is a day behind, or ahead, changes nothing.
+    // A wall clock that is a day behind or ahead changes nothing.
     const b = candidate(new TestMachine(world, { wallStart: 1_699_900_000_000 }), { name: "b" });
     b.start();
     await world.advance(10_000);
@@ -89,7 +89,7 @@ describe("an oracle's leader", () => {
     await world.until(b.stop());
   });
 
-  test("one that renewed meanwhile is waited out anew", async () => {
+  test("that renewed in the meantime is waited out again", async () => {
     const world = new TestWorld();
     const first = new TestMachine(world);
     const a = await leading(first);
@@ -107,7 +107,7 @@ describe("an oracle's leader", () => {
     expect(b.status.role).toBe("stopped");
   });
 
-  test("one that stood still until after its lease refuses, with another leading or not", async () => {
+  test("that was paused beyond its lease refuses, whether another leads or not", async () => {
     const world = new TestWorld();
     const slow = new TestMachine(world);
     const a = await leading(slow);
@@ -115,12 +115,12 @@ describe("an oracle's leader", () => {
     slow.pause();
     await world.advance(10_001);
     slow.isPaused = false;
-    // Awake, and asked before any timer of its own has run.
+    // The process is awake, and a caller asks before any of its timers has run.
     const failure = await failureOf(a.next());
     expect(failure).toBeInstanceOf(NotLeaderError);
     expect(() => a.latest()).toThrow(/lease has run out/);
     slow.resume();
-    // Nobody has taken the row: renewed, it leads on in the same epoch.
+    // No other candidate has taken the row, so the leader renews and keeps its epoch.
     await world.advance(100);
     expect(a.status.epoch).toBe(1);
     await a.next();
@@ -137,7 +137,7 @@ describe("an oracle's leader", () => {
     await world.until(Promise.all([a.stop(), b.stop()]));
   });
 
-  test("one that stands still between its look at the lease and the taking refuses", async () => {
+  test("that is paused between reading the lease and taking a timestamp refuses", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -153,7 +153,7 @@ describe("an oracle's leader", () => {
     await world.until(a.stop());
   });
 
-  test("a lease counts from before it was asked for, not from the answer", async () => {
+  test("counts its lease from before the request, not from the answer", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -166,7 +166,7 @@ describe("an oracle's leader", () => {
     await world.until(a.stop());
   });
 
-  test("one whose monotonic clock stood still with the machine refuses by its wall clock", async () => {
+  test("whose monotonic clock stopped with the machine refuses because of its wall clock", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -179,7 +179,7 @@ describe("an oracle's leader", () => {
     await world.until(a.stop());
   });
 
-  test("wall clocks that jump back, or show nothing, only make it count", async () => {
+  test("only counts on if wall clocks jump back or show nothing", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
@@ -196,7 +196,7 @@ describe("an oracle's leader", () => {
     await world.until(b.stop());
   });
 
-  test("of many that race for a free row one leads", async () => {
+  test("is one of many that race for a free row", async () => {
     const world = new TestWorld(7);
     const racing = Array.from({ length: 8 }, (_, index) => {
       const machine = new TestMachine(world);
@@ -213,14 +213,14 @@ describe("an oracle's leader", () => {
     await world.until(Promise.all(racing.map((leader) => leader.stop())));
   });
 
-  test("a clock that runs faster by the allowed drift does not end a lease early", async () => {
+  test("does not lose its lease early to a clock that runs faster by the allowed drift", async () => {
     const world = new TestWorld();
     const slow = new TestMachine(world, { rate: 0.96 });
     const a = await leading(slow);
     const b = candidate(new TestMachine(world), { name: "b", maximumDrift: 0.05 });
     b.start();
     await world.settle();
-    // Whatever it asks of the store is lost from now on; it counts on its lease to the end.
+    // From now on the store receives none of its requests, so it relies on its lease to the end.
     slow.fates = Array.from({ length: 1_000 }, () => "request-lost");
     let lastByA = 0;
     let firstByB: number | undefined;
@@ -237,7 +237,7 @@ describe("an oracle's leader", () => {
 });
 
 describe("the window", () => {
-  test("a full one makes callers wait until its mark is saved, and serves them in order", async () => {
+  test("makes callers wait if it is full until its mark is saved, and serves them in order", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1 });
@@ -260,7 +260,7 @@ describe("the window", () => {
     await world.until(a.stop());
   });
 
-  test("it is raised before it runs out, so that under usual load nobody waits", async () => {
+  test("is raised before it runs out, so that callers do not wait under usual load", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 100 });
@@ -274,7 +274,7 @@ describe("the window", () => {
       expect(isDone).toBe(true);
       await world.settle();
     }
-    // Ahead of the clock, and no mark less than what was given.
+    // The window is ahead of the clock, and the mark is at or above every timestamp given.
     expect(a.latest()).toBeGreaterThan(machine.now() * 1_000 + 2_900_000);
     machine.pause();
     const b = await leading(new TestMachine(world), { name: "b" });
@@ -282,7 +282,7 @@ describe("the window", () => {
     await world.until(b.stop());
   });
 
-  test("those who wait are bounded, may leave, and are refused when the leader ends", async () => {
+  test("bounds the waiting callers, which may leave, and are refused when the leader ends", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1, maxWaiting: 2 });
@@ -303,7 +303,7 @@ describe("the window", () => {
     await world.until(stopping);
   });
 
-  test("those who wait do not outwait the lease", async () => {
+  test("makes no caller wait longer than the lease", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1 });
@@ -316,7 +316,7 @@ describe("the window", () => {
     await world.until(a.stop());
   });
 
-  test("near the end of the safe integers it refuses, and gives none beyond", async () => {
+  test("refuses near the end of the safe integers, and gives no timestamp beyond", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world, { wallStart: (lastTimestamp - 5) / 1_000 });
     const a = await leading(machine);
@@ -333,7 +333,7 @@ describe("the window", () => {
   });
 });
 
-describe("what cannot be meant", () => {
+describe("invalid options", () => {
   test.each([
     { name: "" },
     { name: 7 as unknown as string },

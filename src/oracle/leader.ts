@@ -19,15 +19,25 @@ const retrying = { initialMs: 20, maximumMs: 1_000 };
 const maxReleases = 3;
 
 /**
- * One candidate for leadership over an oracle (section 2.3 of the paper): a server's half, without
- * the network. Any number of candidates share one row of a store; the one that holds its lease
- * gives out timestamps, the others stand by.
+ * One candidate for the leadership of an oracle (section 2.3 of the paper): the server half,
+ * without the network. All candidates share one row of a store. The candidate that holds the row's
+ * lease gives out timestamps, and the others stand by.
  *
- * Every timestamp is max(last + 1, wall clock in microseconds), and at or below a high-water mark
- * that was saved in the row first. So a new leader, who counts on from the mark it finds, goes
- * ahead and never back, whatever the clocks show. A timestamp is given only if the lease, looked at
- * after it was taken, still holds by the monotonic clock: nobody else can have led by then, so it
- * is greater than all that was given before it was asked for.
+ * | role | next | when |
+ * | --- | --- | --- |
+ * | `idle` | `standby` | the program calls {@link start} |
+ * | `standby` | `leading` | the lease has run out or was given up, and this candidate has taken the row |
+ * | `leading` | `leading` | it renews its lease and raises the mark; while its lease has run out, it refuses callers |
+ * | `leading` | `standby` | it finds that another candidate has taken the row |
+ * | any | `stopped` | the program calls {@link stop}; it gives up the lease |
+ *
+ * Every timestamp is max(last + 1, wall clock in microseconds). It is at or below a high-water mark
+ * that was saved in the row before. A new leader continues from that mark, so timestamps never go
+ * back, whatever the clocks show.
+ *
+ * After taking a timestamp, the leader checks by the monotonic clock that its lease still holds.
+ * Until then no other candidate can have led. So the timestamp is greater than all that were given
+ * out before the call.
  *
  * ```ts
  * const leader = new OracleLeader({ store, environment: systemEnvironment, name: "10.0.0.7:4100" });
@@ -37,7 +47,7 @@ const maxReleases = 3;
  * ```
  */
 export class OracleLeader {
-  /** Names this very candidate in the row; a process that starts again is another. */
+  /** The unique id of this candidate in the row. A restarted process has another. */
   readonly #self: string;
   readonly #settings: LeaderSettings;
   readonly #environment: Environment;
@@ -52,16 +62,16 @@ export class OracleLeader {
   #term: Term | undefined;
   #known: LeaseRecord | undefined;
   /**
-   * The highest revision that this candidate has seen or tried: an attempt must not equal another.
+   * The highest revision that this candidate has seen or tried. No two attempts may have the same.
    */
   #revision = 0;
-  /** The highest mark seen. */
+  /** The highest mark that it has seen. */
   #highest = 0;
   #saveTookMs = 0;
   #hasWritten = false;
   #told: LeaderStatus = { role: "idle", epoch: 0, leader: undefined };
 
-  /** Throws an `InvalidArgumentError` for options that cannot be meant. */
+  /** Throws an `InvalidArgumentError` for invalid options. */
   constructor(options: OracleLeaderOptions) {
     this.#settings = leaderSettings(options);
     this.#options = options;
@@ -81,16 +91,17 @@ export class OracleLeader {
   }
 
   /**
-   * Whether its lease holds at this moment, so that it answers. False also while it renews a lease
-   * that has run out.
+   * Whether its lease holds at this moment, so that it gives out timestamps. False while it renews
+   * a lease that has run out.
    */
   get holds(): boolean {
     return this.#term?.holds(readClocks(this.#environment)) ?? false;
   }
 
   /**
-   * Begins to stand for leadership, until {@link stop}. Failures are tried again. Throws once
-   * stopped.
+   * Begins to stand for leadership, until {@link stop}. The candidate retries after failures.
+   *
+   * @throws ClosedError if it was stopped.
    */
   start(): void {
     if (this.#isEnding) {
@@ -103,9 +114,9 @@ export class OracleLeader {
   }
 
   /**
-   * Gives no timestamps from the call on, and then gives up the lease where the store lets it, so
-   * that another takes over at once. Never rejects; takes a few requests' time at most. Harmless to
-   * repeat.
+   * Stops giving out timestamps at once. Then gives up the lease if the store answers, so that
+   * another candidate takes over at once. Never rejects. Takes at most the time of a few requests.
+   * A repeated call has no further effect.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -117,10 +128,11 @@ export class OracleLeader {
   }
 
   /**
-   * Gives `count` consecutive timestamps, greater than all given before the call by any candidate.
-   * Waits where the mark must be raised first. Rejects with a {@link NotLeaderError}, which names
-   * the leader where it is known, when the lease does not hold; with an `OracleUnavailableError`
-   * when too many wait already.
+   * Gives out `count` consecutive timestamps, greater than all that any candidate gave out before
+   * the call. Waits if the mark must be raised first.
+   *
+   * @throws NotLeaderError if the lease does not hold. It names the leader if that is known.
+   * @throws OracleUnavailableError if too many requests wait already.
    */
   async next(
     count = 1,
@@ -137,9 +149,10 @@ export class OracleLeader {
   }
 
   /**
-   * A timestamp at or above all that were given before the call by any candidate, and below all
-   * that will be given. 0 before the first. Throws a {@link NotLeaderError} when the lease does not
-   * hold.
+   * A timestamp at or above all that any candidate gave out before the call, and below all later
+   * ones. 0 before the first.
+   *
+   * @throws NotLeaderError if the lease does not hold.
    */
   latest(): number {
     const term = this.#leading();
@@ -156,7 +169,7 @@ export class OracleLeader {
 
   #checkHolds(term: Term): void {
     if (this.#term === term && term.holds(readClocks(this.#environment))) return;
-    // To know soon whether it can be renewed.
+    // Wakes the background loop, to find out soon whether the lease can be renewed.
     this.#alarm.ring();
     throw this.#notLeader();
   }
@@ -165,12 +178,13 @@ export class OracleLeader {
     const range = term.window.take(count, wallUs(this.#environment.now()));
     if (range === undefined) return undefined;
     if (term.window.isLow) this.#alarm.ring();
-    // Only now, and on every answer: a process may have stood still since it looked last.
+    // Checked for every answer, after taking the timestamps: the process may have been paused since
+    // its last check.
     this.#checkHolds(term);
     return range;
   }
 
-  /** Who else leads, as far as is known. */
+  /** The name of another candidate that leads. Undefined if none is known. */
   get #otherLeader(): string | undefined {
     const known = this.#known;
     return known === undefined || known.holder === "" || known.holder === this.#self ? undefined : known.name;
@@ -229,19 +243,20 @@ export class OracleLeader {
     }
   }
 
-  /** Waits, unless it is to end. */
+  /** Waits, but returns at once if the candidate is stopped. */
   #pause(delayMs: number): Promise<void> {
     return sleep(this.#environment, delayMs, this.#ending.signal).catch(() => undefined);
   }
 
-  /** Looks once; takes the lease if it may, else waits a little. */
+  /** Reads the lease once. Takes it if this candidate may, else waits a little. */
   async #standBy(): Promise<void> {
     const standing = await this.#row.read(this.#ending.signal);
     this.#learn(standing);
     this.#tell();
     const remainingMs = this.#watched.remainingMs(standing, this.#environment.monotonic());
     if (remainingMs === 0) return this.#acquire(standing);
-    // Often enough to see that a leader has gone; and not all standbys at one moment.
+    // Often enough to notice that a leader has gone, with jitter so that standbys do not read at
+    // the same moment.
     const lookMs = this.#settings.lookEveryMs * (0.5 + 0.5 * this.#environment.random());
     await this.#pause(Math.min(remainingMs, lookMs));
   }
@@ -253,13 +268,15 @@ export class OracleLeader {
   }
 
   /**
-   * Tries once to take the lease. An attempt whose outcome cannot be found out is left behind: it
-   * may be applied later, and then is found in the row as one's own, under which nothing was given.
+   * Tries once to take the lease. If the outcome of an attempt stays unknown, the candidate gives
+   * the attempt up. The store may apply it later. The row then holds this candidate's own lease,
+   * under which no timestamp was given out.
    */
   async #acquire(standing: StandingLease | undefined): Promise<void> {
     if (this.#isEnding) return;
     const askedAt = readClocks(this.#environment);
-    // A row that was deleted must not set the oracle back, as far as this candidate knows.
+    // If the row was deleted, the highest mark that this candidate knows keeps the oracle from
+    // going back.
     const floor = standing?.record.mark ?? this.#highest;
     const record: LeaseRecord = {
       epoch: (standing?.record.epoch ?? 0) + 1,
@@ -284,7 +301,7 @@ export class OracleLeader {
     this.#tell();
   }
 
-  /** Waits until the lease is to be renewed or the mark to be raised, and does both. */
+  /** Waits until the lease must be renewed or the mark raised, and does both. */
   async #lead(term: Term): Promise<void> {
     const { renewEveryMs, windowUs } = this.#settings;
     const everyMs = Math.min(renewEveryMs, windowUs / 2_000);
@@ -298,7 +315,7 @@ export class OracleLeader {
   /** Renews the lease and raises the mark, in one write. */
   async #save(term: Term): Promise<void> {
     const askedAt = readClocks(this.#environment);
-    // The clock goes on while the store is slow.
+    // The clock advances while the store is slow.
     const nowUs = wallUs(askedAt.wall + 2 * this.#saveTookMs);
     const record: LeaseRecord = {
       ...term.lease.record,
@@ -307,7 +324,7 @@ export class OracleLeader {
     };
     const answer = await this.#row.put(term.lease, record);
     if (answer === "applied") return this.#saved(term, record, askedAt);
-    // Nothing is given until it is known who has changed the row.
+    // Gives out nothing until it knows which candidate has changed the row.
     if (answer === "rejected") term.isDoubted = true;
     const found = await this.#row.read();
     if (isRecord(found, record)) {
@@ -338,7 +355,7 @@ export class OracleLeader {
     if (this.#term === term) this.#waiting.serve((count) => this.#take(term, count));
   }
 
-  /** Another has taken the row. */
+  /** Becomes a standby, since another candidate has taken the row. */
   #lose(found: StandingLease | undefined): void {
     this.#term = undefined;
     this.#learn(found);
@@ -348,7 +365,7 @@ export class OracleLeader {
 
   async #stop(): Promise<void> {
     const term = this.#term;
-    // Whatever is under way finds no term, and gives nothing.
+    // Requests in progress find no term, and give out nothing.
     this.#term = undefined;
     this.#ending.abort(new ClosedError(`The oracle's candidate "${this.#settings.name}" was stopped.`));
     this.#alarm.ring();
@@ -359,8 +376,9 @@ export class OracleLeader {
   }
 
   /**
-   * Leaves a lease that nobody need wait out. Its mark may come down to what was given: nothing
-   * more will be, and a mark that was still on its way to the row is not applied after this.
+   * Gives up the lease, so that no standby has to wait for its end. Lowers the mark to the last
+   * timestamp. That is safe, since no more timestamps follow, and a delayed write of a higher mark
+   * no longer applies.
    */
   async #release(term: Term | undefined): Promise<void> {
     for (let attempt = 1; attempt <= maxReleases; attempt++) {

@@ -2,23 +2,24 @@ import { StoreDamagedError } from "../errors/index.js";
 import { lastTimestamp } from "./range.js";
 
 /**
- * Who leads the oracle, and how far it may count: the one value in the oracle's row. Each write of
- * it has a higher revision than the value that it replaces, and each attempt of one candidate a
- * revision of its own; so no two requests carry equal bytes, and bytes that were replaced never
- * come back.
+ * The value in the oracle's row: the leader, and how far it may count. Each write has a higher
+ * revision than the value that it replaces, and each attempt of a candidate has its own revision.
+ * So no two requests carry the same bytes, and replaced bytes never come back.
  */
 export interface LeaseRecord {
-  /** Rises by one with each leader. */
+  /** Increases by one with each leader. */
   readonly epoch: number;
-  /** Rises with each write. */
+  /** Increases with each write. */
   readonly revision: number;
-  /** The leader, by its own unique id; empty where it has gone and nobody need wait. */
+  /**
+   * The leader's unique id. Empty if it has given up the lease, so that no candidate has to wait.
+   */
   readonly holder: string;
-  /** The leader's name, by which clients know it. */
+  /** The leader's name, under which clients know it. */
   readonly name: string;
-  /** How long the holder counts on it, from before it asked for it, in milliseconds. */
+  /** How long the holder relies on the lease, counted from before its request, in milliseconds. */
   readonly leaseMs: number;
-  /** The high-water mark: no timestamp above it was given. */
+  /** The high-water mark: no timestamp above it was given out. */
   readonly mark: number;
 }
 

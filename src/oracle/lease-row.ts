@@ -4,21 +4,21 @@ import type { Guard, MutationAnswer, RowStore } from "../store/index.js";
 import { decodeLease, encodeLease, type LeaseRecord } from "./lease-record.js";
 import { within } from "./within.js";
 
-/** The oracle's table: one row of one cell. */
+/** The oracle's table. It has one row with one cell. */
 export const oracleTable = "~oracle";
 
 const row = Buffer.from("leader");
 const column = Buffer.from("lease");
-/** The cell has one version, which each write replaces. */
+/** The timestamp of the cell's only version, which each write replaces. */
 const at = 1;
 
-/** A lease as it stood in the row. */
+/** A lease as the row holds it. */
 export interface StandingLease {
   readonly record: LeaseRecord;
   readonly bytes: Uint8Array;
 }
 
-/** The row that the leadership is about. Each request is bounded in time. */
+/** Reads and writes the row that decides which candidate leads. Each request has a timeout. */
 export class LeaseRow {
   readonly #store: RowStore;
   readonly #environment: Environment;
@@ -34,7 +34,7 @@ export class LeaseRow {
     return this.#within("Preparing the oracle's table", signal, () => this.#store.prepare([oracleTable]));
   }
 
-  /** What stands in the row. */
+  /** The lease in the row. Undefined if there is none. */
   read(signal?: AbortSignal): Promise<StandingLease | undefined> {
     return this.#within("Reading the oracle's lease", signal, async (bounded) => {
       const read = { table: oracleTable, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
@@ -48,9 +48,9 @@ export class LeaseRow {
   }
 
   /**
-   * Puts `next` in the place of exactly `previous`. Since no value comes back once it was replaced,
-   * a put whose answer was lost, and that is applied later, is applied only where nothing else was
-   * meanwhile.
+   * Replaces exactly `previous` with `next`. Replaced bytes never come back to the row. So if the
+   * answer to a put is lost and the store applies it later, it succeeds only if no other write came
+   * in between.
    */
   async put(previous: StandingLease | undefined, next: LeaseRecord): Promise<MutationAnswer> {
     const guard: Guard =
@@ -92,8 +92,8 @@ export interface ReadLeaseOptions {
 }
 
 /**
- * The lease as it stands in the store, for those who look for the leader: its `name` is by which to
- * reach it. Undefined where there never was one. It may have run out.
+ * The lease in the store, for clients that look for the leader. Its `name` is the leader's address.
+ * Undefined if there never was a lease. It may have expired.
  */
 export async function readLease(options: ReadLeaseOptions): Promise<LeaseRecord | undefined> {
   const { store, environment, timeoutMs, signal } = options;
@@ -105,7 +105,7 @@ export function isRecord(standing: StandingLease | undefined, record: LeaseRecor
   return standing !== undefined && encodeLease(record).equals(standing.bytes);
 }
 
-/** Whether two readings of the row are the same. */
+/** Whether two reads of the row returned the same lease. */
 export function isSameLease(a: StandingLease | undefined, b: StandingLease | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return Buffer.compare(a.bytes, b.bytes) === 0;

@@ -1,18 +1,20 @@
 /**
- * Gives out timestamps (section 2.3 of the paper): each answer is greater than every answer given
- * before the question was asked, to anybody. About a microsecond of wall time each; safe integers.
+ * Gives out timestamps (section 2.3 of the paper). Each timestamp is greater than every one that
+ * any process received before the call. Timestamps are safe integers, and close to the wall clock
+ * in microseconds.
  */
 export interface Oracle {
-  /** A timestamp of the caller's own. */
-  next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number>;
   /**
-   * A timestamp that the oracle has issued already, and no later than now: a snapshot may be taken
-   * at it.
+   * A timestamp that no other caller gets.
+   *
+   * @throws OracleUnavailableError if no timestamp came in time.
    */
+  next(options?: { readonly signal?: AbortSignal | undefined }): Promise<number>;
+  /** A timestamp that the oracle has already given out, for a snapshot. */
   latest(): number | Promise<number>;
   /**
-   * Requests that were sent for timestamps so far, where they cost some: fewer than timestamps,
-   * since callers are gathered.
+   * How many requests for timestamps were sent so far. Fewer than timestamps, since one request
+   * serves many callers. Undefined if timestamps need no requests.
    */
   readonly requests?: number | undefined;
 }

@@ -8,7 +8,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Requests that wait until the mark is raised, in their order. */
+/** The requests that wait until the leader has raised the mark, in order. */
 export class RangeQueue {
   readonly #most: number;
   readonly #waiting = new Set<Waiting>();
@@ -48,8 +48,8 @@ export class RangeQueue {
   }
 
   /**
-   * Serves requests in order, up to the first for which there is no room. Whom `take` throws at is
-   * told so.
+   * Serves requests in order, up to the first that does not fit. If `take` throws for a request,
+   * that request rejects.
    */
   serve(take: (count: number) => TimestampRange | undefined): void {
     for (const waiting of this.#waiting) {

@@ -7,8 +7,8 @@ export interface TimestampRange {
 }
 
 /**
- * The last timestamp that an oracle gives: near the end of the safe integers, with room for what is
- * counted from it.
+ * The last timestamp that an oracle gives out. It is below the largest safe integer, so that
+ * calculations with it stay exact.
  */
 export const lastTimestamp = Number.MAX_SAFE_INTEGER - 1_000_000;
 

@@ -3,7 +3,7 @@ import { encodeLease, type LeaseRecord } from "./lease-record.js";
 import type { StandingLease } from "./lease-row.js";
 import { TimestampWindow } from "./window.js";
 
-/** A moment by both clocks, in milliseconds. */
+/** A moment on both clocks, in milliseconds. */
 export interface ClockReading {
   readonly monotonic: number;
   readonly wall: number;
@@ -13,23 +13,27 @@ export function readClocks(environment: Environment): ClockReading {
   return { monotonic: environment.monotonic(), wall: environment.now() };
 }
 
-/** Wall time in whole microseconds; 0 for a clock that shows nothing usable. */
+/** Wall time in whole microseconds. 0 if the clock shows nothing usable. */
 export function wallUs(wallMs: number): number {
   const us = Math.floor(wallMs * 1_000);
   return us > 0 ? Math.min(us, Number.MAX_SAFE_INTEGER) : 0;
 }
 
-/** One epoch of leading, from a lease that was taken to its loss. */
+/** One epoch of leadership, from taking the lease to losing it. */
 export class Term {
   readonly epoch: number;
   readonly window: TimestampWindow;
   #lease: StandingLease;
   #leasedAt: ClockReading;
-  /** A write was rejected, and why is not known yet: the row may be lost. */
+  /**
+   * Whether a write was rejected for a reason that is not known yet: another candidate may have
+   * taken the row.
+   */
   isDoubted = false;
 
   /**
-   * `floor`: what was given before is at or below it. `askedAt`: before the lease was asked for.
+   * `floor`: all earlier timestamps are at or below it. `askedAt`: the time before the request for
+   * the lease.
    */
   constructor(record: LeaseRecord, floor: number, askedAt: ClockReading, windowUs: number) {
     this.epoch = record.epoch;
@@ -38,19 +42,19 @@ export class Term {
     this.#leasedAt = askedAt;
   }
 
-  /** What stands in the row, as far as is known. */
+  /** The lease in the row, as far as this candidate knows. */
   get lease(): StandingLease {
     return this.#lease;
   }
 
-  /** From when the lease counts. */
+  /** The moment from which the lease counts. */
   get leasedAt(): ClockReading {
     return this.#leasedAt;
   }
 
   /**
-   * Whether nobody else can lead yet. The monotonic clock decides; the wall clock can only say no:
-   * it goes on where a machine sleeps and its monotonic clock stands.
+   * Whether no other candidate can lead yet. The monotonic clock decides. The wall clock can only
+   * say no: it advances while a machine sleeps and its monotonic clock stops.
    */
   holds(at: ClockReading): boolean {
     const { leaseMs } = this.#lease.record;
@@ -61,15 +65,15 @@ export class Term {
     );
   }
 
-  /** A record was written that extends the lease: from when it was asked for. */
+  /** Records a write that extends the lease, from the time before its request. */
   extend(record: LeaseRecord, askedAt: ClockReading): void {
     this.adopt({ record, bytes: encodeLease(record) });
     this.#leasedAt = askedAt;
   }
 
   /**
-   * An earlier write of this term stands in the row. When it was asked for is not remembered: the
-   * lease stays as it was.
+   * Records that an earlier write of this term is in the row. The time of its request is not known
+   * any more, so the lease is not extended.
    */
   adopt(lease: StandingLease): void {
     this.#lease = lease;

@@ -1,8 +1,8 @@
 import { isSameLease, type StandingLease } from "./lease-row.js";
 
 /**
- * For how long somebody else's lease must be respected, by this process's own monotonic clock
- * alone.
+ * Decides for how long this process must respect another candidate's lease, by this process's own
+ * monotonic clock alone.
  */
 export class WatchedLease {
   readonly #self: string;
@@ -16,10 +16,10 @@ export class WatchedLease {
   }
 
   /**
-   * Milliseconds to wait until the lease may be taken, where it still stands unchanged then.
-   * `readAt`: monotonic time, taken after the answer came. Whoever holds a lease counts it from
-   * before it asked for it, hence from before it could be seen; so a whole lease after it was first
-   * seen, the holder has stopped.
+   * Milliseconds to wait until this process may take the lease, if it does not change until then.
+   * `readAt` is the monotonic time after the answer came. A holder counts its lease from before its
+   * request, so from before any process could read it. Therefore the holder has stopped one whole
+   * lease after this process first saw it.
    */
   remainingMs(standing: StandingLease | undefined, readAt: number): number {
     if (!isSameLease(standing, this.#seen)) {
@@ -28,8 +28,8 @@ export class WatchedLease {
     }
     if (standing === undefined) return 0;
     const { holder, leaseMs } = standing.record;
-    // One's own, when one does not lead: an attempt that was applied late. Nothing was given under
-    // it, nor will be.
+    // The lease is this process's own, although it does not lead: the store applied an attempt
+    // late. No timestamp was given out under it.
     if (holder === "" || holder === this.#self) return 0;
     return Math.max(0, this.#seenAt + leaseMs * (1 + this.#maximumDrift) - readAt);
   }

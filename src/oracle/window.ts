@@ -2,8 +2,8 @@ import { LimitExceededError } from "../errors/index.js";
 import { lastTimestamp, type TimestampRange } from "./range.js";
 
 /**
- * Counts timestamps up to a mark, which stands in stable storage. Every timestamp ever given is at
- * or below a mark that was saved before it was given.
+ * Counts timestamps up to a high-water mark in stable storage. Every timestamp is at or below a
+ * mark that was saved before the timestamp was given out.
  */
 export class TimestampWindow {
   readonly #size: number;
@@ -11,8 +11,8 @@ export class TimestampWindow {
   #mark: number;
 
   /**
-   * `floor`: all that was given before is at or below it. `size`: how far beyond need the mark is
-   * raised.
+   * `floor`: all earlier timestamps are at or below it. `size`: how far the mark is raised beyond
+   * the current need.
    */
   constructor(floor: number, mark: number, size: number) {
     this.#last = floor;
@@ -20,7 +20,7 @@ export class TimestampWindow {
     this.#size = size;
   }
 
-  /** The last timestamp given; before the first, the floor. */
+  /** The last timestamp given out. Before the first, the floor. */
   get last(): number {
     return this.#last;
   }
@@ -30,16 +30,16 @@ export class TimestampWindow {
   }
 
   /**
-   * Whether less than half of the window is left, so that the mark should be raised before it runs
-   * out.
+   * Whether less than half of the window is left, so the leader should raise the mark before it
+   * runs out.
    */
   get isLow(): boolean {
     return this.#mark < lastTimestamp && this.#mark - this.#last < this.#size / 2;
   }
 
   /**
-   * The next `count` timestamps, the first of them max(last + 1, now); undefined where the mark
-   * must be raised first.
+   * The next `count` timestamps. The first is max(last + 1, now). Undefined if the leader must
+   * raise the mark first.
    */
   take(count: number, nowUs: number): TimestampRange | undefined {
     const first = Math.max(this.#last + 1, nowUs);
@@ -55,12 +55,12 @@ export class TimestampWindow {
     return { first, count };
   }
 
-  /** The mark to save, so that a window's size is left above `nowUs` and above what was given. */
+  /** The mark to save. It leaves a whole window above `nowUs` and above the last timestamp. */
   wanted(nowUs: number): number {
     return Math.min(lastTimestamp, Math.max(this.#mark, Math.max(this.#last, nowUs) + this.#size));
   }
 
-  /** The mark as it now stands in stable storage. */
+  /** Sets the mark that stable storage now holds. */
   raise(mark: number): void {
     this.#mark = Math.max(this.#mark, mark);
   }

@@ -5,13 +5,13 @@ export interface WithinOptions {
   readonly environment: Environment;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** For messages: the subject of "got no answer". */
+  /** The subject of the message "... got no answer". */
   readonly doing: string;
 }
 
 /**
- * Asks, and waits no longer than the time allows: then, and where the signal is aborted, it aborts
- * what was asked and rejects at once, whether or not the one that was asked takes notice.
+ * Calls `ask` with a time limit. If the time passes or `signal` is aborted, it aborts the signal of
+ * `ask` and rejects at once, even if `ask` ignores its signal.
  */
 export function within<T>(options: WithinOptions, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { environment, timeoutMs, signal, doing } = options;
@@ -35,7 +35,7 @@ export function within<T>(options: WithinOptions, ask: (signal: AbortSignal) => 
   });
 }
 
-/** Whatever `ask` throws at once comes as a rejection. */
+/** Turns an error that `ask` throws synchronously into a rejection. */
 async function start<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   return await ask(signal);
 }

@@ -82,15 +82,12 @@ it.each(["lock.mdb", "data.mdb"])(
   },
 );
 
-it.each([-30781, -30782, -30798])(
-  "LMDB is reopened if it has lost its free pages (%i)",
-  async (code) => {
-    expect(await put("a")).toBe("applied");
-    expect(await shared.mend(failure(code))).toBe(true);
-    expect(shared.mended).toBe(1);
-    expect(await put("b")).toBe("applied");
-  },
-);
+it.each([-30781, -30782, -30798])("LMDB is reopened if it has lost its free pages (%i)", async (code) => {
+  expect(await put("a")).toBe("applied");
+  expect(await shared.mend(failure(code))).toBe(true);
+  expect(shared.mended).toBe(1);
+  expect(await put("b")).toBe("applied");
+});
 
 it("the next group does what could not be committed because of lost free pages", async () => {
   expect(await put("a")).toBe("applied");
