@@ -76,6 +76,7 @@ export {
   tableColumns,
 } from "./table.js";
 export { formatValue, type Json, parseValue, valueToJson } from "./text-form.js";
+export { asBuffer } from "./utf8.js";
 export { bigint } from "./value/bigint.js";
 export type { Codec, KeyPart, KeyPartTag } from "./value/codec.js";
 export { type CodecFunctions, codec } from "./value/custom.js";

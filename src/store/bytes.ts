@@ -1,3 +1,7 @@
+import { asBuffer } from "../schema/index.js";
+
+export { asBuffer };
+
 /**
  * Less than 0 if `a` sorts before `b` in byte order, 0 if they are equal, more than 0 otherwise.
  */
@@ -26,9 +30,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
  * the bytes.
  */
 export function byteString(bytes: Uint8Array): string {
-  const buffer =
-    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString("latin1");
+  return asBuffer(bytes).toString("latin1");
 }
 
 /** The smallest byte string that sorts after `bytes`: `bytes` with one NUL byte appended. */
@@ -36,4 +38,27 @@ export function successor(bytes: Uint8Array): Uint8Array {
   const result = new Uint8Array(bytes.length + 1);
   result.set(bytes);
   return result;
+}
+
+/** Writes a timestamp as 8 bytes, most significant first. */
+export function writeTimestamp(target: Uint8Array, at: number, timestamp: number): void {
+  const high = Math.floor(timestamp / 0x1_0000_0000);
+  const low = timestamp >>> 0;
+  target[at] = high >>> 24;
+  target[at + 1] = high >>> 16;
+  target[at + 2] = high >>> 8;
+  target[at + 3] = high;
+  target[at + 4] = low >>> 24;
+  target[at + 5] = low >>> 16;
+  target[at + 6] = low >>> 8;
+  target[at + 7] = low;
+}
+
+/** Reads what {@link writeTimestamp} wrote. */
+export function readTimestamp(source: Uint8Array, at: number): number {
+  const high =
+    ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0;
+  const low =
+    ((source[at + 4]! << 24) | (source[at + 5]! << 16) | (source[at + 6]! << 8) | source[at + 7]!) >>> 0;
+  return high * 0x1_0000_0000 + low;
 }

@@ -13,7 +13,6 @@ export {
 export type { CommittedCell, CommittedRow } from "./cell/committed.js";
 export { after } from "./cell/raw.js";
 export {
-  asBuffer,
   checkedTimestamp,
   decodeLock,
   decodeStatus,
@@ -21,11 +20,9 @@ export {
   encodeTimestamp,
   encodeWrite,
   type LockRecord,
-  readTimestamp,
   type StatusRecord,
   type WriteKind,
   type WriteRecord,
-  writeTimestamp,
 } from "./cell/records.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
 export { conflictCell } from "./commit/conflict.js";

@@ -1,6 +1,6 @@
 import type { EventCell, EventMap } from "../../events/index.js";
 import { isSystemPath } from "../../schema/index.js";
-import { asBuffer } from "../../transaction/index.js";
+import { asBuffer } from "../../store/index.js";
 import type { FlowReport } from "./report.js";
 
 const maxFlows = 2_000;

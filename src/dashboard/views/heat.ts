@@ -1,4 +1,4 @@
-import { asBuffer } from "../../transaction/index.js";
+import { asBuffer } from "../../store/index.js";
 import type { HeatMap } from "../api.js";
 import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "../recording/report.js";
 import { rowText } from "../text/cells.js";

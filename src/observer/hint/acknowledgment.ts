@@ -1,5 +1,6 @@
 import { StoreDamagedError } from "../../errors/index.js";
-import { asBuffer, checkedTimestamp, writeTimestamp } from "../../transaction/index.js";
+import { asBuffer, writeTimestamp } from "../../store/index.js";
+import { checkedTimestamp } from "../../transaction/index.js";
 
 /*
  * An acknowledgment stands in the observed cell's row, in a column of its own for each observer and
@@ -57,7 +58,7 @@ export function parseRecordColumn(column: Uint8Array): RecordColumn | undefined 
 
 export function encodeAcknowledgment(acknowledgment: Acknowledgment): Buffer {
   const bytes = Buffer.allocUnsafe(acknowledgmentBytes);
-  writeTimestamp(bytes, acknowledgment.start, 0);
+  writeTimestamp(bytes, 0, acknowledgment.start);
   bytes.writeUInt32BE(acknowledgment.version, 8);
   bytes.writeUInt32BE(acknowledgment.chain, 12);
   return bytes;

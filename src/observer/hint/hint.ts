@@ -1,6 +1,7 @@
 import { prefixEnd } from "../../schema/index.js";
 import {
   allColumns,
+  asBuffer,
   type Guard,
   type Mutation,
   type MutationAnswer,
@@ -8,7 +9,6 @@ import {
   type RowStore,
 } from "../../store/index.js";
 import {
-  asBuffer,
   type CellAddress,
   crashRecordTimestamp,
   decodeWrite,

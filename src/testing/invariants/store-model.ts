@@ -1,19 +1,19 @@
 import { parkedTable, parseHintRow, parseRecordColumn, registryRows } from "../../observer/index.js";
 import {
+  asBuffer,
   byteString,
   commitTimestamp,
   type Mutation,
   type Part,
   type RowMutation,
+  readTimestamp,
 } from "../../store/index.js";
 import {
-  asBuffer,
   decodeLock,
   decodeStatus,
   decodeWrite,
   hintTable,
   isSystemTable,
-  readTimestamp,
   safepointCell,
   systemTable,
 } from "../../transaction/index.js";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../transaction/index.js";
+import { byteString } from "../../store/index.js";
 
 /** What a request reads or changes: the rows of a table from one to another, as strings of their bytes. */
 export interface Place {
@@ -11,7 +11,7 @@ export interface Place {
 
 /** The place of one row. */
 export function rowPlace(table: string, row: Uint8Array): Place {
-  const from = asBuffer(row).toString("latin1");
+  const from = byteString(row);
   return { table, from, to: `${from}\0` };
 }
 
@@ -19,8 +19,8 @@ export function rowPlace(table: string, row: Uint8Array): Place {
 export function rangePlace(table: string, start: Uint8Array | undefined, end: Uint8Array | undefined): Place {
   return {
     table,
-    from: start === undefined ? "" : asBuffer(start).toString("latin1"),
-    to: end === undefined ? undefined : asBuffer(end).toString("latin1"),
+    from: start === undefined ? "" : byteString(start),
+    to: end === undefined ? undefined : byteString(end),
   };
 }
 

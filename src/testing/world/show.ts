@@ -1,17 +1,19 @@
-import type {
-  AtomicBatch,
-  BatchAnswer,
-  CellView,
-  Guard,
-  Mutation,
-  Part,
-  RangePage,
-  RangeRead,
-  RawPage,
-  RawRead,
-  RowMutation,
-  RowPage,
-  RowRead,
+import { parseHintRow } from "../../observer/index.js";
+import {
+  type AtomicBatch,
+  type BatchAnswer,
+  byteString,
+  type CellView,
+  type Guard,
+  type Mutation,
+  type Part,
+  type RangePage,
+  type RangeRead,
+  type RawPage,
+  type RawRead,
+  type RowMutation,
+  type RowPage,
+  type RowRead,
 } from "../../store/index.js";
 import {
   decodeLock,
@@ -37,9 +39,8 @@ export function showValue(value: Uint8Array | undefined): string {
 /** A row; a hint's row as the observer, the bucket left out, and the row. */
 export function showPlace(table: string, row: Uint8Array): string {
   if (table !== hintTable) return `${table}/${showRow(row)}`;
-  const end = row.indexOf(0);
-  if (end < 0) return `${table}/${showRow(row)}`;
-  return `hints/${Buffer.from(row.subarray(0, end)).toString("latin1")}/${showRow(row.subarray(end + 2))}`;
+  const hint = parseHintRow(row);
+  return hint === undefined ? `${table}/${showRow(row)}` : `hints/${hint.observer}/${showRow(hint.row)}`;
 }
 
 export function showRead(read: RowRead | RangeRead | RawRead): string {
@@ -158,24 +159,20 @@ export function digestPage(page: RowPage | RangePage | RawPage): string {
   const rows = "rows" in page ? page.rows : [page];
   let digest = "";
   for (const { row, cells } of rows) {
-    digest += `|${latin1(row)}`;
+    digest += `|${byteString(row)}`;
     for (const cell of cells) {
-      digest += `;${latin1(cell.column)}`;
+      digest += `;${byteString(cell.column)}`;
       if ("versions" in cell) {
         for (const { part, timestamp, value } of cell.versions)
-          digest += `,${part}${timestamp}=${latin1(value)}`;
+          digest += `,${part}${timestamp}=${byteString(value)}`;
         continue;
       }
       const { lock, write, data, latest } = cell;
-      if (lock !== undefined) digest += `,l${lock.timestamp}=${latin1(lock.value)}`;
-      if (write !== undefined) digest += `,w${write.timestamp}=${latin1(write.value)}`;
-      for (const { timestamp, value } of data) digest += `,d${timestamp}=${latin1(value)}`;
+      if (lock !== undefined) digest += `,l${lock.timestamp}=${byteString(lock.value)}`;
+      if (write !== undefined) digest += `,w${write.timestamp}=${byteString(write.value)}`;
+      for (const { timestamp, value } of data) digest += `,d${timestamp}=${byteString(value)}`;
       if (!latest) digest += "+";
     }
   }
   return digest;
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { StoreDamagedError } from "../../errors/index.js";
-import { storeLimits } from "../../store/index.js";
+import { asBuffer, readTimestamp, storeLimits, writeTimestamp } from "../../store/index.js";
 import type { CellAddress } from "./address.js";
 
 /**
@@ -53,17 +53,8 @@ export const writeHeaderBytes = 9;
 
 export function encodeTimestamp(timestamp: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
-  writeTimestamp(bytes, timestamp, 0);
+  writeTimestamp(bytes, 0, timestamp);
   return bytes;
-}
-
-export function writeTimestamp(bytes: Buffer, timestamp: number, offset: number): void {
-  bytes.writeUInt32BE(Math.floor(timestamp / 0x1_0000_0000), offset);
-  bytes.writeUInt32BE(timestamp % 0x1_0000_0000, offset + 4);
-}
-
-export function readTimestamp(bytes: Buffer, offset: number): number {
-  return bytes.readUInt32BE(offset) * 0x1_0000_0000 + bytes.readUInt32BE(offset + 4);
 }
 
 /** As {@link readTimestamp}, for bytes that may be damaged. */
@@ -71,11 +62,6 @@ export function checkedTimestamp(bytes: Buffer, offset: number, what: string): n
   const timestamp = readTimestamp(bytes, offset);
   if (Number.isSafeInteger(timestamp)) return timestamp;
   throw unreadable(what, `its timestamp is ${timestamp}, and none is`);
-}
-
-/** The bytes as a Buffer over the same memory. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 export function encodeWrite(record: WriteRecord): Buffer {
@@ -86,7 +72,7 @@ export function encodeWrite(record: WriteRecord): Buffer {
     (record.kind === "delete" ? flagDelete : 0) |
     (external ? flagExternal : 0) |
     (record.onePhase ? flagOnePhase : 0);
-  writeTimestamp(bytes, record.start, 1);
+  writeTimestamp(bytes, 1, record.start);
   if (value !== undefined) bytes.set(value, writeHeaderBytes);
   return bytes;
 }
@@ -121,7 +107,7 @@ export function writeForm(bytes: Uint8Array, start = 0, end = bytes.length): Wri
 export function encodeLock(record: LockRecord): Buffer {
   const pieces: Uint8Array[] = [];
   const head = Buffer.allocUnsafe(21);
-  writeTimestamp(head, record.minCommit, 0);
+  writeTimestamp(head, 0, record.minCommit);
   head[8] = (record.kind === "delete" ? flagDelete : 0) | (record.value === undefined ? flagExternal : 0);
   head.writeDoubleBE(record.refreshedAt, 9);
   head.writeUInt32BE(record.ttlMs, 17);

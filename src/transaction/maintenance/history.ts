@@ -1,11 +1,11 @@
 import { StoreDamagedError } from "../../errors/index.js";
 import { type Column, decodeValue, encodeRow, isColumn } from "../../schema/index.js";
-import type { PartVersion } from "../../store/index.js";
+import { asBuffer, type PartVersion } from "../../store/index.js";
 import { notAColumn } from "../argument-errors.js";
 import { type CellAddress, showCell } from "../cell/address.js";
 import { readCells } from "../cell/raw.js";
 import { ofPart } from "../cell/raw-walk.js";
-import { asBuffer, decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
+import { decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 
 /** One committed version of a cell. */

@@ -1,4 +1,5 @@
 import {
+  asBuffer,
   type CellView,
   type Columns,
   isRemote,
@@ -13,7 +14,7 @@ import {
 } from "../../store/index.js";
 import { columnsBelow } from "../cell/column-parts.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
-import { asBuffer, writeForm, writeHeaderBytes } from "../cell/records.js";
+import { writeForm, writeHeaderBytes } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { Prefetch } from "./prefetch.js";
 import type { ReadPredictor } from "./read-predictor.js";

@@ -1,11 +1,12 @@
 import { StoreDamagedError } from "../../errors/index.js";
-import type {
-  CellView,
-  Columns,
-  MaybePromise,
-  RowPage,
-  StoreRequestOptions,
-  Version,
+import {
+  asBuffer,
+  type CellView,
+  type Columns,
+  type MaybePromise,
+  type RowPage,
+  type StoreRequestOptions,
+  type Version,
 } from "../../store/index.js";
 import { type CellAddress, showCell } from "../cell/address.js";
 import { isWhole, ownData } from "../cell/cell-views.js";
@@ -13,7 +14,7 @@ import { columnsFrom } from "../cell/column-parts.js";
 import { CommittedCell, committed, keep } from "../cell/committed.js";
 import { type MetLock, metLock, newResolution, type Resolution } from "../cell/met-lock.js";
 import { readCells } from "../cell/raw.js";
-import { asBuffer, decodeWrite, writeForm } from "../cell/records.js";
+import { decodeWrite, writeForm } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import type { ReaderOptions } from "./reader-options.js";
 

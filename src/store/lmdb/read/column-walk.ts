@@ -1,8 +1,8 @@
-import { compareBytes, successor } from "../../bytes.js";
+import { compareBytes, readTimestamp, successor } from "../../bytes.js";
 import type { Position } from "../../cell.js";
 import type { TakeCell, ZeroCopyPage, ZeroCopyRead } from "../../zero-copy.js";
 import type { Databases } from "../record/databases.js";
-import { Key, readTimestamp, tablePrefix } from "../record/key.js";
+import { Key, tablePrefix } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { ColumnScan } from "./column-scan.js";
 import { viewCell } from "./lookup.js";

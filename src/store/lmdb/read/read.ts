@@ -1,7 +1,8 @@
+import { readTimestamp } from "../../bytes.js";
 import type { CellView, Position, RowView } from "../../cell.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../../row-store.js";
 import type { Databases } from "../record/databases.js";
-import { CellAddress, Key, readTimestamp, tablePrefix } from "../record/key.js";
+import { CellAddress, Key, tablePrefix } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { type WalkBounds, walkBounds } from "./entry-walk.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";

@@ -1,8 +1,9 @@
+import { readTimestamp } from "../../bytes.js";
 import type { Columns } from "../../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../../columns.js";
 import { keySum } from "../record/checksum.js";
 import type { Databases } from "../record/databases.js";
-import { longestEncodedKey, readTimestamp } from "../record/key.js";
+import { longestEncodedKey } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 

@@ -1,7 +1,8 @@
+import { readTimestamp } from "../../bytes.js";
 import type { ZeroCopyRecord } from "../../zero-copy.js";
 import type { Databases } from "../record/databases.js";
 import { placeBelow, recordAt } from "../record/inline-history.js";
-import { CellAddress, readTimestamp, tablePrefix } from "../record/key.js";
+import { CellAddress, tablePrefix } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { isPlain } from "./lookup.js";
 import { lentBytes } from "./read.js";

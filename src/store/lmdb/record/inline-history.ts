@@ -1,6 +1,6 @@
+import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import type { Version } from "../../cell.js";
 import { damagedStore } from "./errors.js";
-import { readTimestamp, writeTimestamp } from "./key.js";
 
 /**
  * The older write records in a cell's entry, newest first. Each has its timestamp, the length of

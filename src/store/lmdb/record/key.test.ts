@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../testing/conformance/harness.js";
-import { Key, readTimestamp, tablePrefix, timestampOfKey, writeTimestamp } from "./key.js";
+import { readTimestamp, writeTimestamp } from "../../bytes.js";
+import { Key, tablePrefix, timestampOfKey } from "./key.js";
 
 const encoded = (key: Key) => Buffer.from(key.bytes.subarray(0, key.length));
 const prefix = tablePrefix("t");

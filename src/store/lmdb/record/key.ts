@@ -1,3 +1,4 @@
+import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import { checkTable, keyTooLong, storeLimits } from "../../check.js";
 import { keySum } from "./checksum.js";
 
@@ -190,29 +191,6 @@ function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: 
 
 function tooLong(prefix: Uint8Array, bytes: number): Error {
   return keyTooLong(Buffer.from(prefix).toString("utf8", 0, prefix.length - 1), bytes);
-}
-
-/** Writes a timestamp in 8 bytes, most significant first. */
-export function writeTimestamp(target: Uint8Array, at: number, timestamp: number): void {
-  const high = Math.floor(timestamp / 0x1_0000_0000);
-  const low = timestamp >>> 0;
-  target[at] = high >>> 24;
-  target[at + 1] = high >>> 16;
-  target[at + 2] = high >>> 8;
-  target[at + 3] = high;
-  target[at + 4] = low >>> 24;
-  target[at + 5] = low >>> 16;
-  target[at + 6] = low >>> 8;
-  target[at + 7] = low;
-}
-
-/** Reads a timestamp that {@link writeTimestamp} wrote. */
-export function readTimestamp(source: Uint8Array, at: number): number {
-  const high =
-    ((source[at]! << 24) | (source[at + 1]! << 16) | (source[at + 2]! << 8) | source[at + 3]!) >>> 0;
-  const low =
-    ((source[at + 4]! << 24) | (source[at + 5]! << 16) | (source[at + 6]! << 8) | source[at + 7]!) >>> 0;
-  return high * 0x1_0000_0000 + low;
 }
 
 /** Reads the inverted timestamp at the end of a key. */

@@ -1,6 +1,7 @@
+import { writeTimestamp } from "../../bytes.js";
 import type { Part } from "../../cell.js";
 import { damagedStore } from "./errors.js";
-import { type Key, writeTimestamp } from "./key.js";
+import type { Key } from "./key.js";
 import { contentLength, sealBytes, sealInPlace } from "./seal.js";
 
 /**

@@ -1,6 +1,7 @@
+import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import type { Databases } from "./databases.js";
 import { damagedStore } from "./errors.js";
-import { Key, readTimestamp, writeTimestamp } from "./key.js";
+import { Key } from "./key.js";
 import { formatName, formatVersion } from "./layout.js";
 import { contentLength, sealed } from "./seal.js";
 

@@ -1,3 +1,4 @@
+import { readTimestamp } from "../../bytes.js";
 import type { Part, Version } from "../../cell.js";
 import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "../read/lookup.js";
 import type { Databases } from "../record/databases.js";
@@ -12,7 +13,7 @@ import {
   withNewer,
   withoutInterval,
 } from "../record/inline-history.js";
-import { Key, readTimestamp } from "../record/key.js";
+import { Key } from "../record/key.js";
 import {
   besideBytes,
   besideNewestBytes,
