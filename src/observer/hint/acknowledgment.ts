@@ -3,37 +3,38 @@ import { asBuffer, writeTimestamp } from "../../store/index.js";
 import { checkedTimestamp } from "../../transaction/index.js";
 
 /*
- * An acknowledgment stands in the observed cell's row, in a column of its own for each observer and
- * cell; so does the record of a change that was given up on. Both say up to where the observer has
- * dealt with the cell.
+ * An acknowledgment is in the observed cell's row, in a separate column for each observer and cell.
+ * So is the parked record of a change. Both say up to which timestamp the observer has dealt with
+ * the cell.
  */
 
-/** What an observer has recorded of a cell. */
+/** What an observer has recorded about a cell. */
 export interface Acknowledgment {
-  /** Start timestamp of the run: every change of the cell at or below it is dealt with. */
+  /** Start timestamp of the run. The observer has dealt with every change of the cell up to it. */
   readonly start: number;
   /** Version of the observer that ran. */
   readonly version: number;
   /**
-   * How many runs before it, in a row, were due to nothing but what the run before them wrote. Of
-   * what was given up on: how many processes ended while they ran it, or 0 if it failed.
+   * In an acknowledgment: how many runs before this one, without a break, were due only to the
+   * previous run's own writes. In a parked record: how many processes ended during a run, or 0 if
+   * the runs failed.
    */
   readonly chain: number;
 }
 
 const acknowledgmentBytes = 16;
 
-/** The bytes before a cell's path in the column of an observer's acknowledgment. */
+/** The column of an observer's acknowledgment is this prefix and the cell's path. */
 export function acknowledgmentPrefix(observer: string): Buffer {
   return Buffer.from(`~ack\0${observer}\0`);
 }
 
-/** The bytes before a cell's path in the column of an observer's parked record. */
+/** The column of an observer's parked record is this prefix and the cell's path. */
 export function parkedPrefix(observer: string): Buffer {
   return Buffer.from(`~parked\0${observer}\0`);
 }
 
-/** A column in which an observer's record of a cell stands. */
+/** The column of an observer's record about a cell. */
 export interface RecordColumn {
   readonly kind: "acknowledgment" | "parked";
   readonly observer: string;
@@ -41,7 +42,7 @@ export interface RecordColumn {
   readonly column: Uint8Array;
 }
 
-/** What a column records; undefined for one that is no observer's record. */
+/** Parses the column of an observer's record. Undefined for any other column. */
 export function parseRecordColumn(column: Uint8Array): RecordColumn | undefined {
   const bytes = asBuffer(column);
   const kindEnd = bytes.indexOf(0);

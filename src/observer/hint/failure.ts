@@ -1,13 +1,18 @@
 import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
 
 /**
- * Why an attempt failed. `failed` and `timeout` count as attempts. `conflict`: another was faster.
- * `setback`: the store or the coordinator did not do its part. `endless`: the observer feeds
- * itself. `stopped`: the worker gave it up.
+ * Why an attempt failed.
+ *
+ * - `failed`, `timeout`: the observer's function threw or took too long. Only these count as
+ *   attempts.
+ * - `conflict`: another transaction won.
+ * - `setback`: the store or the coordinator failed.
+ * - `endless`: the observer keeps making itself due.
+ * - `stopped`: the worker gave up the run to stop.
  */
 export type FailureKind = "failed" | "timeout" | "conflict" | "setback" | "endless" | "stopped";
 
-/** What an observer's own function threw, told apart from failures around it. */
+/** An error that the observer's own function threw, as opposed to failures around it. */
 export class RunError extends Error {
   readonly error: unknown;
   readonly gaveUp: Error | undefined;
@@ -19,15 +24,15 @@ export class RunError extends Error {
   }
 }
 
-/** An observer that is due on a cell because of what it wrote, over and over. */
+/** The observer keeps making itself due on a cell by its own writes. */
 export class EndlessObserverError extends ObserverError {}
 
-/** Says that a run was given up because its worker stops; nothing is wrong with it. */
+/** The worker gave up a run in order to stop. The run itself did not fail. */
 export class StoppedError extends ObserverError {}
 
 /**
- * No fault of the observer, also where they come to it. `STORE_DAMAGED` is not among them: it can
- * be of one cell, which is parked so that the others go on.
+ * Errors that are not the observer's fault, even if its function throws them. `STORE_DAMAGED` is
+ * not among them. The damage may be in one cell, which is then parked so that the others go on.
  */
 const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   "STORE",
@@ -46,7 +51,7 @@ const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   "ABORTED",
 ]);
 
-/** Tells failures apart, with the error to be shown. */
+/** The kind of a failure, and the error to show. */
 export function classify(thrown: unknown): { readonly kind: FailureKind; readonly error: unknown } {
   if (thrown instanceof RunError) return classifyRun(thrown);
   const kind = (): FailureKind => {
@@ -67,7 +72,7 @@ function classifyRun({ error, gaveUp }: RunError): { readonly kind: FailureKind;
   return { kind: error.retryable ? "conflict" : "failed", error };
 }
 
-/** A failure as it is kept: bounded, and whatever was thrown. */
+/** A failure as the store keeps it: bounded in size. It describes any thrown value. */
 export interface FailureText {
   readonly name: string;
   readonly code?: string | undefined;
@@ -96,7 +101,7 @@ export function describeFailure(error: unknown): FailureText {
   }
 }
 
-/** One line of a failure, for a hint. */
+/** A failure in one line, for a hint. */
 export function shortFailure(error: unknown): string {
   const { name, message } = describeFailure(error);
   return clip(`${name}: ${message}`, 500);

@@ -20,7 +20,7 @@ import {
 const cell = { table: "documents", row: Buffer.from("a\0b"), column: columnPath("anchors", "q") };
 
 describe("hints", () => {
-  test("their place says whose they are, and sorts by observer and bucket", () => {
+  test("a hint's address names the observer, and sorts by observer and bucket", () => {
     const address = hintAddress(hintPrefix("length"), cell);
     expect(parseHintRow(address.row)).toEqual({
       observer: "length",
@@ -43,7 +43,7 @@ describe("hints", () => {
     expect(Math.max(...counts)).toBeLessThan(170);
   });
 
-  test("a state is kept while the hint stands, and never brings one back", async () => {
+  test("a state is kept as long as the hint exists, and never recreates it", async () => {
     const store = memoryStore();
     const address = hintAddress(hintPrefix("length"), cell);
     const { table, row, column } = address;
@@ -62,13 +62,13 @@ describe("hints", () => {
 });
 
 describe("acknowledgments", () => {
-  test("come back as they were written", () => {
+  test("decode to what was encoded", () => {
     const acknowledgment = { start: Number.MAX_SAFE_INTEGER, version: 2 ** 31 - 1, chain: 1_000 };
     expect(decodeAcknowledgment(encodeAcknowledgment(acknowledgment))).toEqual(acknowledgment);
     expect(() => decodeAcknowledgment(Buffer.alloc(3))).toThrow("cannot be read");
   });
 
-  test("stand after all columns of the user", () => {
+  test("sort after all columns of the user", () => {
     expect(Buffer.compare(acknowledgmentPrefix("a"), Buffer.from("zzz"))).toBe(1);
   });
 });

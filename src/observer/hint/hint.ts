@@ -18,32 +18,35 @@ import {
 import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
 
 /*
- * A hint's row is the observer's name, NUL, a bucket's byte and the row's bytes; its column is the
- * cell's path. So all hints of an observer are one range, and so are those of one of its buckets.
- * The table is not in it: an observer watches one.
+ * A hint's row is the observer's name, NUL, a byte for the bucket, and the cell's row. Its column
+ * is the cell's path. So all hints of an observer form one range, and so do those of each bucket.
+ * The hint does not name the table, since an observer watches only one.
  */
 
 const noBytes = new Uint8Array(0);
 
-/** Over so many buckets the hints of an observer are spread, and shared out among processes. */
+/**
+ * The number of buckets over which the hints of an observer spread. The processes divide the
+ * buckets among themselves.
+ */
 export const buckets = 64;
 
 /**
- * What has become of a hint: nothing yet, unless a run of it failed, took long, or ended with its
+ * The state of a hint. It changes only if a run of the hint fails, takes long, or ends with its
  * process.
  */
 export interface HintState {
-  /** Attempts that have failed, or were begun and never ended. */
+  /** Attempts that failed, or that began and never ended. */
   readonly attempts: number;
-  /** Wall time in milliseconds before which it is not to be run. */
+  /** Wall time, in milliseconds, before which the hint must not run. */
   readonly notBefore: number;
-  /** The last failure, in short. */
+  /** The last failure in one line. */
   readonly error?: string | undefined;
   /** How many of the attempts ended with their process. */
   readonly crashes?: number | undefined;
-  /** Timestamp up to which unclean ends of processes have been counted in it. */
+  /** Timestamp up to which crashes are counted in `crashes`. */
   readonly countedUpTo?: number | undefined;
-  /** The session in which a long run is under way. */
+  /** The session that is in a long run of the hint. */
   readonly runner?: string | undefined;
 }
 
@@ -56,13 +59,16 @@ const isHintState = record<HintState>({
   runner: optional(isString),
 });
 
-/** What outlives the versions of a hint: see {@link crashRecordTimestamp}. */
+/**
+ * The crash record of a hint. A new version of the hint does not replace it: see
+ * {@link crashRecordTimestamp}.
+ */
 export interface CrashRecord {
-  /** How many processes ended while they ran the observer on the cell. */
+  /** How many processes ended during a run of the observer on the cell. */
   readonly crashes: number;
-  /** Timestamp up to which unclean ends of processes have been counted. */
+  /** Timestamp up to which crashes are counted. */
   readonly countedUpTo: number;
-  /** The session that runs it. */
+  /** The session that runs it now. */
   readonly runner?: string | undefined;
 }
 
@@ -74,15 +80,15 @@ const isCrashRecord = record<CrashRecord>({
 
 export const freshState: HintState = Object.freeze({ attempts: 0, notBefore: 0 });
 
-/** A hint as it stands in the store. */
+/** A hint in the store. */
 export interface StandingHint {
   readonly observer: string;
   readonly bucket: number;
   readonly address: CellAddress;
-  /** Row and column of the observed cell; the table is the observer's. */
+  /** Row and column of the observed cell. The observer names the table. */
   readonly row: Uint8Array;
   readonly column: Uint8Array;
-  /** Newest commit timestamp. */
+  /** The hint's newest commit timestamp. */
   readonly timestamp: number;
   readonly state: HintState;
 }
@@ -92,12 +98,12 @@ export function hintPrefix(observer: string): Buffer {
   return Buffer.from(`${observer}\0`);
 }
 
-/** The bytes with which all hints of one bucket begin. */
+/** The bytes with which all hints of one bucket begin. `prefix` is that of the observer. */
 export function bucketPrefix(prefix: Uint8Array, bucket: number): Buffer {
   return Buffer.concat([prefix, Buffer.of(bucket)]);
 }
 
-/** Where the hint of an observer with this prefix stands for a cell. */
+/** The address of an observer's hint for a cell. `prefix` is that of the observer. */
 export function hintAddress(prefix: Uint8Array, cell: CellAddress): CellAddress {
   const row = Buffer.allocUnsafe(prefix.length + 1 + cell.row.length);
   row.set(prefix);
@@ -106,15 +112,15 @@ export function hintAddress(prefix: Uint8Array, cell: CellAddress): CellAddress 
   return { table: hintTable, row, column: cell.column };
 }
 
-/** The bucket of a row: all its cells share one, so that one process works on all of them. */
+/** The bucket of a row. All cells of a row share a bucket, so one process works on all of them. */
 export function bucketOf(row: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < row.length; index++) hash = Math.imul(hash ^ row[index]!, 0x01000193);
-  // The low bits of this hash are weak for short rows.
+  // The low bits of this hash are weak for short rows, so this mixes in the high bits.
   return ((hash >>> 16) ^ hash) & (buckets - 1);
 }
 
-/** A hint's row taken apart; undefined for what cannot be one. */
+/** Splits a hint's row. Undefined if it is not a hint's row. */
 export function parseHintRow(
   hintRow: Uint8Array,
 ): { readonly observer: string; readonly bucket: number; readonly row: Uint8Array } | undefined {
@@ -128,7 +134,8 @@ export function parseHintRow(
 }
 
 /**
- * Takes a hint away that a run at `start` found or left clean: its versions at or below `start`.
+ * Deletes a hint's versions at or below `start`, after a run at `start` has handled the cell or
+ * found it clean.
  */
 export function deleteHint(hint: CellAddress, start: number): RowMutation {
   const { table, row, column } = hint;
@@ -140,7 +147,7 @@ export function deleteHint(hint: CellAddress, start: number): RowMutation {
   };
 }
 
-/** Writes a state into a hint, if it still stands at `timestamp`. */
+/** Writes a state into a hint, if its newest version is still `timestamp`. */
 export function writeHintState(
   store: RowStore,
   hint: CellAddress,
@@ -157,8 +164,8 @@ export function writeHintState(
 }
 
 /**
- * The crash record of a hint; undefined if there is none, or none that can be read: it is a help
- * and no more.
+ * The crash record of a hint. Undefined if there is none or it cannot be read, since the record
+ * only helps.
  */
 export async function readCrashRecord(store: RowStore, hint: CellAddress): Promise<CrashRecord | undefined> {
   const { table, row, column } = hint;
@@ -178,7 +185,7 @@ export async function readCrashRecord(store: RowStore, hint: CellAddress): Promi
 }
 
 /**
- * Writes the crash record of a hint that is about to be run. Without a guard: if the hint is gone
+ * Writes the crash record of a hint before a run. It has no guard. If the hint is deleted
  * meanwhile, the run finds the cell clean and deletes the record with it.
  */
 export function writeCrashRecord(
@@ -190,7 +197,8 @@ export function writeCrashRecord(
 }
 
 /**
- * The run that the crash record tells of has ended here. Nothing is written if the record is gone.
+ * Removes this session from the crash record, after its run has ended. Writes nothing if the record
+ * is gone.
  */
 export function clearRunner(
   store: RowStore,
@@ -220,18 +228,18 @@ function decodeState(bytes: Uint8Array | undefined): HintState {
   try {
     return decodeJson(bytes, "A hint's state", isHintState);
   } catch {
-    // A state is a help and no more: a hint whose state cannot be read counts as new.
+    // A hint whose state cannot be read counts as new, since the state only helps.
     return freshState;
   }
 }
 
 export interface HintPage {
   readonly hints: readonly StandingHint[];
-  /** Where to go on; undefined at the end. */
+  /** The position with which to continue. Undefined at the end. */
   readonly next: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined;
 }
 
-/** Where to read hints: rows from `start` (perhaps at a column) to `end`. */
+/** A range of hint rows from `start` (inclusive, perhaps from a column on) to `end` (exclusive). */
 export interface HintRange {
   readonly start: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined;
   readonly end: Uint8Array | undefined;
@@ -242,7 +250,7 @@ export function prefixRange(prefix: Uint8Array): HintRange {
   return { start: { row: prefix }, end: prefixEnd(prefix) };
 }
 
-/** A page of hints as they stand now, in their order. */
+/** A page of the current hints, in order. */
 export async function readHints(
   store: RowStore,
   range: HintRange,

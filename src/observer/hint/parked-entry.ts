@@ -2,24 +2,21 @@ import type { CellAddress } from "../../transaction/index.js";
 import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
 import type { FailureText } from "./failure.js";
 
-/**
- * The table in which everything that was given up on is listed, so that finding it costs no scan of
- * the data.
- */
+/** The table that lists all parked changes, so that finding them needs no scan of the data. */
 export const parkedTable = "~parked";
 
-/** What is kept of a change that was given up on. */
+/** The record of a parked change. */
 export interface ParkedEntry {
-  /** Every change of the cell at or below this start timestamp is given up on. */
+  /** Every change of the cell up to this start timestamp is parked. */
   readonly start: number;
   readonly attempts: number;
-  /** Wall time in milliseconds. */
+  /** Wall time, in milliseconds. */
   readonly parkedAt: number;
   readonly error: FailureText;
 }
 
 /**
- * Where the entry of an observer and a cell stands: its row is the observer's name, NUL, and the
+ * The address of an observer's entry for a cell. Its row is the observer's name, NUL, and the
  * cell's row.
  */
 export function parkedEntryCell(observer: string, cell: CellAddress): CellAddress {
@@ -27,7 +24,7 @@ export function parkedEntryCell(observer: string, cell: CellAddress): CellAddres
   return { table: parkedTable, row, column: cell.column };
 }
 
-/** Observer and row of an entry's row. */
+/** Splits the row of an entry into the observer and the cell's row. */
 export function parseParkedRow(row: Uint8Array): { readonly observer: string; readonly row: Uint8Array } {
   const end = row.indexOf(0);
   return { observer: Buffer.from(row.subarray(0, end)).toString("latin1"), row: row.subarray(end + 1) };

@@ -33,7 +33,7 @@ function makeBoard(queueLimit = 4) {
 }
 
 describe("the task board", () => {
-  test("takes a hint once, and gives tasks out in their order", () => {
+  test("takes a hint once, and returns tasks in order", () => {
     const { board, ready } = makeBoard();
     expect(board.offer(offerOf("a"))).toBe("taken");
     expect(board.offer(offerOf("b"))).toBe("taken");
@@ -47,7 +47,7 @@ describe("the task board", () => {
     expect(board.isQuiet).toBe(false);
   });
 
-  test("waits no longer than its observer ever does, whatever another clock wrote", async () => {
+  test("waits no longer than the observer's longest wait, even if another clock wrote more", async () => {
     const { board, environment } = makeBoard();
     board.offer(offerOf("a", 10, 3_600_000, environment));
     await environment.advance(length.backoff.maximumMs - 1);
@@ -56,7 +56,7 @@ describe("the task board", () => {
     expect(board.queued("length")).toBe(1);
   });
 
-  test("what waits and is another's is let go of; what runs goes on", () => {
+  test("lets go of queued tasks that belong to another process, but not of running ones", () => {
     const { board } = makeBoard();
     for (const row of ["a", "b", "c"]) board.offer(offerOf(row));
     const running = board.take("length")!;
@@ -68,7 +68,7 @@ describe("the task board", () => {
     board.done(running, 10);
   });
 
-  test("what is withdrawn is not run, and may be offered again; what runs goes on", () => {
+  test("a withdrawn task does not run, and may be offered again; a running one goes on", () => {
     const forgotten: string[] = [];
     const own = new TaskBoard({
       environment: new TestEnvironment(),
@@ -93,7 +93,7 @@ describe("the task board", () => {
     expect(forgotten).toEqual(["a false", "b false"]);
   });
 
-  test("a task that is over is not withdrawn in place of the next one of its cell", () => {
+  test("withdrawing an ended task does not affect the next task of its cell", () => {
     const { board } = makeBoard();
     board.offer({ ...offerOf("a"), isClaimed: true });
     const first = board.take("length")!;
@@ -104,7 +104,7 @@ describe("the task board", () => {
     expect(board.take("length")).toMatchObject({ timestamp: 20, isClaimed: true });
   });
 
-  test("what was let go of takes no place in the queue, though nobody comes to take it", () => {
+  test("tasks that were let go take no room in the queue, even if no worker takes any", () => {
     const { board } = makeBoard(2);
     for (const row of ["a", "b"]) board.offer(offerOf(row));
     board.letGo(() => false);
@@ -117,7 +117,7 @@ describe("the task board", () => {
     expect(board.take("length")).toBeUndefined();
   });
 
-  test("nor does what was withdrawn, and what waits among it keeps its order", () => {
+  test("neither do withdrawn tasks, and the tasks among them keep their order", () => {
     const { board } = makeBoard(4);
     for (const row of ["a", "b", "c", "d"]) board.offer(offerOf(row));
     const withdraw = (row: string) => board.withdraw(board.taskOf("length", offerOf(row).cell)!);
@@ -134,7 +134,7 @@ describe("the task board", () => {
     expect(board.take("length")).toBeUndefined();
   });
 
-  test("turns away what does not fit, and remembers that it did", () => {
+  test("refuses hints that do not fit, and remembers that it did", () => {
     const { board } = makeBoard(2);
     for (const row of ["a", "b"]) board.offer(offerOf(row));
     expect(board.hasRoom("length")).toBe(false);
@@ -146,7 +146,7 @@ describe("the task board", () => {
     expect(board.hasRoom("length")).toBe(true);
   });
 
-  test("a change that comes while a task runs makes it due again, unless the run has seen it", () => {
+  test("a change during a task's run makes it due again, unless the run has seen it", () => {
     const { board } = makeBoard();
     board.offer(offerOf("a", 10));
     const task = board.take("length")!;
@@ -193,7 +193,7 @@ describe("the task board", () => {
     expect(board.size).toBe(0);
   });
 
-  test("lets go of what nobody here works on any more", async () => {
+  test("lets go of tasks whose observer no worker here runs any more", async () => {
     const { board, environment, worked } = makeBoard();
     board.offer(offerOf("queued"));
     board.offer(offerOf("running"));

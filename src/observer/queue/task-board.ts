@@ -4,40 +4,53 @@ import type { Observer } from "../observer.js";
 import { newTask, type Offer, type OfferedHint, type Task } from "./task.js";
 import { TaskQueue } from "./task-queue.js";
 
-/** The most tasks of one observer that wait for their time in memory; more are left to the scan. */
+/** The most delayed tasks of one observer in memory. A later scan finds further ones. */
 const maxDelayed = 10_000;
-/** The most hints whose deletion nobody waits for; while there are as many, no run begins. */
+/** The most deletions of hints in progress. While there are as many, no run begins. */
 const maxUnsettled = 1_024;
 
-/** What waits and runs of one observer. */
+/** The tasks of one observer. */
 interface Lane {
   readonly observer: Observer;
   readonly queue: TaskQueue;
   running: number;
   delayed: number;
-  /** Tasks in the queue that were withdrawn. */
+  /** Number of withdrawn tasks that are still in the queue. */
   withdrawn: number;
-  /** A hint was turned away: only a scan will find it. */
+  /** Whether a hint was refused. Only a scan will find it. */
   overflowed: boolean;
 }
 
 export interface TaskBoardOptions {
   readonly environment: Environment;
-  /** The most tasks of an observer that wait to be run. */
+  /** The most queued tasks of an observer. */
   readonly queueLimit: (observer: string) => number;
-  /** Whether any worker here runs the observer. */
+  /** Whether any worker of this process runs the observer. */
   readonly isWorked: (observer: string) => boolean;
-  /** Turns on rows that runs conflict on. Default: of its own. */
+  /** The turns on rows where runs conflict. Default: a separate one for this board. */
   readonly turns?: RowTurns | undefined;
-  /** Called when a task may be taken. */
+  /** Called when a task is ready to run. */
   readonly onReady: () => void;
   /** Called when a task is over, or was let go. */
   readonly onForget?: ((task: Task) => void) | undefined;
 }
 
 /**
- * Everything that this process has taken on: the queues of its observers, and the claims (protocol
- * §5.9), which are kept in memory only. Bounded: what does not fit is found by the scan.
+ * All tasks that this process has taken on: one queue for each observer, and the process's own
+ * claims (protocol §5.9). It is in memory only, and bounded. A scan finds the hints that do not
+ * fit.
+ *
+ * | phase of a task | next | when |
+ * | --- | --- | --- |
+ * | (none) | `queued` | a commit or a scan offers its hint, the hint may run now, and the queue has room |
+ * | (none) | `delayed` | its hint is offered, but may only run later |
+ * | `queued` | `running` | a worker takes it |
+ * | `queued` | `withdrawn` | another process owns or has claimed the hint; the task is over, and leaves the queue later |
+ * | `delayed` | `queued` | its time has come and its turn on the row, or the cell has changed |
+ * | `delayed` | (none) | another process has claimed the hint, or no worker here runs the observer any more |
+ * | `running` | `queued` | the run ended, and the cell changed during it or may run again at once |
+ * | `running` | `delayed` | the run failed, or conflicted on a row |
+ * | `running` | (none) | the cell is handled or parked, and its hint is deleted |
  */
 export class TaskBoard {
   readonly #environment: Environment;
@@ -50,7 +63,8 @@ export class TaskBoard {
   readonly #onForget: ((task: Task) => void) | undefined;
   readonly #onQuiet = new Set<() => void>();
   /**
-   * Deletions of hints that nobody waits for, but that have to be over before the board is quiet.
+   * Number of deletions of hints in progress. No caller waits for them, but the board is quiet only
+   * after them.
    */
   #unsettled = 0;
   #completed = 0;
@@ -64,9 +78,7 @@ export class TaskBoard {
     this.#onForget = options.onForget;
   }
 
-  /**
-   * Runs that have ended, so that two looks at the hints can be told to have had none between them.
-   */
+  /** How many runs have ended. Two equal values mean that no run ended in between. */
   get completed(): number {
     return this.#completed;
   }
@@ -79,18 +91,18 @@ export class TaskBoard {
     return this.#tasks.size === 0 && this.#unsettled === 0;
   }
 
-  /** How many tasks of an observer wait to be run. */
+  /** How many tasks of an observer are queued. */
   queued(observer: string): number {
     const lane = this.#lanes.get(observer);
     return lane === undefined ? 0 : lane.queue.length - lane.withdrawn;
   }
 
-  /** How many more of an observer's tasks may wait to be run. */
+  /** How many more tasks of an observer fit into its queue. */
   room(observer: string): number {
     return Math.max(0, this.#queueLimit(observer) - this.queued(observer));
   }
 
-  /** Whether so much is still to be tidied up after runs that no other should begin. */
+  /** Whether so many deletions of hints are in progress that no further run should begin. */
   get isCongested(): boolean {
     return this.#unsettled >= maxUnsettled;
   }
@@ -99,30 +111,30 @@ export class TaskBoard {
     return this.#lanes.get(observer)?.running ?? 0;
   }
 
-  /** Whether a hint was turned away since the last scan: only a scan will find it. */
+  /** Whether a hint was refused since the last scan. Only a scan will find it. */
   hasOverflowed(observer: string): boolean {
     return this.#lanes.get(observer)?.overflowed ?? false;
   }
 
-  /** A scan begins, which will find what was turned away. */
+  /** Called when a scan begins, since it will find the refused hints. */
   forgetOverflow(observer: string): void {
     const lane = this.#lanes.get(observer);
     if (lane !== undefined) lane.overflowed = false;
   }
 
-  /** More was found than fits: a scan is to come back for it. */
+  /** Called when a scan found more than fits, so that another scan follows. */
   markOverflow(observer: Observer): void {
     this.#laneOf(observer).overflowed = true;
   }
 
-  /** Whether the queue of an observer has emptied enough to be filled again. */
+  /** Whether an observer's queue is at most half full, so that a scan may fill it again. */
   hasRoom(observer: string): boolean {
     return this.queued(observer) <= this.#queueLimit(observer) / 2;
   }
 
   /**
-   * Takes a hint on, unless somebody has it. A newer change of a cell that is being worked on makes
-   * it due again.
+   * Takes a hint on, unless a task for the same observer and cell exists. If the hint is newer than
+   * that task, the task becomes due again.
    */
   offer(offered: OfferedHint): Offer {
     const key = taskKey(offered.observer.name, offered.cell);
@@ -146,15 +158,15 @@ export class TaskBoard {
   }
 
   /**
-   * Its time may have been written by another's clock: no wait is longer than the longest that the
-   * observer has.
+   * How long a hint must wait. Another process's clock may have written its time, so this is at
+   * most the observer's longest wait between attempts.
    */
   #waitOf({ state, observer }: OfferedHint): number {
     const waitMs = (state?.notBefore ?? 0) - this.#environment.now();
     return Math.min(waitMs, observer.backoff.maximumMs);
   }
 
-  /** Who has taken a hint on, if anybody has. */
+  /** The task for an observer and a cell. Undefined if there is none. */
   taskOf(observer: string, cell: CellAddress): Task | undefined {
     return this.#tasks.get(taskKey(observer, cell));
   }
@@ -176,8 +188,8 @@ export class TaskBoard {
   }
 
   /**
-   * Another process has it: lets go of it, unless it runs, or is over and another task of the cell
-   * stands.
+   * Lets go of a task that another process has claimed. A running task goes on. A task that is over
+   * has no effect on the next task of its cell.
    */
   withdraw(task: Task): void {
     if (this.#tasks.get(task.key) !== task) return;
@@ -189,7 +201,7 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
-  /** Lets go of what waits and is not this process's: another one will do it. */
+  /** Lets go of the queued tasks that do not belong to this process. Their owners will run them. */
   letGo(isOurs: (task: Task) => boolean): void {
     for (const task of [...this.#tasks.values()]) {
       if (task.phase !== "queued" || isOurs(task)) continue;
@@ -200,8 +212,8 @@ export class TaskBoard {
   }
 
   /**
-   * It stands in the queue until its turn, or until there are more such than others: its turn may
-   * never come.
+   * Withdraws a queued task. It stays in the queue until a worker reaches it, or until more than
+   * half of the queue is withdrawn.
    */
   #unqueue(task: Task): void {
     const lane = this.#laneOf(task.observer);
@@ -212,7 +224,7 @@ export class TaskBoard {
     lane.withdrawn = 0;
   }
 
-  /** The next task of an observer, marked as running. */
+  /** Takes the next task of an observer, and marks it as running. */
   take(observer: string): Task | undefined {
     const lane = this.#lanes.get(observer);
     if (lane === undefined) return undefined;
@@ -229,8 +241,8 @@ export class TaskBoard {
   }
 
   /**
-   * A run has ended for good: the cell is handled up to `start`, parked, or somebody else's. The
-   * claim stands until `settling` is over too.
+   * Ends a run for good: the cell is handled up to `start`, parked, or left to another process. The
+   * claim lasts until `settling` has ended too.
    */
   done(task: Task, start: number, settling?: Promise<unknown>): void {
     this.#endRun(task);
@@ -241,9 +253,9 @@ export class TaskBoard {
   }
 
   /**
-   * A run has ended, and the cell is to be run again after a while; at once where a newer change
-   * has come, unless it is somebody's success that stands in the way. If that was on the row
-   * `lostOn`, it also waits for its turn there.
+   * Ends a run whose cell must run again after `waitMs`. If a newer change has come, it runs again
+   * at once, except after a conflict. If it conflicted on the row `lostOn`, it also waits for its
+   * turn on that row.
    */
   postpone(task: Task, waitMs: number, isConflict: boolean, lostOn?: string): void {
     this.#endRun(task);
@@ -261,7 +273,7 @@ export class TaskBoard {
     this.#endTurn(task);
   }
 
-  /** The claim stands until the hint is gone, so that no scan takes it on again meanwhile. */
+  /** Keeps the claim until the hint is deleted, so that no scan takes the hint on again before. */
   #settle(task: Task, settling: Promise<unknown>): void {
     this.#unsettled++;
     const end = () => {
@@ -285,7 +297,7 @@ export class TaskBoard {
     this.#onForget?.(task);
   }
 
-  /** Whether a newer change has come while it ran; the task is then about that one. */
+  /** Whether a newer change came during the run. If so, the task is now about that change. */
   #takeAgain(task: Task): boolean {
     if (task.again <= task.timestamp) return false;
     task.timestamp = task.again;
@@ -307,7 +319,7 @@ export class TaskBoard {
     }
     task.phase = "queued";
     const { queue } = this.#laneOf(task.observer);
-    // Others wait for its turn to end.
+    // Other tasks wait for the end of its turn.
     if (task.endTurn === undefined) queue.push(task);
     else queue.unshift(task);
     this.#onReady();
@@ -324,7 +336,10 @@ export class TaskBoard {
     task.timer = this.#environment.setTimer(onTime, waitMs, { background: true });
   }
 
-  /** It has no place among the runs meanwhile: those of other rows go on. */
+  /**
+   * Waits for a turn on a row. Meanwhile the task takes none of the worker's runs, so those of
+   * other rows go on.
+   */
   #awaitTurn(task: Task, row: string, due: () => void): void {
     task.timer = this.#turns.wait(row, (end) => {
       task.endTurn = end;
@@ -338,7 +353,7 @@ export class TaskBoard {
     this.#laneOf(task.observer).delayed--;
   }
 
-  /** Lets go of what waits of an observer: nobody here works on it any more. */
+  /** Lets go of an observer's waiting tasks, since no worker of this process runs it any more. */
   drop(observer: string): void {
     const lane = this.#lanes.get(observer);
     if (lane === undefined) return;
@@ -352,13 +367,13 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
-  /** Resolves when nothing waits, runs or is delayed. */
+  /** Resolves when no task is queued, running or delayed. */
   whenQuiet(signal?: AbortSignal): Promise<void> {
     return this.#when(() => this.isQuiet, signal);
   }
 
   /**
-   * Resolves when nothing waits to be run, runs, or is being tidied up; what is delayed may stand.
+   * Resolves when no task is queued or running and no hint is being deleted. Tasks may be delayed.
    */
   whenOnlyDelayed(): Promise<void> {
     return this.#when(() => this.#unsettled === 0 && this.#tasks.size === this.#delayed);

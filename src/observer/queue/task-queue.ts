@@ -1,6 +1,6 @@
 import type { Task } from "./task.js";
 
-/** A first-in, first-out queue that gives its memory back. */
+/** A first-in, first-out queue. It frees the memory of removed items. */
 export class TaskQueue {
   #items: (Task | undefined)[] = [];
   #head = 0;
@@ -13,7 +13,7 @@ export class TaskQueue {
     this.#items.push(task);
   }
 
-  /** Puts it before all others. */
+  /** Puts a task before all others. */
   unshift(task: Task): void {
     if (this.#head > 0) this.#items[--this.#head] = task;
     else this.#items.unshift(task);
@@ -30,12 +30,12 @@ export class TaskQueue {
     return task;
   }
 
-  /** Takes out what does not stay; the rest keeps its order. */
+  /** Removes the tasks for which `stays` returns false. The others keep their order. */
   keep(stays: (task: Task) => boolean): void {
     this.#items = this.drain().filter(stays);
   }
 
-  /** Takes everything out. */
+  /** Removes and returns all tasks. */
   drain(): Task[] {
     const rest = this.#items.slice(this.#head) as Task[];
     this.#items = [];

@@ -4,49 +4,51 @@ import type { HintState } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 
 /**
- * A hint that this process has taken on: nobody else in it works on the same observer and cell
- * meanwhile.
+ * A hint that this process has taken on. While it exists, no other worker of this process works on
+ * the same observer and cell. {@link TaskBoard} has the table of its phases.
  */
 export interface Task {
   readonly key: string;
   readonly observer: Observer;
   readonly cell: CellAddress;
   readonly hint: CellAddress;
-  /** Which scanner or worker took it on; undefined for commits of this process. */
+  /** The scanner or worker that took it on. Undefined for a commit of this process. */
   readonly takenBy: unknown;
   /** Newest known commit timestamp of the hint. */
   timestamp: number;
-  /** What stands in the hint; undefined where it is new. */
+  /** The state in the hint. Undefined if the hint is new. */
   state: HintState | undefined;
-  /** Withdrawn: another process has it; it only stands in the queue until its turn. */
+  /** See {@link TaskBoard} for the phases. */
   phase: "queued" | "running" | "delayed" | "withdrawn";
-  /** Whether its row is claimed in the cluster, so that the claim goes back when it is over. */
+  /** Whether the cluster has a claim for its row, which must be released when the task is over. */
   isClaimed: boolean;
-  /** Commit timestamp of a change that came while it ran; 0 for none. */
+  /** Commit timestamp of a change that came during its run. 0 if none came. */
   again: number;
-  /** How often others were faster, since it last succeeded or failed. */
+  /** Number of conflicts since the last success or failure. */
   conflicts: number;
-  /** Failures in a row of the store or the coordinator. */
+  /** Number of consecutive failures of the store or the coordinator. */
   setbacks: number;
-  /** For a signal: runs in a row after each of which it had notified itself again. */
+  /** For a signal: how many consecutive runs have notified the signal again themselves. */
   chain: number;
   timer: Timer | undefined;
-  /** Ends the turn that it has on a row, on which others were faster. */
+  /** Ends the task's turn on a row where it conflicted. */
   endTurn: EndTurn | undefined;
 }
 
-/** What became of a hint that was offered. */
+/** The board's answer to an offered hint. */
 export type Offer =
-  /** Queued, or kept until its time has come. */
+  /** Queued, or delayed until its time has come. */
   | "taken"
-  /** Somebody has it already. */
+  /** A task for the same observer and cell exists already. */
   | "held"
-  /** Its time has not come, and so many wait already that it is left to a later scan. */
+  /**
+   * Its time has not come, and so many tasks are delayed already that a later scan must find it.
+   */
   | "waits"
-  /** The queue is full: come back. */
+  /** The queue is full. A later scan must find it. */
   | "full";
 
-/** A hint to be worked on. */
+/** A hint that a commit or a scan offers to the board. */
 export interface OfferedHint {
   readonly observer: Observer;
   readonly cell: CellAddress;
@@ -54,11 +56,11 @@ export interface OfferedHint {
   readonly timestamp: number;
   readonly state: HintState | undefined;
   readonly takenBy: unknown;
-  /** As {@link Task.isClaimed}. Default: false. */
+  /** See {@link Task.isClaimed}. Default: false. */
   readonly isClaimed?: boolean | undefined;
 }
 
-/** A task of a hint that was just taken on. */
+/** The task of a hint that was just taken on. */
 export function newTask(key: string, offered: OfferedHint): Task {
   const { observer, cell, hint, timestamp, state, takenBy } = offered;
   return {

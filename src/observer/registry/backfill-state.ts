@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "../stored-json.js";
 
 /**
- * A backfill of one range as the registry records it, so that it goes on where it was after
- * whatever happened. Each range of an observer has a record of its own.
+ * The registry's record of a backfill of one range. With it, a backfill continues after any
+ * interruption. Each range of an observer has its own record.
  */
 export interface BackfillState {
-  /** Tells it from the other backfills of its observer: made of its range and version. */
+  /** Identifies it among the backfills of its observer. Derived from its range and version. */
   readonly id: string;
-  /** First row, inclusive; undefined for the table's first. */
+  /** First row, inclusive. Undefined for the table's first. */
   readonly start: Buffer | undefined;
-  /** Row after the last; undefined for none. */
+  /** End of the range, exclusive. Undefined for the table's end. */
   readonly end: Buffer | undefined;
-  /** The row to go on with; undefined before the first. */
+  /** The row with which to continue. Undefined before the first. */
   readonly cursor: Buffer | undefined;
-  /** The column of that row to go on with, where a wide row was left in its middle. */
+  /** The column of that row with which to continue, if the last batch ended inside a wide row. */
   readonly column: Buffer | undefined;
   /** Version of the observer for which it was begun. */
   readonly version: number;
@@ -22,7 +22,7 @@ export interface BackfillState {
   readonly marked: number;
 }
 
-/** The state as JSON has it: bytes in hexadecimal. */
+/** The state in JSON, with bytes in hexadecimal. */
 interface StoredState {
   readonly start: string | null;
   readonly end: string | null;
@@ -58,7 +58,7 @@ export function encodeBackfill(state: BackfillState): Buffer {
   return encodeJson(stored);
 }
 
-/** The id of a backfill: two of the same range and version are one. */
+/** The id of a backfill. Two backfills of the same range and version have the same id. */
 export function backfillId({ start, end, version }: Omit<BackfillState, "id">): string {
   const range = JSON.stringify([start?.toString("hex") ?? null, end?.toString("hex") ?? null, version]);
   return createHash("sha256").update(range).digest("hex").slice(0, 32);

@@ -59,7 +59,7 @@ async function hintedRows(db: TestDatabase): Promise<readonly string[]> {
   return hints.map(({ row }) => Buffer.from(row).toString());
 }
 
-/** Hooks under which the first commit of a backfill's batch waits until it is let go on. */
+/** Hooks that hold the first commit of a backfill's batch until the test releases it. */
 function heldBackfill() {
   let isHeld = false;
   let goOn = () => {};
@@ -86,7 +86,7 @@ function versioned(version: number, seen: string[]): Observer {
 }
 
 describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s", (commit) => {
-  test("a new observer handles what was there before only when it is asked to", async () => {
+  test("a new observer handles existing cells only if it is asked to", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 700);
     const db = await start({ commit, store: writer.store, observers: [length] });
@@ -112,7 +112,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(db)).toBe(14);
   });
 
-  test("what is handled is not done again, unless the version rose", async () => {
+  test("handled cells are not handled again, unless the version rose", async () => {
     const seen: string[] = [];
     const first = await start({ commit, observers: [versioned(1, seen)] });
     await first.transact((tx) => tx.set(documents.contents, "a", "x"));
@@ -141,7 +141,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     await backfill(db.registry, "versioned");
     await worker.idle();
     expect(await countHints(db.store)).toEqual({ versioned: 1 });
-    // Its next look at the hints finds that it is too old.
+    // Its next scan finds that it is too old.
     await vi.waitFor(() => expect(old.failures).toHaveLength(1), { timeout: 60_000 });
     await db.pool.drain();
     expect(seen).toEqual(["a v1", "a v2"]);
@@ -153,7 +153,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     ]);
   });
 
-  test("what is parked is due again in a newer version", async () => {
+  test("a parked change is due again in a newer version", async () => {
     const make = (version: number) =>
       observer(
         "versioned",
@@ -174,7 +174,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     for await (const parked of listParked(db.registry)) expect(parked).toBeUndefined();
   });
 
-  test("stopped in the middle, it is resumed by the next call, in another process too", async () => {
+  test("a backfill that was stopped is continued by the next call, in another process too", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 1_000);
     const db = await start({ commit, store: writer.store, observers: [length] });
@@ -205,7 +205,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(db)).toBe(1_000);
   });
 
-  test("rows outside of its range, its end among them, wait for nothing", async () => {
+  test("rows outside its range, including its end, wait for nothing", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 1_000);
     const db = await start({ commit, store: writer.store, observers: [length] });
@@ -231,11 +231,11 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(one)).toBe(900);
   });
 
-  test("two of different ranges have each marked all of theirs when they resolve", async () => {
+  test("two of different ranges have each marked their whole range when they resolve", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 900);
     const one = await start({ commit, store: writer.store, observers: [length] });
-    // The other one is slow at its last commit: the first begins, and ends, meanwhile.
+    // The other backfill is slow at its last commit. The first one begins and ends meanwhile.
     const { hooks, isHeld, goOn } = heldBackfill();
     const other = await start({ commit, store: writer.store, observers: [length], hooks });
     const slow = backfill(other.registry, length, { range: { start: name(600) } });
@@ -249,7 +249,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(one)).toBe(600);
   });
 
-  test("many of different ranges at once have each marked all of theirs", async () => {
+  test("many of different ranges at once have each marked their whole range", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 1_000);
     const one = await start({ commit, store: writer.store, observers: [length] });
@@ -265,7 +265,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     await Promise.all([run(one, 0), run(other, 250), run(one, 500), run(other, 750)]);
   });
 
-  test("one whose observer was unregistered, and came back, says that it has not marked its range", async () => {
+  test("one whose observer was unregistered and registered again reports that it has not marked its range", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 600);
     const { hooks, isHeld, goOn } = heldBackfill();
@@ -294,7 +294,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(row!.anchorLengths.size).toBe(2_500);
   });
 
-  test("unknown observers, signals and bad ranges are refused", async () => {
+  test("unknown observers, signals and invalid ranges are refused", async () => {
     const poked = observer("poked", documents.poke, () => {});
     const db = await start({ commit, observers: [length, poked] });
     await expect(backfill(db.registry, "nobody")).rejects.toThrow('No observer named "nobody" is registered');
@@ -305,7 +305,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
 });
 
 describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s", (commit) => {
-  test("removes the observer with everything it left, and nobody else's", async () => {
+  test("removes the observer with all its records, and no others", async () => {
     const failing = observer(
       "failing",
       documents.contents,
@@ -333,14 +333,15 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     await expect(unregister(db.registry, "failing")).rejects.toThrow(ObserverError);
   });
 
-  test("an observer of the same name that comes later begins anew", async () => {
+  test("an observer of the same name that is registered later starts from scratch", async () => {
     const first = await start({ commit, observers: [length] });
     await fill(first, 20);
     await first.pool.drain();
     const controller = new AbortController();
     controller.abort();
     await unregister(first.registry, "length", { signal: controller.signal }).catch(() => undefined);
-    // Interrupted at any place, even before: then it is still registered.
+    // The interruption may come at any step. If it comes before the first, the observer is still
+    // registered.
     if ((await first.registry.fresh()).observers.has("length")) await unregister(first.registry, "length");
     const again = await start({ commit, store: first.store, observers: [length] });
     await backfill(again.registry, length);
@@ -349,7 +350,7 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     expect(again.runs.filter((run) => run.outcome === "committed")).toHaveLength(20);
   });
 
-  test("what an interrupted call left is removed by the next, and never counts for a new registration", async () => {
+  test("the next call removes the leftovers of an interrupted one, which never count for a new registration", async () => {
     const db = await start({ commit, observers: [length] });
     await fill(db, 600);
     await db.pool.drain();
@@ -368,7 +369,7 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
     expect(again.runs.filter((run) => run.outcome === "committed")).toHaveLength(600);
   });
 
-  test("an earlier call that ends late leaves to a later one what that has still to remove", async () => {
+  test("an earlier call that ends late leaves the records that a later call must still remove", async () => {
     const store = memoryStore();
     let gate = Promise.resolve();
     const held = new Proxy(store, {
@@ -426,7 +427,7 @@ describe.each(["one-phase", "two-phase"] as const)("unregister, committing in %s
   });
 });
 
-test("a hint of an observer that is registered again while the old one's are removed stays", async () => {
+test("a hint of a re-registered observer stays while the old observer's hints are removed", async () => {
   const store = memoryStore();
   const other = await start({ store, observers: [length] });
   const counter = counterOracle(store.atomic!);
@@ -435,8 +436,8 @@ test("a hint of an observer that is registered again while the old one's are rem
   const oracle: Oracle = {
     next: (options) => counter.next(options),
     async latest() {
-      // The first look is of the registry as it was left; the second one says up to where hints are
-      // removed.
+      // The first read is of the registry after the removal. The second one decides up to which
+      // timestamp hints are removed.
       if (looks < 2 && (await isOut()) && ++looks === 2) {
         await other.registry.register([], [length]);
         await fill(other, 1);
@@ -453,7 +454,7 @@ test("a hint of an observer that is registered again while the old one's are rem
   expect(await countLengths(other)).toBe(1);
 });
 
-test("aborted while it waits until others know of the observer, a backfill says so", async () => {
+test("a backfill that is aborted while it waits until others know of the observer says so", async () => {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment, atomicBatches: false });
   const counting = memoryStore().atomic!;

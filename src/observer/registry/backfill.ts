@@ -23,38 +23,38 @@ import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./view.js";
 
-/** Which rows. All together narrow it. */
+/** A range of rows. If several bounds are given, all apply. */
 export interface BackfillRange {
   readonly prefix?: unknown;
-  /** First key, inclusive. Default: the first of the table. */
+  /** First key, inclusive. Default: the table's first. */
   readonly start?: unknown;
-  /** Key after the last. Default: none. */
+  /** End of the range, exclusive. Default: the table's end. */
   readonly end?: unknown;
 }
 
 /** How far a backfill has come. */
 export interface BackfillProgress {
-  /** Cells that were marked due, those of earlier calls that this one goes on with included. */
+  /** How many cells are marked due, including those of earlier calls that this one continues. */
   readonly marked: number;
   /**
-   * How much of the table was passed, from 0 to 1, by estimate; undefined where nothing is known.
+   * Estimated share of the range that is done, from 0 to 1. Undefined if it cannot be estimated.
    */
   readonly share: number | undefined;
 }
 
-/** What `db.backfill` takes. Everything has a default. */
+/** The options of `db.backfill`. All are optional. */
 export interface BackfillOptions {
-  /** Which cells: `{ prefix, start, end }`, keys of rows. Default: all of the column. */
+  /** The rows whose cells to mark: `{ prefix, start, end }`, keys of rows. Default: all rows. */
   readonly range?: BackfillRange | undefined;
-  /** Stops between two batches; a later call goes on from there. */
+  /** Stops between two batches when it is aborted. A later call continues from there. */
   readonly signal?: AbortSignal | undefined;
-  /** Told after each batch how far it is. */
+  /** Called after each batch with the progress. */
   readonly onProgress?: ((progress: BackfillProgress) => void) | undefined;
 }
 
-/** What a backfill came to. */
+/** The result of a backfill. */
 export interface BackfillReport {
-  /** Cells that were marked due. */
+  /** How many cells were marked due. */
   readonly marked: number;
 }
 
@@ -64,11 +64,12 @@ const noBytes = new Uint8Array(0);
 const maxSplitPoints = 256;
 
 /**
- * Makes the existing cells of an observer's column due, deleted ones that are still known included:
- * of those, the worker runs what this version of the observer has not handled. The place is stored
- * with each batch, for each range: a call goes on with what an earlier one left unfinished, and
- * then does its own. When it resolves, all of its range was marked, whatever other backfills of the
- * observer run at the same time.
+ * Marks the existing cells of an observer's column due, including deleted ones that the store still
+ * knows. The worker then runs those that this version of the observer has not handled.
+ *
+ * Each batch stores its position, separately for each range. A call first continues what earlier
+ * calls left unfinished, and then does its own range. When it resolves, its whole range is marked,
+ * even if other backfills of the observer ran at the same time.
  */
 export async function backfill(
   registry: Registry,
@@ -92,7 +93,7 @@ class Backfill {
   readonly #name: string;
   readonly #options: BackfillOptions;
   #splitPoints: readonly Uint8Array[] = [];
-  /** When the observer was registered: one of the same name that comes after it is another. */
+  /** When the observer was registered. A later observer with the same name is another one. */
   #since = 0;
 
   constructor(registry: Registry, name: string, options: BackfillOptions) {
@@ -110,8 +111,8 @@ class Backfill {
   }
 
   /**
-   * Records that this backfill stands, or takes up the one of the same range. Answers it last,
-   * after all others that stand.
+   * Records this backfill, or joins the one of the same range. Returns it after all other
+   * unfinished ones.
    */
   async #begin(): Promise<readonly BackfillState[]> {
     let begun: readonly BackfillState[] = [];
@@ -152,8 +153,8 @@ class Backfill {
   }
 
   /**
-   * Marks batch after batch, from where the state is; another process may be doing the same, and
-   * that helps.
+   * Marks batch after batch, from the position in the state. Another process may do the same, which
+   * only makes it faster.
    */
   async #walk(begun: BackfillState): Promise<number> {
     let marked = 0;
@@ -173,8 +174,8 @@ class Backfill {
   }
 
   /**
-   * One batch: hints and the new place, in one transaction; the last one takes the state away. So a
-   * state that is gone was walked to its end by any process; the answer is then undefined.
+   * Does one batch: hints and the new position in one transaction. The last batch deletes the
+   * state. So if the state is gone, some process has finished it, and the result is undefined.
    */
   async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
     const { signal } = this.#options;

@@ -12,18 +12,22 @@ import type { CellAddress } from "../../transaction/index.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { RegistryView } from "./view.js";
 
-/** A cell that an observer is concerned with, by names and typed keys. */
+/** A cell that an observer watches, by names and typed keys. */
 export interface ObservedCell {
   readonly observer: string;
   readonly table: string;
   readonly row: unknown;
-  /** The column's, the family's or the signal's name. */
+  /** The name of the column, family or signal. */
   readonly column: string;
-  /** Which cell of a family. */
+  /** The qualifier of a family's cell. Undefined for a column and a signal. */
   readonly qualifier: string | undefined;
 }
 
-/** The registered observer of a name. */
+/**
+ * The registered observer with this name.
+ *
+ * @throws ObserverError if none has it.
+ */
 export function registeredObserver(view: RegistryView, name: string): RegisteredObserver {
   const registered = view.observers.get(name);
   if (registered !== undefined) return registered;
@@ -41,7 +45,7 @@ function tableOf(view: RegistryView, registered: RegisteredObserver): TableDefin
   );
 }
 
-/** A cell's bytes as names and keys. */
+/** Turns a cell's bytes into names and keys. */
 export function nameCell(
   view: RegistryView,
   registered: RegisteredObserver,
@@ -58,7 +62,7 @@ export function nameCell(
   };
 }
 
-/** The bytes of a cell that was named by {@link nameCell}. */
+/** Turns a cell that {@link nameCell} returned back into bytes. */
 export function addressCell(
   view: RegistryView,
   registered: RegisteredObserver,

@@ -14,13 +14,13 @@ import {
 } from "../stored-json.js";
 
 /*
- * The registry stands in the system table: a row for each table and each observer, and the
- * generation, whose newest commit timestamp says how new the registry is.
+ * The registry is in the system table. Each table and each observer has a row. The generation has a
+ * row as well, and its newest commit timestamp says how new the registry is.
  */
 
 export const registryRows = { start: Buffer.from("registry/"), end: Buffer.from("registry0") };
 
-/** Rises with each change of the registry; its value is empty. */
+/** Each change of the registry writes it. Its value is empty. */
 export const generationCell = systemCell("registry/generation", "at");
 
 const tableRow = "registry/table/";
@@ -29,29 +29,29 @@ const forgottenRow = "registry/forgotten/";
 
 export const tableCell = (table: string): CellAddress => systemCell(`${tableRow}${table}`, "definition");
 
-/** What an observer watches; never changed while it is registered. */
+/** What an observer watches. It never changes while the observer is registered. */
 export const observerCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "definition");
 export const versionCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "version");
 
 const backfillColumn = "backfill";
 
 /**
- * A backfill of one range. One of no id is of an earlier version of the package, which had one
- * record for all ranges.
+ * The backfill of one range. An empty id is that of an earlier version of the package, which had
+ * one record for all ranges.
  */
 export const backfillCell = (name: string, id: string): CellAddress =>
   systemCell(`${observerRow}${name}`, id === "" ? backfillColumn : `${backfillColumn}/${id}`);
 
-/** The id of the backfill in a column of an observer's row; undefined for the other columns. */
+/** The id of the backfill in a column of an observer's row. Undefined for other columns. */
 export function parseBackfillColumn(column: string): string | undefined {
   if (column === backfillColumn) return "";
   return column.startsWith(`${backfillColumn}/`) ? column.slice(backfillColumn.length + 1) : undefined;
 }
 
-/** An observer that was unregistered, and whose records are not all removed yet. */
+/** An unregistered observer whose records are not all removed yet. */
 export const forgottenCell = (name: string): CellAddress => systemCell(`${forgottenRow}${name}`, "state");
 
-/** What a row of the registry is about. */
+/** What a row of the registry describes. Undefined if it is not one. */
 export function parseRegistryRow(
   row: Uint8Array,
 ): { readonly kind: "table" | "observer" | "forgotten"; readonly name: string } | undefined {
@@ -74,8 +74,8 @@ export interface StoredVersion {
 }
 
 /**
- * An unregistered observer's leftovers: what it watched, and up to which timestamp its records are
- * to go.
+ * An unregistered observer: what it watched, and the timestamp up to which its records must be
+ * removed.
  */
 export interface StoredForgotten extends StoredObserver {
   readonly upTo: number;
@@ -83,7 +83,8 @@ export interface StoredForgotten extends StoredObserver {
 
 const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
 /**
- * A kind that only a newer version of the package knows is no damage; who uses the table is told.
+ * A kind that only a newer version of the package knows is not damage. A program that uses the
+ * table gets an error.
  */
 const isAnyKind = isString as unknown as Guard<ColumnKind>;
 const isTrue: Guard<true> = (value): value is true => value === true;

@@ -6,7 +6,7 @@ import { collect } from "../../transaction/index.js";
 import { discardParked, listParked, observer } from "../index.js";
 
 test.each(["one-phase", "two-phase"] as const)(
-  "what was discarded after collection is the `previous` of the next run (%s)",
+  "a change that was discarded after collection is the `previous` of the next run (%s)",
   async (commit) => {
     const seen: (string | undefined)[] = [];
     const watching = observer(

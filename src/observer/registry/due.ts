@@ -10,21 +10,19 @@ import { type Acknowledgment, decodeAcknowledgment } from "../hint/acknowledgmen
 import type { Observer } from "../observer.js";
 import type { RegisteredObserver } from "./registered.js";
 
-/** What a transaction found of a cell and one observer, in one read of the row. */
+/** What a transaction found about a cell and one observer, in one read of the row. */
 export interface CellState {
-  /** Commit timestamp of the newest change; 0 where there is none, and for a signal. */
+  /** Commit timestamp of the newest change. 0 if there is none, and for a signal. */
   readonly commit: number;
   readonly value: Buffer | undefined;
   readonly acknowledgment: Acknowledgment | undefined;
   readonly parked: Acknowledgment | undefined;
-  /**
-   * The newest change was written by the observer's own last run, and nothing else has come since.
-   */
+  /** Whether the observer's own last run wrote the newest change, and nothing changed since. */
   readonly isOwnWrite: boolean;
 }
 
 /**
- * Reads an observed cell with what one observer has recorded of it, at a transaction's start or a
+ * Reads an observed cell and one observer's records about it, at a transaction's start or a
  * snapshot.
  */
 export async function readCellState(
@@ -51,7 +49,10 @@ export async function readCellState(
   };
 }
 
-/** A record of this registration: what one of the same name left behind before does not count. */
+/**
+ * A record of the current registration. Records of an earlier observer with the same name do not
+ * count.
+ */
 function recordOf(
   registered: RegisteredObserver,
   cell: CommittedCell | undefined,
@@ -62,8 +63,8 @@ function recordOf(
 }
 
 /**
- * Whether an observer is due on a cell: it has changed since the observer last dealt with it, or
- * another version of the observer did. For a signal: the hint is newer than what was given up on.
+ * Whether an observer is due on a cell: the cell has changed since the observer dealt with it, or
+ * another version of the observer did. For a signal: the hint is newer than the parked change.
  */
 export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
   const { acknowledgment, parked, commit } = state;
@@ -74,17 +75,15 @@ export function isDue(registered: RegisteredObserver, state: CellState, hint: nu
 }
 
 /**
- * Up to which timestamp a cell that is not due needs no hint. A column's cell was read at `start`,
- * so `start` itself. A signal has no cell: only what was parked is known, and the signal may have
- * been notified again since, above the timestamp that the task knows.
+ * The timestamp up to which a cell that is not due needs no hint. For a column, that is `start`, at
+ * which the cell was read. A signal has no cell, so only the parked change is known. The signal may
+ * have been notified again since, above the timestamp that the task knows.
  */
 export function handledUpTo(registered: RegisteredObserver, { parked }: CellState, start: number): number {
   return registered.isWeak ? Math.min(start, parked?.start ?? 0) : start;
 }
 
-/**
- * What a run is told, decoded. Throws where the stored bytes are not what the column's codec reads.
- */
+/** Decodes what a run receives. Throws if the column's codec cannot read the stored bytes. */
 export async function describeChange(
   tx: CoreTransaction,
   observer: Observer,
@@ -109,14 +108,14 @@ export async function describeChange(
   };
 }
 
-/** The handle of the very cell. */
+/** The column handle for exactly this cell. */
 function columnOf({ target }: Observer, cell: CellAddress): Column<unknown, unknown> | Signal<unknown> {
   if (target.kind !== "family") return target;
   return target.at(parsePath(cell.column).qualifier ?? "");
 }
 
 /**
- * The value at the last run: collection keeps it on purpose, so that this read may be below the
+ * The value at the last run. Garbage collection keeps this version, so the read may be below the
  * safepoint.
  */
 async function readPrevious(

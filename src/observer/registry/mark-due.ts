@@ -2,7 +2,7 @@ import type { CellAddress } from "../../transaction/index.js";
 import { hintAddress, hintPrefix } from "../hint/hint.js";
 import type { Registry } from "./registry.js";
 
-/** A cell, and the observer that is due on it. */
+/** A cell, and an observer that must become due on it. */
 export interface DueCell {
   readonly observer: string;
   readonly cell: CellAddress;
@@ -12,8 +12,9 @@ export interface DueCell {
 const hintsAtOnce = 500;
 
 /**
- * Leaves a hint for each, as an import does of what was due where the export was made. The observer
- * need not be registered yet: hints are found by its name, once it is. Harmless if repeated.
+ * Leaves a hint for each cell. An import uses it for changes that were due at the export. The
+ * observer may be registered later, since hints are found by its name. A repeated call has no
+ * further effect.
  */
 export async function markDue(
   registry: Registry,

@@ -12,8 +12,8 @@ import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 
 /**
- * A change that was given up on after its last attempt. It is due again when the cell changes, or
- * by `retry`.
+ * A change that was parked after its last attempt: a dead letter. It is due again when the cell
+ * changes, or after `db.retry`.
  */
 export interface ParkedChange extends ObservedCell {
   readonly attempts: number;
@@ -22,15 +22,15 @@ export interface ParkedChange extends ObservedCell {
   readonly error: FailureText;
 }
 
-/** What `db.parked` takes. Everything has a default. */
+/** The options of `db.parked`. All are optional. */
 export interface ParkedOptions {
-  /** Only of this observer, by its name. Default: of all. */
+  /** The name of the only observer to list. Default: all. */
   readonly observer?: string | undefined;
-  /** Ends the list with an error when aborted. */
+  /** Ends the list with an error when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Lists what was given up on, by observer and row, as of the moment of the call. */
+/** Lists the parked changes by observer and row, as of the time of the call. */
 export async function* listParked(
   registry: Registry,
   options: ParkedOptions = {},
@@ -69,7 +69,10 @@ export async function* listParked(
   }
 }
 
-/** A run that succeeded while the change was being given up on has the last word. */
+/**
+ * Whether a change is still parked. A run that succeeded while the change was being parked takes
+ * precedence.
+ */
 async function standsParked(
   reader: SnapshotReader,
   registered: RegisteredObserver,
@@ -82,18 +85,19 @@ function isParked({ parked, acknowledgment }: CellState): boolean {
   return parked !== undefined && parked.start > (acknowledgment?.start ?? 0);
 }
 
-/** Makes what was given up on due again. False where it no longer is given up on. */
+/** Makes a parked change due again. Resolves to false if it is not parked any more. */
 export function retryParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
   return changeParked(registry, parked, (tx, registered, cell, { acknowledgment }) => {
     if (acknowledgment !== undefined && acknowledgment.chain > 0) {
-      // Written anew, so that an observer that fed itself gets as many runs again.
+      // Writes the acknowledgment again, so that an observer that made itself due may do so as
+      // often again.
       writeAcknowledgment(tx, registered, cell, acknowledgment.start, acknowledgment.version);
     }
     tx.addHint(registered.hint(cell));
   });
 }
 
-/** Counts what was given up on as handled. False where it no longer is given up on. */
+/** Marks a parked change as handled. Resolves to false if it is not parked any more. */
 export function discardParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
   return changeParked(registry, parked, (tx, registered, cell, state) => {
     if (registered.isWeak || state.parked === undefined) return;

@@ -7,33 +7,36 @@ import type { Registry } from "./registry.js";
 import type { RegistryView } from "./view.js";
 
 /**
- * A change that an observer has not handled yet. It may be under way, or done and its hint not yet
- * gone.
+ * A change that an observer has not handled yet. Its run may be in progress, or may be done while
+ * its hint still exists.
  */
 export interface PendingChange extends ObservedCell {
-  /** When it was committed, about. */
+  /** Approximate time of its commit. */
   readonly since: Date;
   /** Commit timestamp of the change, or of what made it due again. */
   readonly timestamp: number;
   /** Attempts that failed. */
   readonly attempts: number;
-  /** When it is tried again, where it failed. */
+  /** When it is tried again. Undefined if it has not failed. */
   readonly notBefore: Date | undefined;
-  /** The last failure, in short. */
+  /** The last failure in one line. */
   readonly lastError: string | undefined;
 }
 
-/** What `db.pending` takes. Everything has a default. */
+/** The options of `db.pending`. All are optional. */
 export interface PendingOptions {
-  /** Only of this observer, by its name. Default: of all. */
+  /** The name of the only observer to list. Default: all. */
   readonly observer?: string | undefined;
-  /** Ends the list with an error when aborted. */
+  /** Ends the list with an error when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const pageHints = 500;
 
-/** Lists the changes that wait for observers, by observer; as they stand while it goes along. */
+/**
+ * Lists the changes that wait for observers, sorted by observer. It reads the current hints page by
+ * page, not a snapshot.
+ */
 export async function* listPending(
   registry: Registry,
   options: PendingOptions = {},
@@ -48,13 +51,13 @@ export async function* listPending(
     const view = await registry.fresh();
     for (const hint of page.hints) {
       const registered = view.observers.get(hint.observer);
-      // What an unregistered observer left is nobody's.
+      // The hint of an unregistered observer belongs to no observer.
       if (registered !== undefined) yield pendingChange(view, registered, hint);
     }
   }
 }
 
-/** The changes of one row that wait for observers, at most 500 of each. */
+/** The changes of one row that wait for observers: at most 500 of each observer. */
 export async function pendingOfRow(
   registry: Registry,
   table: string,

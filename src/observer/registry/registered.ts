@@ -4,21 +4,22 @@ import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hin
 import { hintAddress, hintPrefix } from "../hint/hint.js";
 import type { BackfillState } from "./backfill-state.js";
 
-/** What the registry records of an observer. */
+/** The registry's record of an observer. */
 export interface ObserverRecord {
   readonly name: string;
   readonly table: string;
   readonly column: string;
   readonly kind: ColumnKind;
   readonly version: number;
-  /** Commit timestamp of its registration: every commit above it leaves a hint. */
+  /** Commit timestamp of its registration. Every later commit leaves a hint for it. */
   readonly since: number;
-  /** The backfills that have begun and not ended, one for each range. */
+  /** The unfinished backfills, one for each range. */
   readonly backfills: readonly BackfillState[];
 }
 
 /**
- * A registered observer, ready to say which cells it watches and where its records of them stand.
+ * A registered observer. It knows which cells the observer watches, and the addresses of its
+ * records about them.
  */
 export class RegisteredObserver {
   readonly record: ObserverRecord;
@@ -39,7 +40,7 @@ export class RegisteredObserver {
     this.#isFamily = record.kind === "family";
   }
 
-  /** Whether it watches the column with this path, in its table. */
+  /** Whether it watches the column with this path in its table. */
   watches(path: Uint8Array): boolean {
     const name = this.#column;
     const length = name.length;
@@ -64,7 +65,7 @@ export class RegisteredObserver {
     return Buffer.concat([this.parkedPrefix, path]);
   }
 
-  /** As collection and checks see it, for one column. */
+  /** The view of it that garbage collection and checks need, for one column. */
   ofColumn(path: Uint8Array): ColumnObserver {
     const { name, record } = this;
     return {
@@ -78,7 +79,7 @@ export class RegisteredObserver {
   }
 }
 
-/** A backfill has passed a row that it has walked over, and any row that it will not come to. */
+/** Whether a backfill has passed a row: it has visited the row, or never will. */
 function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
   const { start, end, cursor } = backfill;
   if (start !== undefined && Buffer.compare(row, start) < 0) return true;
@@ -86,14 +87,14 @@ function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
   return cursor !== undefined && Buffer.compare(row, cursor) < 0;
 }
 
-/** Whether a record is of this very target. */
+/** Whether a record describes exactly this target. */
 export function isOf(record: ObserverRecord, target: AnyColumn): boolean {
   return record.table === target.table.name && record.column === target.name && record.kind === target.kind;
 }
 
 /**
- * Why a program does not run an observer that it has. `registered`: its version in the database;
- * undefined if it is not registered.
+ * Explains why a program does not run one of its observers. `registered` is the version in the
+ * database; undefined if the observer is not registered.
  */
 export function outdatedText(name: string, version: number, registered: number | undefined): string {
   const why = registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;

@@ -11,19 +11,19 @@ import { isObserver, type Observer } from "../observer.js";
 import { isOf, type RegisteredObserver } from "./registered.js";
 import type { RegistryView } from "./view.js";
 
-/** Limits of the registry, which every process holds in memory whole. */
+/** Limits of the registry. Every process holds the whole registry in memory. */
 export const registryLimits = Object.freeze({ tables: 1_000, observers: 1_000, columnsOfTable: 1_000 });
 
-/** What is to be recorded so that tables and observers are known; empty where they are. */
+/** The records that tables and observers need. Empty if all are recorded already. */
 export interface RegistrationPlan {
   readonly tables: readonly TableDescription[];
   readonly observers: readonly Observer[];
-  /** Observers of these that are new, and not only of a new version. */
+  /** Names of the observers that are new, as opposed to those with a new version. */
   readonly added: ReadonlySet<string>;
 }
 
 /**
- * Compares declarations with what is recorded. Throws for what contradicts it, before anything is
+ * Compares declarations with the registry. Throws if they contradict it, before anything is
  * changed.
  */
 export function planRegistration(
@@ -93,7 +93,7 @@ function isNewVersion(registered: RegisteredObserver, observer: Observer): boole
   return version > record.version;
 }
 
-/** Observers without repetition. Throws where two that differ have one name. */
+/** The observers without duplicates. Throws if two different ones have the same name. */
 export function distinctObservers(observers: readonly unknown[]): readonly Observer[] {
   const byName = new Map<string, Observer>();
   for (const each of observers) {

@@ -28,7 +28,7 @@ afterEach(async () => {
 const nothing = () => {};
 
 describe("the registry", () => {
-  test("records tables and observers, and knows them again", async () => {
+  test("records tables and observers, and recognizes them", async () => {
     const store = memoryStore();
     await start({ store, observers: [length], tables: [documents] });
     const second = await start({ store });
@@ -44,7 +44,7 @@ describe("the registry", () => {
     expect(view.observers.get("length")!.record.since).toBeGreaterThan(0);
   });
 
-  test("what is known already writes nothing", async () => {
+  test("writes nothing if everything is known", async () => {
     const store = memoryStore();
     await start({ store, observers: [length, words] });
     const before = await store.atomic!.counter();
@@ -52,7 +52,7 @@ describe("the registry", () => {
     expect(await store.atomic!.counter()).toBe(before);
   });
 
-  test("a table that is used without being named is recorded, by itself or with others at once", async () => {
+  test("records a table at its first use, alone or at the same time as others", async () => {
     const db = await start({});
     const tables = Array.from({ length: 8 }, (_, index) => table(`t${index}`, { a: int() }));
     await Promise.all(tables.map((each, index) => db.transact((tx) => tx.set(each.a, "row", index))));
@@ -113,7 +113,7 @@ describe("the registry", () => {
     expect(other.failures).toEqual([]);
   });
 
-  test("a writer whose view is old writes the hints of an observer registered meanwhile", async () => {
+  test("a writer with an old view writes the hints of an observer that was registered meanwhile", async () => {
     const writer = await start({ tables: [documents] });
     await writer.transact((tx) => tx.set(documents.contents, "a", "x"));
     await start({ store: writer.store, observers: [length] });
@@ -176,8 +176,8 @@ describe("the registry on a store of one-row mutations", () => {
   });
 });
 
-describe("many who find what was read of the registry too old", () => {
-  /** A store of one-row mutations, its clock, and how often the registry was read whole. */
+describe("many callers whose view of the registry is too old", () => {
+  /** A store of one-row mutations, its clock, and how often the whole registry was read. */
   async function aging() {
     const environment = new TestEnvironment();
     const store = memoryStore({ atomicBatches: false, environment });
@@ -208,7 +208,7 @@ describe("many who find what was read of the registry too old", () => {
     expect(counted.reads).toBe(2);
   });
 
-  test("but not one that began before a change of their own", async () => {
+  test("but not a read that began before their own change", async () => {
     const { environment, registry, change } = await aging();
     await environment.advance(2_000);
     const [before] = [registry.fresh(), await change([words])];
@@ -218,7 +218,7 @@ describe("many who find what was read of the registry too old", () => {
   });
 });
 
-test("aborted between two attempts, a transaction is not run again, and says so", async () => {
+test("a transaction that is aborted between two attempts does not run again, and says so", async () => {
   const { registry } = await start({ environment: new TestEnvironment() });
   const controller = new AbortController();
   let attempts = 0;
@@ -269,7 +269,7 @@ describe("observer()", () => {
     ).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("refuses what cannot be watched, and names that cannot be", () => {
+  test("refuses invalid targets and invalid names", () => {
     expect(() => observer("o", "contents" as never, nothing)).toThrow(
       "must watch a column, a family or a signal",
     );

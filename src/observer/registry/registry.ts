@@ -30,13 +30,16 @@ export interface RegistryOptions {
   readonly store: RowStore;
   readonly environment: Environment;
   /**
-   * How long what was read of the registry counts as new, in milliseconds, on a store without
-   * atomic batches. Default: 1,000.
+   * How long a view of the registry counts as fresh on a store without atomic batches, in
+   * milliseconds. Default: 1,000.
    */
   readonly cacheMs?: number | undefined;
-  /** What another one has read of the same store, so that it need not be read again. */
+  /**
+   * A view that another registry has read from the same store, so that this one need not read it.
+   * Default: none.
+   */
   readonly view?: RegistryView | undefined;
-  /** Compares declarations with what is recorded, and records nothing. Default: false. */
+  /** Compares declarations with the registry, but records nothing. Default: false. */
   readonly readOnly?: boolean | undefined;
 }
 
@@ -44,9 +47,9 @@ type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
 const maxAttempts = 100;
 /**
- * An observer that was registered so long ago, in microseconds of the oracle, is known to all: a
- * minute. It exceeds by far what the oracle runs ahead of the clock by, or jumps ahead when its
- * leader changes.
+ * An observer whose registration is older than this counts as known to all processes, in
+ * microseconds of the oracle: a minute. That is far more than the oracle may be ahead of the clock,
+ * or jump ahead when its leader changes.
  */
 const longKnownUs = 60_000_000;
 const retrying = { initialMs: 2, maximumMs: 200 };
@@ -59,8 +62,8 @@ const readGeneration = {
 const nothing = new Uint8Array(0);
 
 /**
- * The database's word on its tables and on who observes what: kept in the store, changed by
- * transactions, the same for all processes. Has to be given its context before it is used.
+ * The database's record of its tables and of its observers. The store holds it, transactions change
+ * it, and all processes share it. Call {@link attach} before using it.
  */
 export class Registry implements Schemas, Notifications {
   readonly #store: RowStore;
@@ -72,12 +75,15 @@ export class Registry implements Schemas, Notifications {
   #context: TransactionContext | undefined;
   #view: RegistryView | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** A read under way, for all who need one meanwhile. */
+  /** A read in progress, which all callers share meanwhile. */
   #asked: { readonly at: number; readonly answer: Promise<RegistryView> } | undefined;
   #lastKnown: TableDefinition | undefined;
-  /** Changes of one process would only conflict with each other. */
+  /**
+   * Runs the changes of this process one after another. Otherwise they would conflict with each
+   * other.
+   */
   readonly #changes = new OneAtATime();
-  /** When this process first saw each observer as it is registered now. */
+  /** When this process first saw each observer in its current registration. Monotonic time. */
   readonly #noticed = new Map<string, { readonly edition: string; readonly noticedAt: number }>();
 
   constructor(options: RegistryOptions) {
@@ -88,7 +94,10 @@ export class Registry implements Schemas, Notifications {
     this.cacheMs = isRemote(options.store) ? (options.cacheMs ?? 1_000) : 0;
   }
 
-  /** Transactions and their registry need each other: this is the second half of making them. */
+  /**
+   * Sets the transactions' context. It completes the construction, since transactions and the
+   * registry need each other.
+   */
   attach(context: TransactionContext): void {
     this.#context = context;
   }
@@ -116,7 +125,7 @@ export class Registry implements Schemas, Notifications {
     try {
       return key.format(key.decode(row));
     } catch {
-      // Damaged: the message in which it is shown says so.
+      // The row is damaged, and the message that shows it says so.
       return showRow(row);
     }
   }
@@ -137,7 +146,7 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * As a read of its own, or the answer to one under way that counts as new: what is kept is as
+   * Starts a read, or joins one in progress that still counts as fresh. A cached view is just as
    * old.
    */
   #recent(): Promise<RegistryView> {
@@ -152,17 +161,19 @@ export class Registry implements Schemas, Notifications {
     return asked.answer;
   }
 
-  /** Reads the registry anew, whatever the age of what is known. */
+  /** Reads the registry again, however old the known view is. */
   reload(): Promise<RegistryView> {
     return this.#load();
   }
 
   /**
-   * Resolves when every process knows of a registered observer: a commit that begins after that
-   * leaves hints for it. At once on a store with atomic batches, where each commit checks the
-   * registry. Elsewhere a process keeps a copy for `cacheMs`. The wait counts from when this
-   * process saw the observer registered, since wall clocks differ and are set; it is twice the
-   * time, since clocks run at different rates.
+   * Resolves when every process knows a registered observer, so that each commit that begins later
+   * leaves hints for it. On a store with atomic batches that is immediate, since each commit checks
+   * the registry.
+   *
+   * On other stores, each process keeps a view for `cacheMs`. The wait counts from when this
+   * process first saw the registration, since wall clocks differ and may be set. It is twice
+   * `cacheMs`, since clocks run at different rates.
    */
   async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
     if (this.cacheMs === 0) return;
@@ -173,8 +184,8 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * As {@link untilKnown}, for those of the observers that were registered a short while ago, by
-   * this process or another.
+   * Like {@link untilKnown}, for the recently registered ones of these observers. This or another
+   * process may have registered them.
    */
   async untilAllKnown(observers: readonly Observer[]): Promise<void> {
     const view = await this.current();
@@ -210,11 +221,12 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Records tables, and registers observers with their tables. What is recorded already writes
-   * nothing.
+   * Records tables, and registers observers with their tables. Writes nothing for what is recorded
+   * already.
    *
-   * @throws SchemaError where a table contradicts what is recorded; ObserverError where an observer
-   * does, or two have one name. Nothing was changed then.
+   * @throws SchemaError if a table contradicts the registry. Nothing was changed.
+   * @throws ObserverError if an observer contradicts it, or two have the same name. Nothing was
+   * changed.
    */
   async register(
     tables: readonly AnyTable[],
@@ -243,9 +255,9 @@ export class Registry implements Schemas, Notifications {
     if (!isRecorded(await this.fresh())) {
       await this.#changes.run(
         async () => {
-          // Compared, and not recorded.
+          // The declarations were compared, and a read-only registry records nothing.
           if (this.#readOnly) return;
-          // Who was before may have recorded the same.
+          // The change before this one in the line may have recorded the same.
           if (isRecorded(await this.current())) return;
           await this.#change(async (tx, view) => {
             const plan = planRegistration(view, distinct, observers);
@@ -277,9 +289,10 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Changes the registry in one transaction, which sees it as it then is. `run` says whether it
-   * wrote something; the generation then rises, so that two changes at the same time conflict and
-   * one of them is done again; those of one process wait for each other.
+   * Changes the registry in one transaction. `run` gets the current view, and returns whether it
+   * wrote something. If so, the generation rises. Two changes of different processes at the same
+   * time therefore conflict, and one of them runs again. Changes of one process run one after
+   * another.
    */
   change(run: Change, signal?: AbortSignal): Promise<void> {
     return this.#changes.run(() => this.#change(run, signal), signal, "A change of what is registered");
@@ -292,7 +305,7 @@ export class Registry implements Schemas, Notifications {
         const changed = await run(tx, await readRegistry(tx.reader));
         if (changed) tx.write({ ...generationCell, value: nothing });
         await tx.commit();
-        // The next to ask sees the change, also where what was read is kept for a while.
+        // The next caller must see the change, even on a store where the view is cached.
         if (changed) {
           this.#readAt = Number.NEGATIVE_INFINITY;
           this.#asked = undefined;
@@ -304,12 +317,12 @@ export class Registry implements Schemas, Notifications {
     await this.#load();
   }
 
-  /** A transaction on the system's own cells. */
+  /** Begins a transaction on the system's own cells. */
   async systemTransaction(label: string, signal?: AbortSignal): Promise<CoreTransaction> {
     return CoreTransaction.begin(this.context, { system: true, label, signal });
   }
 
-  /** Runs a transaction again while it conflicts. */
+  /** Runs a transaction again as long as it conflicts. */
   async retrying<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -329,7 +342,7 @@ export class Registry implements Schemas, Notifications {
     return cells[0]?.value;
   }
 
-  /** Reads the registry anew. A view is never replaced by an older one. */
+  /** Reads the registry again. An older view never replaces a newer one. */
   async #load(): Promise<RegistryView> {
     const { active } = this.context;
     for (let attempt = 1; ; attempt++) {
@@ -350,7 +363,7 @@ export class Registry implements Schemas, Notifications {
     }
   }
 
-  /** The view with its guards stays the same object as long as nothing has changed. */
+  /** Keeps a new view. The same object with the same guards stays as long as nothing changes. */
   #keep(view: RegistryView): void {
     if (this.#view?.generation === view.generation) return;
     this.#view = view;

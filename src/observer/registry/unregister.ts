@@ -12,23 +12,25 @@ import { encodeJson } from "../stored-json.js";
 import { backfillCell, forgottenCell, observerCell, type StoredForgotten, versionCell } from "./cells.js";
 import type { Registry } from "./registry.js";
 
-/** What `db.unregister` takes. Everything has a default. */
+/** The options of `db.unregister`. All are optional. */
 export interface UnregisterOptions {
   /**
-   * Stops between two batches; calling again goes on. The observer is unregistered all the same.
+   * Stops between two batches when it is aborted. Another call continues. The observer is
+   * unregistered in any case.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Told how many records were removed so far. */
+  /** Called with the number of records removed so far. */
   readonly onProgress?: ((progress: { readonly removed: number }) => void) | undefined;
 }
 
 const pageRecords = 256;
 
 /**
- * Forgets an observer: first takes it out of the registry, so that commits leave no hints for it
- * any more, then removes its hints, acknowledgments and what was given up on. Done again after a
- * crash, it goes on. An observer of the same name may be registered at once: what is older than it
- * does not count for it.
+ * Unregisters an observer. It first removes the observer from the registry, so that commits leave
+ * no more hints for it. Then it removes the observer's hints, acknowledgments and parked changes.
+ * If it is repeated after a crash, it continues.
+ *
+ * An observer of the same name may be registered at once. Older records do not count for it.
  */
 export async function unregister(
   registry: Registry,
@@ -42,14 +44,14 @@ export async function unregister(
   await removal.removeRecords();
   await clearCrashSuspect(registry.context.store, name);
   await registry.change(async (tx, view) => {
-    // Unregistered once more meanwhile, by another: that one ends it.
+    // Another call has unregistered it again meanwhile, and removes the rest.
     if (view.forgotten.get(name)?.upTo !== forgotten.upTo) return false;
     tx.write({ ...forgottenCell(name), value: undefined });
     return true;
   });
 }
 
-/** Takes the observer out of the registry, or finds what an earlier call left over. */
+/** Removes the observer from the registry, or finds what an earlier call left over. */
 async function takeOut(
   registry: Registry,
   name: string,
@@ -78,7 +80,7 @@ async function takeOut(
   return forgotten!;
 }
 
-/** Removes what an observer left, page by page, up to the moment of its unregistration. */
+/** Removes an observer's records page by page, up to the timestamp of its unregistration. */
 class Removal {
   readonly #registry: Registry;
   readonly #name: string;
@@ -106,9 +108,10 @@ class Removal {
   async removeHints(): Promise<void> {
     const { store } = this.#context;
     const range = prefixRange(hintPrefix(this.#name));
-    // Hints that were on their way when it was taken out are younger, and go too unless it is
-    // registered again. The moment comes first: who is not back by a view that is read after it
-    // leaves only hints that are younger than it.
+    // Hints of commits in progress at the unregistration are younger than it. They are removed as
+    // well, unless the observer was registered again. The timestamp must be taken before the
+    // registry is read. If the observer is not back in that view, a later registration leaves only
+    // hints above the timestamp.
     const moment = await currentTimestamp(this.#context);
     const isBack = (await this.#registry.reload()).observers.has(this.#name);
     const upTo = isBack ? this.#forgotten.upTo : moment;
@@ -120,14 +123,16 @@ class Removal {
     }
   }
 
-  /** The list of what was given up on. */
+  /** Removes its entries in the list of parked changes. */
   async removeEntries(): Promise<void> {
     const first = Buffer.from(`${this.#name}\0`);
     const isOld = (value: Buffer) => decodeParkedEntry(value).start <= this.#forgotten.upTo;
     await this.#removeCells(parkedTable, first, prefixEnd(first), allColumns, isOld);
   }
 
-  /** Acknowledgments and parked records, which stand in the rows of the observed table. */
+  /**
+   * Removes its acknowledgments and parked records, which are in the rows of the observed table.
+   */
   async removeRecords(): Promise<void> {
     const columns = [acknowledgmentPrefix(this.#name), parkedPrefix(this.#name)].map(
       (prefix): ColumnRange => ({ start: prefix, end: prefixEnd(prefix) }),

@@ -25,11 +25,11 @@ import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
 
-/** The registry as of one snapshot. Never changed. */
+/** The registry as of one snapshot. Immutable. */
 export class RegistryView implements ObservedColumns {
-  /** The snapshot that it was read at. */
+  /** The timestamp of the snapshot. */
   readonly at: number;
-  /** Commit timestamp of the newest change that it contains; 0 where nothing was ever recorded. */
+  /** Commit timestamp of the newest change in it. 0 if nothing was ever recorded. */
   readonly generation: number;
   readonly guards: RowMutation;
   readonly tables: ReadonlyMap<string, TableDescription>;
@@ -73,7 +73,10 @@ export class RegistryView implements ObservedColumns {
       .map((observer) => observer.ofColumn(column));
   }
 
-  /** A recorded table, for who has no module that declares it. */
+  /**
+   * A recorded table, for a program without the module that declares it. Undefined if it is not
+   * recorded.
+   */
   table(name: string): AnyTable | undefined {
     const description = this.tables.get(name);
     if (description === undefined) return undefined;
@@ -108,13 +111,13 @@ function guardsOf(generation: number): RowMutation {
   });
 }
 
-/** A cell of the registry, as a snapshot shows it. */
+/** A cell of the registry in a snapshot. */
 export interface RegistryCell {
   readonly row: Uint8Array;
   readonly column: Uint8Array;
   /** Timestamp of the commit that wrote it. */
   readonly commit: number;
-  /** Undefined where it was deleted. */
+  /** Undefined if it was deleted. */
   readonly value: Uint8Array | undefined;
 }
 
@@ -124,7 +127,7 @@ interface ObserverCells {
   readonly backfills: BackfillState[];
 }
 
-/** Reads the registry whole, as of a snapshot. */
+/** Reads the whole registry at a snapshot. */
 export async function readRegistry(reader: SnapshotReader): Promise<RegistryView> {
   const cells: RegistryCell[] = [];
   for await (const { row, cell } of registryCells(reader)) {
@@ -134,7 +137,7 @@ export async function readRegistry(reader: SnapshotReader): Promise<RegistryView
   return registryOf(reader.timestamp, cells);
 }
 
-/** The registry that all its cells of one snapshot make up. */
+/** Builds the registry from all its cells of one snapshot. */
 export function registryOf(at: number, registry: Iterable<RegistryCell>): RegistryView {
   const tables = new Map<string, TableDescription>();
   const forgotten = new Map<string, StoredForgotten>();

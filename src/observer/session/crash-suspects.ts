@@ -5,9 +5,9 @@ const rowPrefix = "suspect/";
 const column = Buffer.from("upTo");
 
 /**
- * Records that a process that ran these observers ended uncleanly: an attempt is counted in each
- * hint at or below `upTo` before it is run. The record's timestamp is `upTo` itself, so that it
- * only ever rises.
+ * Records that a process that ran these observers ended uncleanly. Each hint at or below `upTo`
+ * then counts an attempt before it runs. The record's timestamp is `upTo` itself, so it can only
+ * increase.
  */
 export async function suspect(store: RowStore, observers: readonly string[], upTo: number): Promise<void> {
   for (const observer of observers) {
@@ -21,7 +21,7 @@ export async function suspect(store: RowStore, observers: readonly string[], upT
   }
 }
 
-/** Up to which timestamp the hints of each observer are suspect. */
+/** For each observer, the timestamp up to which its hints are suspect. */
 export async function readCrashSuspects(store: RowStore): Promise<ReadonlyMap<string, number>> {
   const suspects = new Map<string, number>();
   const end = { row: Buffer.from("suspect0") };
@@ -36,7 +36,7 @@ export async function readCrashSuspects(store: RowStore): Promise<ReadonlyMap<st
   return suspects;
 }
 
-/** Forgets the suspects of an observer that is unregistered. */
+/** Deletes the record of an observer that is unregistered. */
 export async function clearCrashSuspect(store: RowStore, observer: string): Promise<void> {
   const { table, row } = systemCell(`${rowPrefix}${observer}`, "upTo");
   await store.mutate({

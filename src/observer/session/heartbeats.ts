@@ -1,42 +1,46 @@
-/** When what somebody writes again and again was last seen to change. */
+/** When a session's heartbeat was last seen to change. */
 interface Heartbeat {
   stamp: unknown;
-  /** Monotonic time at which this stamp was first seen. */
+  /** Monotonic time at which this process first saw the stamp, in milliseconds. */
   since: number;
   hasChanged: boolean;
 }
 
 /**
- * How long signs of life have been missing, by this process's own monotonic clock: the wall clocks
- * of two machines may differ by more than a sign of life lasts.
+ * How long heartbeats have been missing, by this process's own monotonic clock. Wall clocks of two
+ * machines may differ by more than a heartbeat lasts.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, Heartbeat>();
 
-  /** Notes what was read of somebody at a monotonic time. */
+  /** Records a heartbeat that was read at monotonic time `now`. */
   see(name: string, stamp: unknown, now: number): void {
     const seen = this.#seen.get(name);
     if (seen === undefined) this.#seen.set(name, { stamp, since: now, hasChanged: false });
     else if (seen.stamp !== stamp) Object.assign(seen, { stamp, since: now, hasChanged: true });
   }
 
-  /** Who looks has stood still for so long: nobody could be seen then. */
+  /**
+   * This process was paused for `lostMs`, so it could not have seen heartbeats during that time.
+   */
   passOver(lostMs: number, now: number): void {
     for (const heartbeat of this.#seen.values()) heartbeat.since = Math.min(now, heartbeat.since + lostMs);
   }
 
-  /** For how long it had stood unchanged at `now`; 0 for what was never seen. */
+  /**
+   * For how long the heartbeat had not changed at `now`, in milliseconds. 0 if it was never seen.
+   */
   unchangedMs(name: string, now: number): number {
     const seen = this.#seen.get(name);
     return seen === undefined ? 0 : Math.max(0, now - seen.since);
   }
 
-  /** Whether it was ever seen to change. */
+  /** Whether this process ever saw it change. */
   hasChanged(name: string): boolean {
     return this.#seen.get(name)?.hasChanged ?? false;
   }
 
-  /** Forgets all others. */
+  /** Forgets all sessions except `names`. */
   keep(names: { has(name: string): boolean }): void {
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
   }

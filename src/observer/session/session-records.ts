@@ -3,21 +3,21 @@ import { decodeWrite, putHint, systemCell, systemTable } from "../../transaction
 import { isBeyondBelief } from "../expiry.js";
 import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "../stored-json.js";
 
-/** Names of observers with the version that is run. */
+/** Names of observers, each with the version that a session runs. */
 export type HostedObservers = Readonly<Record<string, number>>;
 
-/** What a session tells the others of itself. */
+/** The record by which a session tells the others about itself. */
 export interface SessionRecord {
   /** The observers that its workers run, each with its version. */
   readonly observers: HostedObservers;
   /**
-   * Wall time in milliseconds after which it counts as dead for who has not watched it. Changes
-   * with each sign of life.
+   * Wall time, in milliseconds, after which a process that has not watched the session counts it as
+   * dead. It changes with each heartbeat.
    */
   readonly expires: number;
   /**
-   * The process, by the environment's name for it: where that is known to have ended, nobody waits
-   * for the time.
+   * The process's name, as the environment gives it. If the process is known to have ended, the
+   * others need not wait for the expiry.
    */
   readonly process: string;
 }
@@ -28,24 +28,24 @@ const isSessionRecord = record<SessionRecord>({
   process: isString,
 });
 
-/** A session counts as alive for so long after a sign of life, in milliseconds. */
+/** How long a session counts as alive after a heartbeat, in milliseconds. */
 export const timeToLiveMs = 5_000;
 
 const rowPrefix = "session/";
 const stateColumn = Buffer.from("state");
 /**
- * Stands in the row of a session that is being cleared away: its timestamp is the one of its
+ * A column in the row of a session that is being removed. Its timestamp is that of the session's
  * unclean end.
  */
 const endedColumn = Buffer.from("ended");
-/** A session has one record, which each sign of life replaces. */
+/** The timestamp of a session's only record, which each heartbeat replaces. */
 const recordTimestamp = 1;
 const forever = Number.POSITIVE_INFINITY;
 
 const noBytes = new Uint8Array(0);
 const unreadable: SessionRecord = Object.freeze({ observers: {}, expires: 0, process: "" });
 
-/** Where the sessions of a store stand, a row each in its system table. */
+/** The records of a store's sessions, each in a row of the system table. */
 export class SessionRecords {
   readonly #store: RowStore;
   readonly #onUnreadable: (session: string, error: unknown) => void;
@@ -55,7 +55,7 @@ export class SessionRecords {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** All that stand, dead ones too. */
+  /** All records, including those of dead sessions. */
   async *all(): AsyncGenerator<readonly [string, SessionRecord]> {
     const end = { row: Buffer.from("session0") };
     const columns = [{ exact: stateColumn }];
@@ -72,7 +72,7 @@ export class SessionRecords {
   }
 
   /**
-   * A record that cannot be read is of nobody who lives: whoever does writes it anew within a
+   * An unreadable record counts as that of a dead session. A live session writes it again within a
    * second.
    */
   #decode(session: string, stored: Uint8Array): SessionRecord {
@@ -85,7 +85,7 @@ export class SessionRecords {
     }
   }
 
-  /** Puts a session's record in the place of what stood; whoever took it for dead was wrong. */
+  /** Replaces a session's record, and deletes the mark of an unclean end, which was wrong. */
   async put(session: string, state: SessionRecord): Promise<void> {
     await this.#store.mutate({
       ...rowOf(session),
@@ -112,8 +112,8 @@ export class SessionRecords {
   }
 
   /**
-   * Gives a session's unclean end its timestamp, unless it has one: the same for all who clear it
-   * away at a time. Undefined where it is gone already.
+   * Gives a session's unclean end its timestamp, unless it has one. All processes that remove the
+   * session at the same time get the same one. Undefined if the record is gone.
    */
   async end(session: string, timestamp: number): Promise<number | undefined> {
     const answer: MutationAnswer = await this.#store.mutate({
@@ -130,7 +130,7 @@ export class SessionRecords {
   }
 }
 
-/** The records that cannot be read, and those that say they last for longer than any does. */
+/** The records that cannot be read, and those that expire later than any valid one. */
 export async function* strayedSessions(
   store: RowStore,
   nowMs: number,

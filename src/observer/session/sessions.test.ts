@@ -17,7 +17,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const forever = () => new Promise<void>(() => {});
 
 describe("sessions", () => {
-  test("a session lives while a worker stands, and is gone after it", async () => {
+  test("a session is alive while a worker runs in it, and is gone after it", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const one = await openTest({ store, environment, observers: [length] });
@@ -37,7 +37,7 @@ describe("sessions", () => {
     expect(await other.sessions.alive(session)).toBeUndefined();
   });
 
-  test("a session that says it lives for years is not believed: nobody waits for it, and it is cleared away", async () => {
+  test("a session that claims to live for years is not believed: no process waits for it, and it is removed", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const state = {
@@ -57,7 +57,7 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
-  test("a session that shows no sign of life is dead, until somebody clears it away", async () => {
+  test("a session without heartbeats is dead once its record expires, and a process removes it", async () => {
     const store = memoryStore();
     const stopped = new TestEnvironment();
     const one = await openTest({ store, environment: stopped, observers: [length] });
@@ -73,7 +73,7 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
-  test("what a dead session's process held of the store is freed when it is cleared away", async () => {
+  test("what a dead session's process held of the store is freed when the session is removed", async () => {
     const store = memoryStore();
     const stopped = new TestEnvironment();
     const one = await openTest({ store, environment: stopped, observers: [length] });
@@ -96,7 +96,7 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
-  test("processes that stood still together count each other as alive when they go on", async () => {
+  test("processes that were paused together count each other as alive when they continue", async () => {
     const store = memoryStore();
     const environments = [new TestEnvironment(), new TestEnvironment()] as const;
     const databases: TestDatabase[] = [];
@@ -105,8 +105,8 @@ describe("sessions", () => {
     for (const db of databases) db.pool.work();
     for (let step = 0; step < 4; step++) for (const each of environments) await each.advance(500);
     const [first, second] = databases as [TestDatabase, TestDatabase];
-    // The first one has seen the other's last sign of life, wakes a moment before it, and looks
-    // before it says that it lives.
+    // The first process has seen the other's last heartbeat. It wakes a moment before the other,
+    // and reads the sessions before it sends its own heartbeat.
     await environments[0].advance(1_000);
     environments[0].freeze(20_000);
     await first.sessions.refresh();
@@ -116,12 +116,12 @@ describe("sessions", () => {
     environments[1].freeze(20_000);
     for (let step = 0; step < 8; step++) for (const each of environments) await each.advance(500);
     for (const db of databases) expect(db.sessions.suspectUpTo("length")).toBe(0);
-    // Who really ended is found out all the same.
+    // A process that really ended is found nevertheless.
     await environments[0].advance(7_000);
     expect(await first.sessions.alive(second.sessions.session)).toBeUndefined();
   });
 
-  test("a process that is slow all the time finds out who is dead", async () => {
+  test("a process that is always slow finds dead sessions", async () => {
     const store = memoryStore();
     const [slow, stopped] = [new TestEnvironment(), new TestEnvironment()];
     const one = await openTest({ store, environment: slow, observers: [length] });
@@ -136,7 +136,7 @@ describe("sessions", () => {
     expect(one.sessions.hosting("length", 1)).toEqual([one.sessions.session]);
   });
 
-  test("the buckets are divided: each has one owner, and each session its part", async () => {
+  test("the buckets are divided: each has one owner, and each session its share", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const databases: TestDatabase[] = [];
@@ -158,8 +158,8 @@ describe("sessions", () => {
     const moved = first.filter(
       (owner, bucket) => owner < 2 && !databases[owner]!.pool.shares.owns(length, bucket),
     );
-    // Only what came to its second choice, since its first had its full part, goes back to the
-    // first.
+    // Only buckets that went to their second choice, because the first had its full share, move
+    // back to the first.
     expect(moved.length).toBeLessThanOrEqual(buckets / 8);
     for (const worker of workers) await environment.until(worker.stop());
   });
@@ -173,7 +173,7 @@ describe("sessions", () => {
 });
 
 describe("clocks that differ", () => {
-  /** An environment in the same time as another, whose wall clock is ahead. */
+  /** An environment with the same time as another, but with its wall clock ahead. */
   function ahead(environment: TestEnvironment, byMs: number): TestEnvironment {
     return new Proxy(environment, {
       get(target, property) {
@@ -185,7 +185,7 @@ describe("clocks that differ", () => {
   }
 
   test.each([3_600_000, -3_600_000])(
-    "by %d ms: a live process is not cleared away, and a dead one is",
+    "by %d ms: a live process is not removed, and a dead one is",
     async (byMs) => {
       const environment = new TestEnvironment();
       const store = memoryStore({ environment });
@@ -200,7 +200,7 @@ describe("clocks that differ", () => {
         expect(db.sessions.suspectUpTo("length")).toBe(0);
         expect([...db.sessions.hosting("length", 1)].sort()).toEqual(sessions);
       }
-      // It dies: nothing of it comes to the store any more.
+      // The process dies: nothing of it reaches the store any more.
       const stopped = new TestEnvironment();
       const dead = await openTest({ store, environment: ahead(stopped, byMs), observers: [length] });
       dead.pool.work();
@@ -213,7 +213,7 @@ describe("clocks that differ", () => {
     },
   );
 
-  test("an end has one timestamp, however many clear it away at a time", async () => {
+  test("an end has one timestamp, even if several processes remove the session at the same time", async () => {
     const store = memoryStore();
     const records = new SessionRecords(store, () => undefined);
     const record = { observers: { length: 1 }, expires: 1, process: "p" };
@@ -221,7 +221,7 @@ describe("clocks that differ", () => {
     expect(await Promise.all([records.end("s", 10), records.end("s", 11), records.end("s", 12)])).toEqual([
       10, 10, 10,
     ]);
-    // It lives after all; its next end is another one.
+    // The session is alive after all, so its next end is another one.
     await records.put("s", { ...record, expires: 2 });
     expect(await records.end("s", 13)).toBe(13);
     expect(await all(records.all())).toEqual([["s", { ...record, expires: 2 }]]);
@@ -231,7 +231,7 @@ describe("clocks that differ", () => {
   });
 });
 
-test("a process without workers knows of those elsewhere when it waits until all is done", async () => {
+test("a process without workers knows those of other processes when it waits until all is done", async () => {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment });
   const releases: (() => void)[] = [];
@@ -257,7 +257,7 @@ test("a process without workers knows of those elsewhere when it waits until all
 });
 
 describe.each(["one-phase", "two-phase"] as const)("workers that end badly, committing in %s", (commit) => {
-  test("what a dead process would have done is done by another", async () => {
+  test("another process does the work of a dead one", async () => {
     const store = memoryStore();
     const stopped = new TestEnvironment();
     const make = (hangs: boolean) =>
@@ -277,7 +277,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     });
     await environment.settle();
     const done = () => db.runs.filter((run) => run.outcome === "committed").length;
-    // Its own share at once, the other's when it has stood for a while.
+    // Its own share runs at once, and the other's after its hints have waited for a while.
     expect(done()).toBeGreaterThan(5);
     expect(done()).toBeLessThan(55);
     await environment.advance(3_500);
@@ -285,7 +285,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await environment.until(worker.stop());
   });
 
-  test("an observer that ends its process is counted, and parked in the end; what ran beside it is not", async () => {
+  test("an observer that ends its process is counted and finally parked, and the runs beside it are not", async () => {
     const store = memoryStore();
     let begun = 0;
     const killer = observer(
@@ -299,7 +299,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
       { attempts: 3 },
     );
     const slow = observer("slow", documents.contents, async (tx, { row }) => {
-      // Takes its time, so that it stands when the process ends.
+      // A slow run, so that it is in progress when the process ends.
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
       tx.set(documents.words, row, 1);
     });
@@ -316,11 +316,11 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     });
     for (let crash = 1; crash <= 3; crash++) {
       const { environment } = crash === 1 ? first : await run();
-      // Not long enough for a long run to be announced: only the end of the process tells.
+      // Too short for a long run to be announced, so only the end of the process tells.
       for (let waited = 0; begun < crash && waited < 100; waited++) await environment.advance(100);
       expect(begun).toBe(crash);
       passedMs = environment.monotonic() + 6_000;
-      // From here on its time stands still: the process is dead.
+      // From here on its time is frozen: the process is dead.
     }
     const last = await run();
     await last.environment.until(last.worker.idle());
@@ -338,7 +338,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await last.environment.until(last.worker.stop());
   });
 
-  test("what waits beside an observer that ends its process at once is all done in the end", async () => {
+  test("changes that wait beside an observer that ends its process are all handled in the end", async () => {
     const store = memoryStore();
     const rows = Array.from({ length: 30 }, (_, index) => `row ${index}`);
     let deaths = 0;
@@ -379,7 +379,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await last.environment.until(last.worker.stop());
   });
 
-  test("a long run is not begun a second time by another live process", async () => {
+  test("another live process does not begin a long run a second time", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     let begun = 0;

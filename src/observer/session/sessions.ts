@@ -11,41 +11,50 @@ import { type HostedObservers, type SessionRecord, SessionRecords, timeToLiveMs 
 export interface SessionsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
-  /** The service that knows who lives, where there is one: it is asked first. */
+  /**
+   * The cluster's service, if there is one. It knows which sessions are alive, and is asked first.
+   */
   readonly cluster?: Cluster | undefined;
 }
 
 const beatMs = 1_000;
-/** How long what was read of other sessions counts as new. */
+/** How long the records that were read from other sessions count as fresh, in milliseconds. */
 const cacheMs = 250;
 /**
- * Sessions are read so much less often for each that there is: all of them together read so many a
- * second.
+ * Milliseconds between two reads of the sessions, for each session. The time grows with their
+ * number, so that all of them together read the records at most 100 times a second.
  */
 const refreshMsForEach = 10;
-/** A record that stood still for so long is doubtful: the cluster is asked. */
+/**
+ * A record that did not change for this long is doubtful, so this process asks the cluster, in
+ * milliseconds.
+ */
 const stillMs = 1.2 * beatMs;
 /**
- * Nobody is cleared away whose record did not stand still for so long, by the clock of who clears
- * it away.
+ * A session is removed only if its record did not change for this long, by the clock of the process
+ * that removes it, in milliseconds.
  */
 const certainMs = 1.5 * beatMs;
 /**
- * One that looks dead, and whose end nobody knows of, may be back: for so long since its last sign
- * of life.
+ * How long a session that looks dead may still come back, counted from its last heartbeat, in
+ * milliseconds. It applies if no process knows of its end.
  */
 const patienceMs = 3 * timeToLiveMs;
-/** How long the cluster is waited for between signs of life, and by a worker that begins. */
+/**
+ * How long to wait for the cluster: between heartbeats, and when a worker begins, in milliseconds.
+ */
 const askMs = 500;
 const joinMs = 2_000;
-/** The most sessions that the cluster is asked about in one go. */
+/** The most sessions in one question to the cluster. */
 const maxAsked = 256;
 
 /**
- * The processes that work on a store, as they tell each other in its system table. A session is
- * recorded while workers stand in it, shows a sign of life each second, and removes its record when
- * it ends. One that shows none any more ended uncleanly: what it may have been working on is then
- * suspect. Where a cluster's service answers, its word comes first.
+ * The processes that work on a store, as their records in the system table show them. A session has
+ * a record while workers run in it. It sends a heartbeat each second, and removes the record at its
+ * end.
+ *
+ * A session whose heartbeats stop ended uncleanly, and the hints that it may have been running
+ * become suspect. If a cluster's service answers, its word comes before the records.
  */
 export class Sessions implements Liveness {
   readonly session: string;
@@ -58,20 +67,20 @@ export class Sessions implements Liveness {
   #context: TransactionContext | undefined;
   #hosted: HostedObservers = {};
   #recorded = false;
-  /** This session's own record, as it was last read. */
+  /** This session's own record, as last read. */
   #own: SessionRecord | undefined;
   #joining: Promise<void> | undefined;
   readonly #closing = new AbortController();
   #timer: Timer | undefined;
   #beating: Promise<void> = Promise.resolve();
   #others: ReadonlyMap<string, SessionRecord> = new Map();
-  /** What the cluster said of sessions whose records stood still, when they were last read. */
+  /** The cluster's last answers about sessions whose records did not change. */
   #said: ReadonlyMap<string, boolean> = new Map();
-  /** Sessions that look dead, and are watched a little longer before they are cleared away. */
+  /** Number of sessions that look dead and are watched a little longer before they are removed. */
   #doubtful = 0;
   #suspects: ReadonlyMap<string, number> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
-  /** When this process was last at work on it, while it hosts observers. */
+  /** When this process last worked on its sessions, while it hosts observers. Monotonic time. */
   #awakeAt = Number.POSITIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
@@ -85,7 +94,7 @@ export class Sessions implements Liveness {
     });
   }
 
-  /** The second half of making it: what its messages and timestamps need. */
+  /** Sets the context for messages and timestamps. It completes the construction. */
   attach(context: TransactionContext): void {
     this.#context = context;
   }
@@ -96,8 +105,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session lives: by the word of the cluster, or by its record where nobody answers.
-   * Undefined for one that neither knows: a lock's own time decides then.
+   * Whether a session is alive, by the cluster's word, or by its record if the cluster does not
+   * answer. Undefined if neither knows it. The lock's own expiry then decides.
    */
   alive(session: string): MaybePromise<boolean | undefined> {
     if (session === this.session) return true;
@@ -111,7 +120,7 @@ export class Sessions implements Liveness {
     return this.refresh().then(() => this.isLive(session));
   }
 
-  /** As {@link alive}, by what was last read. */
+  /** Like {@link alive}, from the records that were last read. */
   isLive(session: string): boolean | undefined {
     if (session === this.session) return true;
     const record = this.#others.get(session);
@@ -119,8 +128,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * The live sessions that run this version of an observer, by what was last read; this one among
-   * them if it does.
+   * The live sessions that run this version of an observer, from the records that were last read.
+   * Includes this session if it does.
    */
   hosting(observer: string, version: number): readonly string[] {
     const hosting = [...this.#others]
@@ -130,7 +139,10 @@ export class Sessions implements Liveness {
     return hosting;
   }
 
-  /** Whether a session lives and runs this version of an observer, by what was last read. */
+  /**
+   * Whether a session is alive and runs this version of an observer, from the records that were
+   * last read.
+   */
   isHosting(session: string, observer: string, version: number): boolean {
     if (session === this.session) return this.#hosted[observer] === version;
     const record = this.#others.get(session);
@@ -138,9 +150,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session that shows no signs of life runs this version of an observer, and may be
-   * back: its machine may be too busy for them, or have stood still. Not one whose process has
-   * ended, or that the cluster has seen end.
+   * Whether a session without heartbeats runs this version of an observer and may come back. Its
+   * machine may be overloaded or paused. False if its process has ended, or if the cluster saw it
+   * end.
    */
   mayHost(observer: string, version: number): boolean {
     const now = this.#environment.monotonic();
@@ -153,12 +165,12 @@ export class Sessions implements Liveness {
     });
   }
 
-  /** How many are recorded, by what was last read, this one among them. */
+  /** How many sessions have a record, as last read, including this one. */
   get size(): number {
     return this.#others.size + 1;
   }
 
-  /** The processes that run observers and live, this one among them, as they stand in the store. */
+  /** The live processes that run observers, including this one, as the store has them now. */
   async list(): Promise<ReadonlyMap<string, SessionRecord>> {
     await this.refresh();
     const live = new Map<string, SessionRecord>();
@@ -169,22 +181,23 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Timestamp up to which hints of an observer are suspect: a process that ran it ended uncleanly.
-   * 0 for none.
+   * Timestamp up to which the hints of an observer are suspect, because a process that ran it ended
+   * uncleanly. 0 if none.
    */
   suspectUpTo(observer: string): number {
     return this.#suspects.get(observer) ?? 0;
   }
 
-  /**
-   * Calls `listener` when it was read again who hosts what, until the returned function is called.
-   */
+  /** Calls `listener` after each reading of the sessions, until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells the others which observers this process runs from now on; none ends the record. */
+  /**
+   * Tells the other processes which observers this one runs from now on. Without any, the record is
+   * removed.
+   */
   async host(observers: HostedObservers): Promise<void> {
     this.#hosted = observers;
     if (this.#isHosting) await this.#join();
@@ -196,8 +209,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Reports the session to the cluster, once and for as long as the database is open. Nobody waits
-   * long for it.
+   * Reports the session to the cluster, once for as long as the database is open. The wait for the
+   * answer is short.
    */
   async #join(): Promise<void> {
     if (this.cluster === undefined) return;
@@ -208,7 +221,10 @@ export class Sessions implements Liveness {
     await this.#unlessLong(this.#joining, joinMs);
   }
 
-  /** Resolves with a promise that does not reject, or without its word when it takes too long. */
+  /**
+   * Resolves with the result of a promise that does not reject, or with undefined after `ms`
+   * milliseconds.
+   */
   #unlessLong<T>(waited: Promise<T>, ms: number): Promise<T | undefined> {
     return new Promise((resolve) => {
       const timer = this.#environment.setTimer(() => resolve(undefined), ms);
@@ -219,7 +235,7 @@ export class Sessions implements Liveness {
     });
   }
 
-  /** Shows a sign of life, looks at the others, and goes on doing so. */
+  /** Sends a heartbeat, reads the other sessions, and repeats both each second. */
   #beat(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -250,7 +266,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * After a pause of this process, or of the whole machine, the others had no chance to be seen.
+   * Notices a pause of this process or of the whole machine. During it, this process could not have
+   * seen heartbeats.
    */
   #noteAwake(): void {
     const now = this.#environment.monotonic();
@@ -259,10 +276,13 @@ export class Sessions implements Liveness {
     this.#awakeAt = now;
   }
 
-  /** Very many sessions are not read by each of them every second. */
+  /**
+   * Whether to read the sessions again. If there are very many, not every session reads them every
+   * second.
+   */
   get #isTimeToRefresh(): boolean {
     const everyMs = this.#doubtful > 0 ? beatMs : Math.max(beatMs, this.#others.size * refreshMsForEach);
-    // A timer may be a little early.
+    // A timer may fire a little early.
     return this.#environment.monotonic() - this.#readAt >= everyMs - beatMs / 2;
   }
 
@@ -279,8 +299,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Reads who lives. Sessions that ended uncleanly are cleared away, and what they worked on
-   * becomes suspect.
+   * Reads the sessions. Removes those that ended uncleanly, and makes the hints that they may have
+   * been running suspect.
    */
   async refresh(): Promise<void> {
     if (this.#recorded) this.#noteAwake();
@@ -305,7 +325,7 @@ export class Sessions implements Liveness {
     for (const listener of this.#listeners) listener();
   }
 
-  /** What the cluster says of sessions whose records stand still. */
+  /** Asks the cluster about sessions whose records do not change. */
   async #askCluster(
     records: ReadonlyMap<string, SessionRecord>,
     now: number,
@@ -326,7 +346,8 @@ export class Sessions implements Liveness {
   }
 
   #isStill(session: string, record: SessionRecord, now: number): boolean {
-    // If its process is not on this machine, although it says so, only the cluster knows better.
+    // Its process may be on another machine although its name says this one. Then only the cluster
+    // knows.
     if (this.#environment.isRunning(record.process) === false) return true;
     const isFirst = this.#heartbeats.unchangedMs(session, now) === 0 && !this.#heartbeats.hasChanged(session);
     return isFirst || this.#heartbeats.unchangedMs(session, now) >= stillMs || !this.#counts(session, record);
@@ -347,8 +368,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * An end has one timestamp, whoever clears it away: an end after it, without a commit between
-   * them, counts too.
+   * Removes a session that ended uncleanly. Its end gets one timestamp, whichever process removes
+   * it. Another end after it, without a commit in between, counts as well.
    */
   async #clearAway(session: string, { observers }: SessionRecord): Promise<void> {
     const upTo = await this.#records.end(session, await this.#attached.oracle.next());
@@ -359,9 +380,10 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session counts as alive: by the word of the cluster, which hears from it; or else by
-   * whether its process is known to run; or by signs of life seen here. Its own clock is believed
-   * only until a second sign could be seen.
+   * Whether a session counts as alive. The cluster's word comes first, since it hears from the
+   * session. Next comes whether its process runs on this machine, and then the heartbeats that this
+   * process saw. The session's own clock counts only until this process could have seen a second
+   * heartbeat.
    */
   #counts(session: string, record: SessionRecord): boolean {
     const said = this.#said.get(session);
@@ -372,8 +394,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a record says that it counts now, or did `graceMs` ago. One that says it will in a year
-   * says nothing.
+   * Whether a record says that it is valid now, or was `graceMs` ago. A record that expires
+   * unbelievably late says nothing.
    */
   #outlives({ expires }: SessionRecord, graceMs: number): boolean {
     const now = this.#environment.now();
@@ -381,9 +403,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Resolves when it is certain of every session that was found dead whether it is: what it worked
-   * on must be suspect before this process works on it. Takes little more than a second, where
-   * there is one at all.
+   * Resolves when it is certain whether each session that looks dead is dead. The hints that it may
+   * have been running must be suspect before this process runs them. Takes a little more than a
+   * second if any session is doubtful.
    */
   async settleDoubts(signal: AbortSignal): Promise<void> {
     if (this.#doubtful === 0) return;
@@ -391,7 +413,7 @@ export class Sessions implements Liveness {
     await this.refresh();
   }
 
-  /** Ends the session, by the word of the cluster too. */
+  /** Ends the session, in the cluster too. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#timer?.cancel();
