@@ -11,20 +11,24 @@ import { zeroCopyTests } from "./conformance/zero-copy.js";
 
 export type { TestRunner } from "./conformance/harness.js";
 
-/** What {@link storeConformance} is told of a store, and the test runner to use. */
+/** The options of {@link storeConformance}: what the store claims, and the test runner. */
 export interface StoreConformanceOptions extends TestRunner {
-  /** What the store under test declares; every claim is tested, and every claim of absence. */
+  /**
+   * Whether the store under test declares `atomicBatches`. The suite tests the claim, and also the
+   * claim of absence.
+   */
   readonly atomicBatches: boolean;
-  /** Seeds of the random tests. Default: three. */
+  /** Seeds of the random tests. Default: three seeds. */
   readonly seeds?: readonly number[] | undefined;
-  /** Requests of each random test. Default: 250. */
+  /** Number of requests in each random test. Default: 250. */
   readonly steps?: number | undefined;
 }
 
 /**
- * Declares the tests that every {@link RowStore} has to pass, one for each sentence of the contract, and random
- * requests beside a naive store. `open` gives a new, empty store each time it is called; the suite closes it.
- * `describe` and `it` are those of vitest, of `node:test`, or of any runner like them; nothing else is asked of it.
+ * Declares the tests that every {@link RowStore} must pass: one for each sentence of the contract,
+ * and random requests that are compared with a naive store. `open` must return a new, empty store
+ * at each call; the suite closes it. `describe` and `it` are those of vitest, `node:test`, or any
+ * similar runner. The suite needs no other part of the runner.
  *
  * @example
  * import { describe, it } from "vitest";

@@ -21,7 +21,10 @@ import {
 
 const forever = Number.POSITIVE_INFINITY;
 
-/** Several rows in one atomic step, for stores that declare it. */
+/**
+ * Tests of batches, which change several rows in one atomic step. For stores that declare
+ * `atomicBatches`.
+ */
 export function batchTests(test: Declare): void {
   test("a batch changes rows of several tables, at a commit timestamp that it takes", async (store) => {
     const atomic = atomicOf(store);
@@ -258,7 +261,7 @@ export function batchTests(test: Declare): void {
   });
 }
 
-/** A store of one-row mutations says so, and has no `atomic`. */
+/** Tests that a store of one-row mutations has no `atomic`. */
 export function noBatchTests(test: Declare): void {
   test("a store that declares no atomic batches has no `atomic`", async (store) => {
     assert.equal(store.atomic, undefined);

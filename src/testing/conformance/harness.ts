@@ -18,28 +18,31 @@ import type {
   Version,
 } from "../../store/index.js";
 
-/** What the suite needs of a test runner; those of vitest and of node:test both fit. */
+/** The functions of a test runner that the suite needs. Those of vitest and of node:test fit. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown;
   it(name: string, body: () => Promise<void>): unknown;
 }
 
-/** Declares one test: it gets a store of its own, opened for it and closed after it. */
+/** Declares one test. The suite opens a store for each test and closes it afterwards. */
 export type Declare = (name: string, body: (store: RowStore) => Promise<void>) => void;
 
 export const table = "things";
 
-/** Bytes of a string, each character one byte. */
+/** Returns the bytes of a string. Each character is one byte. */
 export function bytes(text: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-/** What {@link bytes} made. */
+/** Returns the string that {@link bytes} would turn into these bytes. */
 export function text(value: Uint8Array): string {
   return Buffer.from(value).toString("latin1");
 }
 
-/** Rows and columns that test an order by bytes: empty, NUL, 0xFF, and one the beginning of another. */
+/**
+ * Rows and columns that test the byte order: empty, with NUL and 0xFF, and one that is a prefix of
+ * another.
+ */
 export const awkwardKeys: readonly string[] = [
   "",
   "\0",
@@ -84,7 +87,7 @@ export function put(column: string, part: Part, timestamp: number, value: string
   };
 }
 
-/** Deletes the versions of one part from `from` (inclusive) to `to` (exclusive). */
+/** A mutation that deletes the versions of one part from `from` (inclusive) to `to` (exclusive). */
 export function erase(column: string, part: Part, from: number, to: number): Mutation {
   return { type: "delete", column: bytes(column), part, from, to };
 }
@@ -118,7 +121,7 @@ export function change(
   return { table: inTable, row: bytes(row), guards, mutations };
 }
 
-/** Mutates a row; the answer. */
+/** Mutates a row and returns the store's answer. */
 export function mutate(
   store: RowStore,
   row: string,
@@ -128,12 +131,12 @@ export function mutate(
   return store.mutate(change(row, mutations, guards));
 }
 
-/** Mutates a row that must take it. */
+/** Mutates a row and fails the test unless the store applies the mutation. */
 export async function apply(store: RowStore, row: string, ...mutations: readonly Mutation[]): Promise<void> {
   assert.equal(await mutate(store, row, mutations), "applied");
 }
 
-/** A view that can be compared: bytes as strings. */
+/** The view of a cell with its bytes as strings, for comparisons. */
 export interface PlainCell {
   readonly column: string;
   readonly lock?: string;
@@ -152,14 +155,17 @@ export function plainCell(cell: CellView): PlainCell {
   };
 }
 
-/** Takes what it needs of an answer before anything else can run: a store may only lend. */
+/**
+ * Reads what it needs from an answer before any other code can run, because a store may lend its
+ * buffers only until then.
+ */
 export async function taking<T, R>(answer: T | Promise<T>, take: (answer: T) => R): Promise<R> {
   return answer instanceof Promise ? answer.then(take) : take(answer);
 }
 
 export type RowOptions = Partial<Pick<RowRead, "columns" | "at" | "limit" | "table">>;
 
-/** The whole row, page by page. */
+/** Reads a whole row, page by page. */
 export async function row(store: RowStore, name: string, options: RowOptions = {}): Promise<PlainCell[]> {
   const all: PlainCell[] = [];
   let columns: Columns = options.columns ?? between("");
@@ -178,7 +184,7 @@ export async function row(store: RowStore, name: string, options: RowOptions = {
   }
 }
 
-/** What is left of `columns` from `start` on. */
+/** Returns the part of `columns` that begins at `start`. */
 export function from(columns: Columns, start: Uint8Array): Columns {
   return columns.flatMap((range): ColumnRange[] => {
     if ("exact" in range) return Buffer.compare(range.exact, start) < 0 ? [] : [range];
@@ -199,7 +205,7 @@ const copyPosition = (position: Position): Position => ({
   ...(position.column === undefined ? {} : { column: Buffer.from(position.column) }),
 });
 
-/** The whole range, page by page; rows that were divided over pages put together again. */
+/** Reads a whole range, page by page. Joins rows that the store divided between pages. */
 export async function range(store: RowStore, options: RangeOptions = {}): Promise<PlainRow[]> {
   const all: { row: string; cells: PlainCell[] }[] = [];
   let { start, end } = options;
@@ -225,7 +231,7 @@ export async function range(store: RowStore, options: RangeOptions = {}): Promis
   }
 }
 
-/** Each version as `row/column/part@timestamp=value`, in the order shown. */
+/** Reads each version as `row/column/part@timestamp=value`, in the store's order. */
 export async function raw(store: RowStore, options: Partial<RawRead> = {}): Promise<string[]> {
   const all: string[] = [];
   let { start } = options;
@@ -256,13 +262,16 @@ export async function raw(store: RowStore, options: Partial<RawRead> = {}): Prom
   }
 }
 
-/** The store's atomic batches, which its capabilities promise. */
+/**
+ * Returns the store's atomic batches. Fails the test if the store does not have them although it
+ * declares them.
+ */
 export function atomicOf(store: RowStore): AtomicStore {
   assert.ok(store.atomic, "a store that declares atomicBatches has `atomic`");
   return store.atomic;
 }
 
-/** The same numbers for the same seed, in [0, 1). */
+/** Returns a random number generator for [0, 1). Equal seeds give equal numbers. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -273,7 +282,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Lets the event loop do what waits. */
+/** Lets the event loop run its waiting tasks. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => systemEnvironment.defer(resolve));
 }

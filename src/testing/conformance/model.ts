@@ -25,20 +25,20 @@ const order: readonly Part[] = ["lock", "write", "data", "txn"];
 const compare = (a: string, b: string) => Buffer.compare(bytes(a), bytes(b));
 
 /**
- * A store that says what each answer has to be: one list of versions, searched from end to end. No index, no
- * order kept, nothing remembered, so that there is little in it to be wrong.
+ * A naive store that computes what each answer must be. It searches one list of versions from end
+ * to end, without index, order or cache, so little in it can be wrong.
  */
 export class ModelStore {
   #versions: StoredVersion[] = [];
 
-  /** Whether all guards hold; does the mutations then. */
+  /** Performs the mutations if all guards hold. */
   mutate(mutation: RowMutation): "applied" | "rejected" {
     if (mutation.guards.some((guard) => !this.#holds(mutation, guard))) return "rejected";
     this.#change(mutation, 0);
     return "applied";
   }
 
-  /** The answer to a batch whose commit timestamp, where it is applied, is `commit`. */
+  /** Returns the answer to a batch. `commit` is the commit timestamp if the batch is applied. */
   commit(batch: AtomicBatch, commit: number) {
     for (const [row, mutation] of batch.rows.entries()) {
       const guard = mutation.guards.findIndex((each) => !this.#holds(mutation, each));
@@ -58,7 +58,7 @@ export class ModelStore {
     return this.#view(table, columns, at, (each) => within(each, start, end));
   }
 
-  /** As the harness's `raw`. */
+  /** Returns what the harness's `raw` returns. */
   raw(table: string, columns: Columns, parts: readonly Part[], from: number, to: number): string[] {
     return this.#versions
       .filter((each) => each.table === table && wanted(columns, each.column) && parts.includes(each.part))
@@ -164,7 +164,7 @@ function wanted(columns: Columns, column: string): boolean {
   });
 }
 
-/** Less than 0 where the version's place comes before `position`. */
+/** Returns a negative number if the version's place comes before `position`. */
 function comparePlace(version: StoredVersion, position: Position): number {
   const byRow = compare(version.row, text(position.row));
   if (byRow !== 0) return byRow;

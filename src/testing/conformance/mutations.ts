@@ -21,7 +21,7 @@ import {
 const parts = ["lock", "write", "data", "txn"] as const;
 const forever = Number.POSITIVE_INFINITY;
 
-/** One row, mutated under guards. */
+/** Tests of mutations of one row under guards. */
 export function mutationTests(test: Declare): void {
   test("a put on a version that stands replaces it", async (store) => {
     for (const part of parts) {

@@ -15,7 +15,7 @@ import {
 
 const inByteOrder = [...awkwardKeys].sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
 
-/** Rows and columns are ordered by their bytes. */
+/** Tests that rows and columns are ordered by their bytes. */
 export function orderTests(test: Declare): void {
   test("rows are in the order of their bytes, empty rows, NUL and 0xFF included", async (store) => {
     for (const key of [...awkwardKeys].reverse()) await apply(store, key, put("c", "write", 1, key));

@@ -20,7 +20,7 @@ import {
 const wideColumns = 2_500;
 const name = (i: number) => `c${String(i).padStart(5, "0")}`;
 
-/** One row of many columns, among small ones. */
+/** Writes one row with many columns between small rows. */
 async function fillWide(store: RowStore): Promise<void> {
   await apply(store, "a", put("c00000", "write", 1, "a"));
   const step = Math.min(500, store.capabilities.mutationCells);
@@ -33,7 +33,7 @@ async function fillWide(store: RowStore): Promise<void> {
 
 const allColumns = Array.from({ length: wideColumns }, (_, i) => name(i));
 
-/** Pages, and how to go on from one to the next. */
+/** Tests of pages, and of reading on from one page to the next. */
 export function pageTests(test: Declare): void {
   test("a row's pages hold at most their limit, and give every column once, in order", async (store) => {
     await fillWide(store);
@@ -295,7 +295,7 @@ export function pageTests(test: Declare): void {
       assert.ok(points.length <= most);
       for (let i = 1; i < points.length; i++) assert.ok(Buffer.compare(points[i - 1]!, points[i]!) < 0);
       const first = bytes("r0000");
-      // A store that takes samples of its rows may take the first one.
+      // A store that samples its rows may return the first row.
       for (const point of points) assert.ok(Buffer.compare(point, first) >= 0);
     }
   });

@@ -19,10 +19,10 @@ import { checkLentCell, checkLentColumn } from "./zero-copy.js";
 const tables = ["t", "tt", "~t"] as const;
 const parts: readonly Part[] = ["write", "write", "lock", "data", "txn"];
 const latest = 14;
-/** Around the lengths at which stores change how they keep a value. */
+/** Lengths near those at which stores change how they store a value. */
 const lengths = [0, 1, 3, 63, 65, 16_384, 16_385, 40_000];
 
-/** Draws requests from few rows, columns and timestamps, so that they meet. */
+/** Draws requests. It uses few rows, columns and timestamps, so that requests meet. */
 class Requests {
   readonly #random: () => number;
   readonly #keys: readonly string[];
@@ -176,7 +176,7 @@ async function compareReads(store: RowStore, model: ModelStore, requests: Reques
   assert.deepEqual(versions, model.raw(table, columns, some, from, to));
 }
 
-/** Random requests, each answer compared with what a naive store answers. */
+/** Tests that compare each answer to a random request with that of a naive store. */
 export function randomTests(test: Declare, seeds: readonly number[], steps: number): void {
   for (const seed of seeds) {
     test(`random requests are answered as by a naive store (seed ${seed})`, async (store) => {

@@ -22,7 +22,7 @@ import {
 const code = (expected: string) => (error: unknown) =>
   typeof error === "object" && error !== null && "code" in error && error.code === expected;
 
-/** Every call that a store takes. */
+/** Returns every call that a store offers. */
 function calls(store: RowStore, signal?: AbortSignal): (() => Promise<unknown>)[] {
   const options = signal === undefined ? undefined : { signal };
   const columns = exactly("c");
@@ -40,7 +40,7 @@ function calls(store: RowStore, signal?: AbortSignal): (() => Promise<unknown>)[
   return [...reads, ...writes];
 }
 
-/** Many at once, given up, and after the end. */
+/** Tests of many concurrent requests, of aborted requests, and of requests after `close`. */
 export function requestTests(test: Declare): void {
   test("of 1,000 mutations that guard one cell, one is applied", async (store) => {
     const one = (i: number) => mutate(store, "r", [put("c", "write", i + 1, `${i}`)], [absent("c", "write")]);
@@ -52,7 +52,8 @@ export function requestTests(test: Declare): void {
   });
 
   test("1,000 mutations of one row are done one after the other", async (store) => {
-    // Each takes the lock and gives it back, in two steps; nobody may come between.
+    // Each mutation takes the lock, and a second one releases it. No other mutation may come
+    // between the two.
     let held = 0;
     const worker = async (id: number) => {
       for (let round = 0; round < 25; ) {

@@ -14,7 +14,10 @@ import {
   text,
 } from "./harness.js";
 
-/** The cell `r/c` as a transaction at `at` sees it, by a read of one column, of the row, and of the range. */
+/**
+ * Returns the cell `r/c` as a transaction at `at` sees it, by three reads: of one column, of the
+ * row, and of the range.
+ */
 async function seen(store: RowStore, at: number) {
   const exact = await row(store, "r", { columns: exactly("c"), at });
   const whole = (await row(store, "r", { at })).filter((cell) => cell.column === "c");
@@ -24,7 +27,7 @@ async function seen(store: RowStore, at: number) {
   return exact[0];
 }
 
-/** What a transaction at a timestamp sees. */
+/** Tests of what a transaction at a timestamp sees. */
 export function viewTests(test: Declare): void {
   test("a read at S shows the newest write record at or below S", async (store) => {
     for (const timestamp of [5, 1, 9, 3, 7])

@@ -15,17 +15,19 @@ import {
   text,
 } from "./harness.js";
 
-/** Rows with the bytes of the write record that is seen of a column, each as `row=record`. */
+/** The visible write records of a column, each as `row=record`. */
 interface Shown {
   readonly all: readonly string[];
-  /** Those among them that were lent. */
+  /** The rows that the store lent. */
   readonly lent: readonly string[];
 }
 
-/** The record of `version`, which is `timestamp=record`. */
+/** Returns the record of `version`, which is `timestamp=record`. */
 const recordOf = (version: string) => version.slice(version.indexOf("=") + 1);
 
-/** Holds what is lent of one cell, if anything is, against what a read of its row shows. True where it was lent. */
+/**
+ * Compares a lent cell with an ordinary read of its row. Returns false if the store lent nothing.
+ */
 export async function checkLentCell(
   store: RowStore,
   read: { readonly table: string; readonly row: string; readonly column: string; readonly at: number },
@@ -37,7 +39,7 @@ export async function checkLentCell(
     columns: exactly(read.column),
     at: read.at,
   });
-  // The row stands at the beginning of more.
+  // The row is a slice of a larger buffer.
   const rowBytes = bytes(`${read.row}and more`);
   const lent = zeroCopy.cell(read.table, rowBytes, read.row.length, bytes(read.column), read.at);
   if (lent === undefined) return false;
@@ -52,7 +54,10 @@ export async function checkLentCell(
   return true;
 }
 
-/** A whole range, by what is lent of it; what is not comes by an ordinary read, of one row each time. */
+/**
+ * Reads a whole range by zero-copy reads. Reads each row that the store does not lend by an
+ * ordinary read.
+ */
 async function lentRange(store: RowStore, zeroCopy: ZeroCopyStore, read: ZeroCopyRead): Promise<Shown> {
   const all: string[] = [];
   const lent: string[] = [];
@@ -92,7 +97,7 @@ async function lentRange(store: RowStore, zeroCopy: ZeroCopyStore, read: ZeroCop
   }
 }
 
-/** Holds what is lent of a column against what a read of the range shows. */
+/** Compares the lent cells of a column with an ordinary read of the range. */
 export async function checkLentColumn(store: RowStore, read: ZeroCopyRead): Promise<void> {
   if (store.zeroCopy === undefined) return;
   const rows = await range(store, {
@@ -118,7 +123,10 @@ function directions(store: RowStore): readonly boolean[] {
   return store.capabilities.reverseScans ? [false, true] : [false];
 }
 
-/** What a store lends is what it would show. A store that lends nothing passes: there is nothing to be wrong. */
+/**
+ * Tests that lent cells equal ordinary reads. A store that lends nothing passes, because nothing
+ * can differ.
+ */
 export function zeroCopyTests(test: Declare): void {
   test("what is lent of a cell is what a read of its row shows", async (store) => {
     for (const key of awkwardKeys) {

@@ -3,30 +3,36 @@ import type { Environment, Timer } from "../../environment/index.js";
 /** A timer that a client has set. */
 export interface SetTimer {
   readonly number: number;
-  /** Of the world's time, in milliseconds. */
+  /** When the timer is due, in milliseconds of the world's time. */
   readonly due: number;
   readonly isBackground: boolean;
   readonly callback: () => void;
 }
 
-/** The time of an execution, the same for all clients: it stands still but where a timer fires. */
+/** The time of an execution, shared by all clients. Only the firing of a timer moves it. */
 export interface WorldTime {
   /** Milliseconds that have passed. */
   passed: number;
-  /** Steps that were done. */
+  /** Count of steps performed. */
   step: number;
 }
 
-/** Wall clocks begin here, far above the timestamps of an exploration, which count from 1. */
+/**
+ * Wall-clock time at the start, in milliseconds since 1970. It is far above the timestamps of an
+ * exploration, which begin at 1.
+ */
 const startOfTime = 1_700_000_000_000;
 
-/** A client's time, timers and names; nothing in it is random. */
+/** The time, timers and names of a client of an exploration. Nothing in it is random. */
 export class ClientEnvironment implements Environment {
   readonly processName: string;
   readonly timers = new Map<number, SetTimer>();
-  /** Whoever waits does not wait: time passes to the timer at once. For who heals an execution. */
+  /**
+   * Whether time jumps to each timer as soon as it is set, so that no wait takes time. Used while
+   * an execution is healed.
+   */
   passTime = false;
-  /** Told when the client looks at a clock that shows another time than when it last looked. */
+  /** Called when the client reads a clock that has changed since it last read one. */
   onTime: (passed: number) => void = () => {};
   readonly #time: WorldTime;
   readonly #isRunning: (processName: string) => boolean | undefined;
@@ -98,7 +104,7 @@ export class ClientEnvironment implements Environment {
     timer.callback();
   }
 
-  /** No timer fires any more. */
+  /** Cancels all timers. */
   stop(): void {
     this.#isStopped = true;
     this.timers.clear();

@@ -5,35 +5,50 @@ import type { Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Network } from "../world/index.js";
 
-/** What a client of a program works on as a worker. */
+/** How a client of a program works as a worker. */
 export interface WorkTurns {
-  /** How often it looks at the hints, each time once some stand. Default: 1. */
+  /** How often the client scans the hints. Each scan waits until there are hints. Default: 1. */
   readonly looks?: number | undefined;
-  /** Those of the program's observers that it runs, one after the other. Default: all, in their order. */
+  /**
+   * The program's observers that the client runs, one after the other. Default: all, in their
+   * order.
+   */
   readonly observers?: readonly Observer[] | undefined;
 }
 
-/** What a client of an exploration has. Everything it asks of others by these is a step of its own. */
+/**
+ * What a client of an exploration works with. Every request that it makes through these is a step
+ * of the exploration.
+ */
 export interface ClientHandle {
   readonly name: string;
-  /** A database as a process of its own has it. */
+  /** A database, as a process of its own opens it. */
   readonly db: Database;
   readonly store: RowStore;
   readonly oracle: Oracle;
   readonly environment: Environment;
-  /** For requests of one's own. */
+  /** Sends further requests of the client. */
   readonly network: Network;
-  /** What the clients of one execution share with each other, beyond all faults: for what a program expects. */
+  /**
+   * Values that the clients of one execution share. No fault affects them. Use it for what the
+   * program expects at the end.
+   */
   readonly shared: Map<string, unknown>;
   /**
-   * Looks at the hints once some stand, or nobody else can do anything, and runs the observers that are due. Answers how many
-   * runs there were.
+   * Waits until there are hints, or no other client can continue. Then scans the hints and runs the
+   * observers that are due. Resolves to the number of runs.
    */
   work(turns?: WorkTurns): Promise<number>;
-  /** Ends this process here, as SIGKILL does. */
+  /** Ends this process here, as SIGKILL does. Never resolves. */
   die(): Promise<never>;
-  /** Resolves when another client has died or was stopped (true), or nobody else can do anything (false). */
+  /**
+   * Resolves to true when another client has died or was stopped, or to false when no other client
+   * can continue.
+   */
   outlives(name: string): Promise<boolean>;
-  /** Registers observers, as opening a database with them does: it waits until all processes know of them. */
+  /**
+   * Registers observers, as opening a database with them does. Resolves when all processes know
+   * them.
+   */
   register(observers: readonly Observer[]): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { ExploredWorld } from "./world.js";
 
 const safepointPlace = rowPlace(safepointCell.table, safepointCell.row);
 
-/** Makes a client's process, all of whose requests go through the explorer from now on. */
+/** Creates a client's process. From now on all its requests go through the explorer. */
 export async function connect(world: ExploredWorld, client: ExploredClient): Promise<ClientHandle> {
   const { name, environment } = client;
   const store = new DistantStore({
@@ -57,7 +57,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
   };
 }
 
-/** Whether nothing can come between this request and others. */
+/** Whether no other request can interfere with this one, so that it needs no step of its own. */
 function isImmediate(
   world: ExploredWorld,
   client: ExploredClient,
@@ -67,7 +67,7 @@ function isImmediate(
   const { systemRequests = "none" } = world.program;
   if (changes) return false;
   if (places[0]?.table === hintTable) return isIdleLook(world, places[0]);
-  // A transaction of two phases looks at the counter only to be spared by collection.
+  // A two-phase transaction reads the counter only to protect itself from garbage collection.
   if (places[0] === counterPlace)
     return systemRequests === "none" && world.commitMode(client.name) === "two-phase";
   if (places.some((place) => place.table !== systemTable)) return false;
@@ -76,8 +76,10 @@ function isImmediate(
 }
 
 /**
- * A worker reads bucket after bucket, once it has seen that hints of the observer stand. That first look comes right after it
- * waited for hints, and a bucket without any says no more than that a hint came too late for this scan: neither is a step.
+ * Whether this read is a worker's first look at the hints of an observer, or finds an empty bucket.
+ * If the first look finds hints, the worker reads one bucket after another. The first look directly
+ * follows the wait for hints, and an empty bucket only means that a hint came too late for this
+ * scan. So neither read is a step.
  */
 function isIdleLook(world: ExploredWorld, { from, to }: Place): boolean {
   const isRow = to === `${from}\0`;
@@ -97,7 +99,7 @@ function tellRead(
 function ask(world: ExploredWorld, client: ExploredClient, session: string): boolean | Promise<boolean> {
   const other = world.clients.find((each) => each.name === session);
   if (other === undefined || client.isDirect) return false;
-  // Where nobody can stop or guess wrongly, nothing can come between.
+  // If no client can stop and no guess can be wrong, nothing can interfere.
   if (!world.may("stops") && !world.may("wrongGuesses")) return !other.isStopped;
   return client.send<boolean>({
     kind: "question",
@@ -131,7 +133,7 @@ function untilDead(world: ExploredWorld, client: ExploredClient, name: string): 
   });
 }
 
-/** Resolves when hints stand (true), or nobody else can do anything (false). */
+/** Resolves to true when there are hints, or to false when no other client can continue. */
 function untilHints(world: ExploredWorld, client: ExploredClient): Promise<boolean> {
   const stand = () => hintsStand(world.store, world.program.observers ?? []);
   return client.send<boolean>({

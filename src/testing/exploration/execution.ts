@@ -10,12 +10,12 @@ import { settle } from "./settle.js";
 import type { Step } from "./step.js";
 import { ExploredWorld, type Failure, type Snapshot } from "./world.js";
 
-/** Time to let pass where nothing but waiting is left, so that locks expire. In milliseconds. */
+/** Time to let pass if all clients only wait, in milliseconds. Locks expire within it. */
 const patienceMs = 60_000;
 
 /**
- * One execution of a program, from its beginning: every request of every client waits until it is said what becomes of it. The
- * same steps lead to the same state, always.
+ * One execution of a program, from its beginning. Every request of every client waits until the
+ * explorer decides its fate. The same steps always lead to the same state.
  */
 export class Execution {
   readonly #world: ExploredWorld;
@@ -24,7 +24,10 @@ export class Execution {
     this.#world = world;
   }
 
-  /** Begins an execution: all clients run up to their first requests. With `trace`, each step is written down there. */
+  /**
+   * Begins an execution: runs all clients up to their first requests. If `trace` is given, the
+   * execution appends each step to it.
+   */
   static async begin(program: Program, snapshot: Snapshot, trace?: string[]): Promise<Execution> {
     const world = new ExploredWorld(program, snapshot, trace);
     for (const client of world.clients) {
@@ -45,27 +48,29 @@ export class Execution {
     return this.#world.failure;
   }
 
-  /** Names the state: equal names, equal futures. */
+  /** Identifies the state. Executions with equal states have equal futures. */
   get state(): string {
     return this.#world.state;
   }
 
-  /** Names what matters after all clients have ended. */
+  /** Identifies what matters after all clients have ended. */
   get remains(): string {
     return this.#world.remains;
   }
 
-  /** Whether all clients have ended, and nothing they began goes on. */
+  /** Whether all clients have ended, and nothing that they began continues. */
   get isOver(): boolean {
     return this.#world.clients.every((client) => client.isOver);
   }
 
-  /** Everything that may happen next, always in the same order; what goes well comes first. */
+  /**
+   * Returns every possible next step, always in the same order. Steps without a fault come first.
+   */
   steps(): readonly Step[] {
     return possibleSteps(this.#world);
   }
 
-  /** Lets one of {@link steps} happen, and all that follows by itself. */
+  /** Performs one of the {@link steps} and everything that follows from it. */
   async perform(step: Step): Promise<void> {
     this.#world.time.step++;
     if (step.deed === "arrive") await this.#arrive(step);
@@ -166,8 +171,9 @@ export class Execution {
   }
 
   /**
-   * Heals everything and demands what must hold then: no lock, no hint, every acknowledgment in place; also after what was
-   * late has arrived. The execution cannot be gone on with.
+   * Heals everything, and then checks that no lock and no hint is left and every acknowledgment
+   * exists. Checks it again after late requests have arrived. The execution cannot continue
+   * afterwards.
    */
   async finish(): Promise<void> {
     const { program, clients, late } = this.#world;
@@ -207,7 +213,7 @@ export class Execution {
   }
 }
 
-/** What clients register later takes the place of what has the same name. */
+/** An observer that clients register later replaces the one with the same name. */
 function newestObservers({ observers = [], laterObservers = [] }: Program): readonly Observer[] {
   return [...new Map([...observers, ...laterObservers].map((each) => [each.name, each])).values()];
 }

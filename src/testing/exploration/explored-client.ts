@@ -2,33 +2,41 @@ import { type Hash, HashSum, hashText, type Network, type Request } from "../wor
 import { ClientEnvironment, type WorldTime } from "./client-environment.js";
 import type { ClientEnd } from "./program.js";
 
-/** A request of a client that has not been answered. */
+/** A request of a client that has no answer yet. */
 export interface WaitingRequest {
   readonly number: number;
   readonly request: Request;
-  /** Changes that were sent in one go: they are waited for together, in whatever order they are answered. */
+  /**
+   * Number of the group, if the client sent this change together with others. The client waits for
+   * all of a group, and their answers may come in any order.
+   */
   readonly group: number | undefined;
-  /** The greatest timestamp that anybody had been given when it was sent. */
+  /** The greatest timestamp that the oracle had issued when the client sent the request. */
   readonly sentAfter: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** One client of an execution: what it waits for, and what it has been answered. */
+/**
+ * One client of an execution: the requests that it waits for, and the answers that it has received.
+ */
 export class ExploredClient implements Network {
   readonly environment: ClientEnvironment;
   readonly waiting = new Map<number, WaitingRequest>();
-  /** Set while requests are answered at once, before the execution begins and after it has ended. */
+  /**
+   * Whether requests are answered at once. This is so before the execution begins and after it
+   * ends.
+   */
   isDirect = true;
   end: ClientEnd | undefined;
-  /** How often the store had changed when a timer of this client last fired; -1: none has. */
+  /** The count of store changes when a timer of this client last fired, or -1 if none has fired. */
   changesAtFire = -1;
-  /** How often one fired while others could go on. */
+  /** Count of timers that fired while other clients could continue. */
   earlyFires = 0;
-  /** All answers but those of the last group, in their order. */
+  /** All answers except those of the last group, in order. */
   #chain: Hash = hashText("");
   #group: number | undefined;
-  /** Those of the last group, in no order. */
+  /** The answers of the last group, in any order. */
   #answers = new HashSum();
   readonly #reads = new HashSum();
   readonly #newestTimestamp: () => number;
@@ -51,12 +59,15 @@ export class ExploredClient implements Network {
     return this.end?.outcome === "stopped";
   }
 
-  /** Whether nothing that it began goes on. */
+  /** Whether nothing that the client began continues. */
   get isOver(): boolean {
     return this.end !== undefined && this.waiting.size === 0;
   }
 
-  /** What it knows: all that it has been answered. Once it is over, what it read and how it ended is all that counts. */
+  /**
+   * Identifies what the client knows: all answers that it has received. After its end, only its
+   * reads and its outcome count.
+   */
   get knowledge(): string {
     if (this.isOver) return `${this.#reads}${this.#endShown()}`;
     return `${this.#chain.high},${this.#chain.low},${this.#answers}`;
@@ -68,7 +79,7 @@ export class ExploredClient implements Network {
     return JSON.stringify(end.value) ?? "";
   }
 
-  /** Remembers what a transaction of this client read. */
+  /** Records what a transaction of this client read. */
   read(what: string): void {
     this.#reads.add(hashText(what));
   }
@@ -77,7 +88,7 @@ export class ExploredClient implements Network {
     if (this.isDirect) return Promise.resolve(request.apply());
     const number = ++this.#sent;
     return new Promise<T>((resolve, reject) => {
-      // Whoever has stopped waits for ever.
+      // A stopped client waits forever.
       if (this.isStopped) return;
       this.waiting.set(number, {
         number,
@@ -90,7 +101,7 @@ export class ExploredClient implements Network {
     });
   }
 
-  /** Remembers an answer as part of what the client knows. */
+  /** Adds an answer to what the client knows. */
   heard(number: number, group: number | undefined, what: string): void {
     if (group === undefined || group !== this.#group) {
       this.#chain = hashText(`${this.#chain.high},${this.#chain.low},${this.#answers}`);
@@ -100,13 +111,13 @@ export class ExploredClient implements Network {
     this.#answers.add(hashText(`${this.name}#${number}=${what}`));
   }
 
-  /** Gives an answer, which then is part of what the client knows. */
+  /** Answers a request, and adds the answer to what the client knows. */
   answer({ number, group, request, resolve }: WaitingRequest, answer: unknown): void {
     this.heard(number, group, request.digest(answer));
     resolve(answer);
   }
 
-  /** No answer comes. */
+  /** Tells the client that no answer comes. */
   lose({ number, group, request, resolve, reject }: WaitingRequest): void {
     this.heard(number, group, "lost");
     try {
@@ -116,7 +127,7 @@ export class ExploredClient implements Network {
     }
   }
 
-  /** It stops for good; what it waited for is returned. */
+  /** Stops the client for good. Returns the requests that it waited for. */
   stop(): readonly WaitingRequest[] {
     this.end = { outcome: "stopped" };
     this.environment.stop();

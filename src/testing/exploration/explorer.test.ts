@@ -30,7 +30,7 @@ const observed: Program = {
   faults: { stops: 1, lostAnswers: 1 },
 };
 
-/** Two that read, and write in two transactions what they made of it. */
+/** Two clients that read in one transaction and write a result in another. */
 const racing: Program = {
   name: "increments in two transactions",
   tables: [cells],

@@ -5,52 +5,56 @@ import { prepare } from "./snapshot.js";
 import { areIndependent, type Step } from "./step.js";
 import type { Snapshot } from "./world.js";
 
-/** How far and in which order {@link explore} goes. Everything has a default. */
+/** The options of {@link explore}. Each has a default. */
 export interface ExploreOptions {
   /**
-   * `"depth-first"` (default) is quickest where all is well. `"breadth-first"` finds the shortest way to what is wrong.
+   * `"depth-first"` (default) is fastest if there is no violation. `"breadth-first"` finds the
+   * shortest way to one.
    */
   readonly order?: "depth-first" | "breadth-first" | undefined;
-  /** States after which it gives up, incomplete. Default: 2,000,000. */
+  /** Number of states after which the exploration stops, incomplete. Default: 2,000,000. */
   readonly maxStates?: number | undefined;
-  /** Steps of one execution after which it counts as never ending. Default: 1,000. */
+  /** Number of steps after which an execution counts as endless. Default: 1,000. */
   readonly maxSteps?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Tries steps that commute in every order too: slower, and must come to the same states. Default: false. */
+  /**
+   * Whether to try steps that commute in every order too. This is slower and must reach the same
+   * states. Default: false.
+   */
   readonly everyOrder?: boolean | undefined;
-  /** Told now and then how far it is. */
+  /** Called from time to time with the progress so far. Default: none. */
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined;
 }
 
-/** How far an exploration has come. */
+/** The progress of an exploration. */
 export interface ExploreProgress {
-  /** Different states that were seen. */
+  /** Count of different states found. */
   readonly states: number;
-  /** Steps tried from them. */
+  /** Count of steps tried from them. */
   readonly transitions: number;
-  /** Executions begun; each comes to where another step can be tried. */
+  /** Count of executions begun. Each leads to a state from which a step is untried. */
   readonly executions: number;
-  /** Ways in which everything ended. */
+  /** Count of different ends. */
   readonly ends: number;
-  /** The longest execution, in steps. */
+  /** Length of the longest execution, in steps. */
   readonly depth: number;
 }
 
-/** What an exploration came to. */
+/** The result of an exploration. */
 export interface ExploreReport extends ExploreProgress {
   readonly program: string;
-  /** Whether every interleaving was tried, or shown to come to the same as one that was. */
+  /** Whether every interleaving was tried, or shown to be equivalent to one that was. */
   readonly complete: boolean;
-  /** What went wrong, with the steps that led there. */
+  /** The first violation with the steps that led to it, or undefined if there is none. */
   readonly violation: ExploreViolation | undefined;
 }
 
-/** What went wrong in an exploration, and the way there. */
+/** A violation that an exploration found, and the way to it. */
 export interface ExploreViolation {
   readonly message: string;
-  /** Who did what, line by line. */
+  /** Which client did what, line by line. */
   readonly trace: readonly string[];
-  /** The steps by their keys, for doing it again: see {@link replay}. */
+  /** The keys of the steps, for {@link replay}. */
   readonly steps: readonly string[];
 }
 
@@ -61,21 +65,25 @@ interface Way {
   readonly length: number;
 }
 
-/** A step still to be tried from a state. */
+/** A step that is still to be tried from a state. */
 interface Branch {
   readonly from: Way | undefined;
   readonly step: Step;
-  /** Steps that need not be tried after this one: they were, before it, and come to the same. */
+  /**
+   * Steps that need no trial after this one. They were tried before it and lead to the same states.
+   */
   readonly asleep: readonly Step[];
 }
 
 const progressEvery = 1_000;
 
 /**
- * Tries every interleaving of a program's clients, and every fault that its budget allows, on the code that ships. Stops at the
- * first violation of the protocol, failed expectation, or end that cannot be healed.
+ * Tries every interleaving of a program's clients, and every fault that its budget allows, on the
+ * real code. Stops at the first violation of the protocol, failed expectation, or end that cannot
+ * be healed.
  *
- * States that were seen before are not gone on from, and of steps that commute only one order is tried (sleep sets).
+ * It does not continue from states that it has seen before. If steps commute, it tries only one
+ * order of them (sleep sets).
  *
  * @example
  * const report = await explore({
@@ -83,13 +91,13 @@ const progressEvery = 1_000;
  *   tables: [accounts],
  *   clients: { A: ({ db }) => db.transact(transfer), B: ({ db }) => db.transact(transfer) },
  * });
- * report.violation; // undefined, where all is well
+ * report.violation; // undefined if every interleaving is right
  */
 export async function explore(program: Program, options: ExploreOptions = {}): Promise<ExploreReport> {
   return new Exploration(program, await prepare(program), options).run();
 }
 
-/** Does the steps of a violation again, and says what happened. */
+/** Performs the steps of a violation again. Returns the violation with its trace. */
 export async function replay(
   program: Program,
   steps: readonly string[],
@@ -112,7 +120,7 @@ class Exploration {
   readonly #options: ExploreOptions;
   readonly #maxStates: number;
   readonly #maxSteps: number;
-  /** States seen, each with the steps that were left untried from it. */
+  /** The states found, each with the steps that were left untried from it. */
   readonly #seen = new Map<string, ReadonlySet<string>>();
   readonly #healed = new Set<string>();
   readonly #branches: Branch[] = [];
@@ -121,7 +129,7 @@ class Exploration {
   #executions = 0;
   #ends = 0;
   #depth = 0;
-  /** An execution that stands at the end of this way, if any. */
+  /** An execution that has gone this way and can continue, if there is one. */
   #live: { readonly execution: Execution; readonly way: Way | undefined } | undefined;
 
   constructor(program: Program, snapshot: Snapshot, options: ExploreOptions) {
@@ -153,7 +161,7 @@ class Exploration {
     if (this.#options.order !== "breadth-first") return this.#branches.pop();
     const branch = this.#branches[this.#next++];
     if (this.#next > 10_000) {
-      // What was taken is let go of.
+      // Frees the branches that were taken.
       this.#branches.splice(0, this.#next);
       this.#next = 0;
     }
@@ -171,7 +179,7 @@ class Exploration {
     return this.#arrive(execution, { before: from, step, length: (from?.length ?? 0) + 1 }, asleep);
   }
 
-  /** An execution that has gone this way: the one at hand, or a new one. */
+  /** Returns an execution that has gone this way: the current one if it fits, else a new one. */
   async #executionAt(way: Way | undefined): Promise<Execution> {
     const live = this.#live;
     this.#live = undefined;
@@ -181,7 +189,7 @@ class Exploration {
     return execution;
   }
 
-  /** Takes note of a state, and of what is to be tried from it. */
+  /** Records a state, and the steps to try from it. */
   async #arrive(
     execution: Execution,
     way: Way | undefined,
@@ -218,7 +226,7 @@ class Exploration {
       branches.push({ from, step, asleep: before.filter((each) => areIndependent(each, step)) });
       if (!this.#options.everyOrder) before.push(step);
     }
-    // Taken from the end, the first comes first.
+    // Branches are taken from the end, so reversing them takes the first one first.
     if (this.#options.order !== "breadth-first") branches.reverse();
     this.#branches.push(...branches);
   }
@@ -232,7 +240,7 @@ class Exploration {
     return execution.failure === undefined ? undefined : this.#violation(way);
   }
 
-  /** Goes the way again with everything written down. */
+  /** Goes the way again and records the trace. */
   async #violation(way: Way | undefined, message?: string): Promise<ExploreViolation> {
     const trace: string[] = [];
     const execution = await Execution.begin(this.#program, this.#snapshot, trace);

@@ -1,12 +1,13 @@
 import { StoreError } from "../../errors/index.js";
 import type { ExploredProcess } from "./process.js";
 
-/** Rounds after which what was to be healed has not been. */
+/** Rounds after which healing has failed. */
 const maxRounds = 100;
 
 /**
- * Takes every lock away by what stands at its primary, and runs observers until no hint is left. `wait` lets enough time
- * pass for whatever waits. Rejects where it does not come to an end.
+ * Resolves every lock according to its primary lock, and runs observers until no hint is left.
+ * `wait` lets time pass, so that every wait ends. Rejects if locks or hints are left after the last
+ * round.
  */
 export async function heal(process: ExploredProcess, wait: () => void): Promise<void> {
   const { db } = process;

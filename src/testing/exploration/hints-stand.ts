@@ -2,12 +2,18 @@ import type { Observer } from "../../observer/index.js";
 import { allColumns, type RangePage, type RowStore } from "../../store/index.js";
 import { hintTable } from "../../transaction/index.js";
 
-/** Whether a hint of one of these observers stands in a store that answers at once. */
+/**
+ * Whether there is a hint of one of these observers. Works only on a store that answers
+ * synchronously.
+ */
 export function hintsStand(store: RowStore, observers: readonly Observer[]): boolean {
   return observers.some(({ name }) => hintsBetween(store, `${name}\0`, `${name}\x01`));
 }
 
-/** Whether a hint stands in these rows, named by strings of their bytes, in a store that answers at once. */
+/**
+ * Whether there is a hint in these rows, given as strings of their bytes. Works only on a store
+ * that answers synchronously.
+ */
 export function hintsBetween(store: RowStore, from: string, to: string | undefined): boolean {
   const page = store.readRange({
     table: hintTable,

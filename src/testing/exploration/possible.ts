@@ -3,10 +3,10 @@ import type { ExploredClient, WaitingRequest } from "./explored-client.js";
 import type { Deed, Step } from "./step.js";
 import type { ExploredWorld, LateRequest } from "./world.js";
 
-/** How often a wait of one client may be over before nothing else can happen. */
+/** How often a wait of one client may end early, while other steps are possible. */
 const maxEarlyFires = 1;
 
-/** Everything that may happen next, always in the same order; what goes well comes first. */
+/** Returns every possible next step, always in the same order. Steps without a fault come first. */
 export function possibleSteps(world: ExploredWorld): readonly Step[] {
   const running = world.clients.filter((client) => !client.isOver);
   const steps: Step[] = [];
@@ -26,8 +26,9 @@ export function possibleSteps(world: ExploredWorld): readonly Step[] {
 }
 
 /**
- * A timer fires where nothing else can happen; and once for each client at any moment after the store has changed, so that a wait
- * may also be over early. Without that bound two who try again for ever would get in each other's way for ever.
+ * Returns the timers that may fire. A timer may fire if no other step is possible. In addition,
+ * once per client, a timer may fire at any moment after the store has changed, so that a wait may
+ * end early. Without this bound two clients that retry could block each other forever.
  */
 function timerSteps(world: ExploredWorld, isStill: boolean): readonly Step[] {
   const timers = world.clients.flatMap((client) => {
@@ -85,7 +86,10 @@ function requestStep(client: ExploredClient, { number, group, request }: Waiting
   };
 }
 
-/** Late requests are nobody's: each stands for itself. */
+/**
+ * The arrival of a late request. It belongs to no client, so it does not depend on what any client
+ * does.
+ */
 export function arriveStep({ key, client, waiting }: LateRequest): Step {
   const { number, request } = waiting;
   const { places, changes } = request;

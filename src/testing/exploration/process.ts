@@ -14,32 +14,38 @@ import { WorkerEnvironment } from "./worker-environment.js";
 
 export interface ProcessOptions {
   readonly name: string;
-  /** The store as the process has it. */
+  /** The store, as the process reaches it. */
   readonly store: RowStore;
   readonly oracle: Oracle;
   readonly environment: ClientEnvironment;
   readonly commit: "one-phase" | "two-phase";
   readonly observers: readonly Observer[];
-  /** Whether the owner of a lock lives, as far as this process can tell. */
+  /** Whether the owner of a lock is alive, as far as this process can tell. */
   readonly alive: (session: string) => boolean | Promise<boolean>;
   readonly read?: CommitHooks["read"] | undefined;
-  /** Whether it tells others of itself, and finds out who of them lives. Default: false. */
+  /** Whether the process sends heartbeats and sees those of other processes. Default: false. */
   readonly hasSessions?: boolean | undefined;
-  /** What is known of the registry from the beginning. */
+  /** What the process knows of the registry from the beginning. */
   readonly view: RegistryView | undefined;
 }
 
-/** What a worker of an exploration does. */
+/** How a worker of an exploration works. */
 export interface LookOptions {
   /** Observers that it runs. Default: those of the process. */
   readonly observers?: readonly Observer[] | undefined;
-  /** How often it looks at the hints. Default: 1. */
+  /** How often it scans the hints. Default: 1. */
   readonly looks?: number | undefined;
-  /** Awaited before each look; false: there is nothing to look for any more. Default: it looks at once. */
+  /**
+   * Awaited before each scan. If it resolves to false, there is nothing left to scan. Default: the
+   * worker scans at once.
+   */
   readonly untilDue?: (() => Promise<boolean>) | undefined;
 }
 
-/** A process of an exploration: a database with everything beneath it, made without a request to the store. */
+/**
+ * A process of an exploration: a database with everything beneath it, created without a request to
+ * the store.
+ */
 export class ExploredProcess {
   readonly db: Database;
   readonly context: TransactionContext;
@@ -79,19 +85,19 @@ export class ExploredProcess {
     });
   }
 
-  /** Learns what is recorded, so that it need not be asked for later. */
+  /** Records what the database has recorded, so that no request for it becomes a step. */
   async learn(tables: readonly AnyTable[]): Promise<void> {
     await this.registry.record(tables.map((table) => table[definition]));
   }
 
-  /** Whether any hint of its observers stands. */
+  /** Whether there is a hint of one of its observers. */
   hintsStand(): boolean {
     return hintsStand(this.context.store, this.#observers);
   }
 
   /**
-   * Lets a worker look at the hints, and run what it finds, one run after the other. What it puts off is run when it looks again, or left.
-   * Answers how many runs there were.
+   * Scans the hints as a worker does, and runs what is due, one run after the other. A retry waits
+   * until the next scan, or is dropped. Resolves to the number of runs.
    */
   async work(options: LookOptions = {}): Promise<number> {
     const { observers = this.#observers, looks = 1, untilDue = async () => true } = options;

@@ -3,48 +3,67 @@ import type { Observer } from "../../observer/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { ClientHandle } from "./client-handle.js";
 
-/** How many faults of each kind one execution may have; each may come anywhere. Default: none of any. */
+/**
+ * The most faults of each kind in one execution. Each fault may occur at any step. Default: none of
+ * any kind.
+ */
 export interface FaultBudget {
-  /** Changes whose answer is lost: applied, never applied, or applied later. */
+  /**
+   * Changes whose answer is lost. The change itself is applied, never applied, or applied later.
+   */
   readonly lostAnswers?: number | undefined;
   /** Changes that arrive a second time, at any later moment. */
   readonly repeats?: number | undefined;
-  /** Clients that stop for good; what they had sent may still arrive. */
+  /** Clients that stop for good. Requests that they had sent may still arrive. */
   readonly stops?: number | undefined;
-  /** Times that a living client is taken for dead by another that met its lock. */
+  /** Live clients that another client takes for dead when it meets their lock. */
   readonly wrongGuesses?: number | undefined;
-  /** Timers of the background that fire: refreshes of locks among them. */
+  /** Background timers that fire, including those that refresh locks. */
   readonly timers?: number | undefined;
 }
 
-/** How it went for one client. */
+/** How one client ended. */
 export type ClientEnd =
   | { readonly outcome: "returned"; readonly value: unknown }
   | { readonly outcome: "failed"; readonly error: unknown }
   | { readonly outcome: "stopped" };
 
-/** Which of the two commit paths the clients of a program take. */
+/** The two commit paths: a client takes one of them. */
 export type CommitMode = "one-phase" | "two-phase";
 
-/** A small program of several clients whose every interleaving is to be tried. */
+/** A small program of several clients. {@link explore} tries every interleaving of it. */
 export interface Program {
   readonly name: string;
-  /** What it is about, in a sentence. */
+  /** What the program tests, in one sentence. */
   readonly about?: string | undefined;
   readonly tables?: readonly AnyTable[] | undefined;
-  /** Observers, registered before the clients begin. */
+  /** Observers that are registered before the clients begin. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** How all clients commit, or each by its name. Default: `"one-phase"` where the store has atomic batches. */
+  /**
+   * How all clients commit, or each client by its name. Default: `"one-phase"` if the store has
+   * atomic batches.
+   */
   readonly commit?: CommitMode | Readonly<Record<string, CommitMode>> | undefined;
   /** Whether the store has atomic batches. Default: true. */
   readonly atomicBatches?: boolean | undefined;
-  /** Values of more bytes stand in data cells. Default: 64. */
+  /**
+   * Longest value that a write record holds inline, in bytes. Longer ones get data cells. Default:
+   * 64.
+   */
   readonly inlineBytes?: number | undefined;
-  /** The most guards and mutations of one mutation; a row of more cells is divided. Default: 1,000. */
+  /**
+   * Most guards and mutations of one mutation. A row with more cells is divided. Default: 1,000.
+   */
   readonly mutationCells?: number | undefined;
-  /** Observers that clients or the setup register, perhaps newer versions of others; what is due of them is worked off at the end, too. */
+  /**
+   * Observers that the clients or the setup register, possibly newer versions of others. At the end
+   * their due changes are run too. Default: none.
+   */
   readonly laterObservers?: readonly Observer[] | undefined;
-  /** Done once, alone, before the clients begin. `work` runs what is due, once; `register` registers further observers. */
+  /**
+   * Runs once, alone, before the clients begin. `work` runs what is due, once. `register` registers
+   * further observers.
+   */
   readonly setup?:
     | ((
         db: Database,
@@ -52,26 +71,34 @@ export interface Program {
         register: (observers: readonly Observer[]) => Promise<void>,
       ) => Promise<void>)
     | undefined;
-  /** What runs at the same time. Each is a process of its own, and runs when its requests are answered. */
+  /**
+   * The clients, which run at the same time. Each is a process of its own, and continues when its
+   * requests are answered.
+   */
   readonly clients: Readonly<Record<string, (client: ClientHandle) => Promise<unknown>>>;
   readonly faults?: FaultBudget | undefined;
   /**
-   * Whether processes tell each other of themselves, as they do outside of explorations, so that one that dies is found dead and what
-   * it ran is suspect. Their signs of life are timers of the background. Default: false; each takes every hint on, then.
+   * Whether processes exchange heartbeats, as they do outside of explorations. If so, a process
+   * that dies is found dead, and its runs become suspect. Heartbeats are background timers.
+   * Default: false, so each process takes every hint.
    */
   readonly sessions?: boolean | undefined;
   /**
-   * Which reads of the system's table are steps too: those of the safepoint, for programs that collect, or all, for programs
-   * that register. Else they are answered at once, which is right only while nobody changes what they read. Default: none.
+   * Which reads of the system table are steps too: those of the safepoint, for programs that
+   * collect, or all, for programs that register. Others are answered at once, which is right only
+   * while no client changes what they read. Default: none.
    */
   readonly systemRequests?: "none" | "safepoint" | "all" | undefined;
   /**
-   * How often time may pass to the next timer of all while something else could happen, for programs that are about time.
-   * Default: not at all; then each client's first wait may be over at any moment.
+   * How often time may jump to the next timer while another step is possible, for programs about
+   * time. Default: never; each client's first wait may then end at any moment.
    */
   readonly timePasses?: number | undefined;
-  /** Looks at how every execution ended. Throws where it should not have ended so. */
+  /** Checks how the clients of an execution ended. Throws if an end is wrong. Default: none. */
   readonly ended?: ((ends: Readonly<Record<string, ClientEnd>>) => void) | undefined;
-  /** Looks at the database after every execution, healed and drained. Throws where it should not be so. */
+  /**
+   * Checks the database after an execution, healed and drained. Throws if its state is wrong.
+   * Default: none.
+   */
   readonly healed?: ((db: Database, work: () => Promise<number>) => Promise<void>) | undefined;
 }

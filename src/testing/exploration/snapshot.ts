@@ -9,10 +9,15 @@ import type { Program } from "./program.js";
 import { settle } from "./settle.js";
 import type { Snapshot } from "./world.js";
 
-/** A clock that stands at 0: the store's counter then counts from 1, and timestamps can be read. */
+/**
+ * A clock that stays at 0. The store's counter then begins at 1, which keeps timestamps readable.
+ */
 const counting = Object.assign(new ClientEnvironment("store", { passed: 0, step: 0 }), { now: () => 0 });
 
-/** Prepares what all executions of a program begin from: its tables and observers recorded, its setup done. */
+/**
+ * Prepares the start of all executions of a program: records its tables and observers, and runs its
+ * setup.
+ */
 export async function prepare(program: Program): Promise<Snapshot> {
   const { atomicBatches = true, inlineBytes, mutationCells } = program;
   const store: RowStore = memoryStore({ environment: counting, atomicBatches, inlineBytes, mutationCells });

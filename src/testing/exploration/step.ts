@@ -1,47 +1,54 @@
 import { overlap, type Place } from "../world/index.js";
 
-/** What may be done with a request that waits. */
+/** What may happen to a waiting request. */
 export type Deed =
   /** Applied and answered. */
   | "apply"
   /** Applied; the answer is lost. */
   | "lose-answer"
-  /** Not applied yet, and perhaps never; the client hears nothing. */
+  /** Not applied yet, and perhaps never. The client gets no answer. */
   | "delay"
-  /** Applied and answered; a copy arrives later, or never. */
+  /** Applied and answered. A copy arrives later, or never. */
   | "repeat"
   /** Answered by a wrong guess. */
   | "guess"
-  /** What the client no longer waits for arrives. */
+  /** A request that the client no longer waits for arrives. */
   | "arrive"
   /** The client stops for good. */
   | "stop"
   /** A timer of the client fires. */
   | "fire";
 
-/** One thing that may happen next. */
+/** One possible next step. */
 export interface Step {
-  /** Names it in every execution that comes to the same state. */
+  /** Identifies the step in every execution that reaches the same state. */
   readonly key: string;
   readonly client: string;
-  /** Which of the client's requests or timers. */
+  /** Number of the client's request or timer. */
   readonly number: number;
   readonly deed: Deed;
   readonly places: readonly Place[];
   readonly changes: boolean;
-  /** Of a change that its client sent in one go with others: which go it was. */
+  /** Number of the group, if the client sent this change together with others. */
   readonly group?: number | undefined;
-  /** Takes from the budget of faults. */
+  /** Whether the step uses up a part of the fault budget. */
   readonly isFault: boolean;
-  /** Whether it can happen depends on what others do: never put in another order unexamined. */
+  /**
+   * Whether the step is possible only after certain steps of others. Such a step is never reordered
+   * without a trial.
+   */
   readonly isOrdered: boolean;
 }
 
-/** Whether two steps come to the same in either order, and neither lets or keeps the other from happening. */
+/**
+ * Whether two steps lead to the same state in either order, and neither enables or prevents the
+ * other.
+ */
 export function areIndependent(a: Step, b: Step): boolean {
   if (a.isOrdered || b.isOrdered || (a.isFault && b.isFault)) return false;
   if (a.client === b.client) {
-    // What a client sent in one go it waits for together; of everything else the order may matter to it.
+    // A client waits for all changes of one group together. The order of any other answers may
+    // matter to it.
     const isOneGo = a.group !== undefined && a.group === b.group && a.number !== b.number;
     if (!isOneGo || a.isFault || b.isFault) return false;
   }

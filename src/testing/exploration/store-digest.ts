@@ -2,21 +2,24 @@ import { allColumns, parts, type RawPage, type RowMutation, type RowStore } from
 import { after, rowKey } from "../../transaction/index.js";
 import { digestPage, type Hash, HashSum, hashText, type StoreWatcher } from "../world/index.js";
 
-/** A hash of all that a memory store holds, kept up to date change by change. */
+/** A hash of everything in a memory store, updated with each change. */
 export class StoreDigest implements StoreWatcher {
   readonly #store: RowStore;
   readonly #rows = new Map<string, Hash>();
-  /** Rows that have changed since the sum was last asked for. */
+  /** Rows that have changed since the last read of the hash. */
   readonly #changed = new Map<string, { readonly table: string; readonly row: Uint8Array }>();
   readonly #sum = new HashSum();
   #changes = 0;
 
-  /** What the store holds already counts as nothing: executions of one program begin alike. */
+  /**
+   * The current contents of the store do not count, because all executions of one program begin
+   * with the same contents.
+   */
   constructor(store: RowStore) {
     this.#store = store;
   }
 
-  /** Mutations applied. */
+  /** Count of mutations applied. */
   get changes(): number {
     return this.#changes;
   }

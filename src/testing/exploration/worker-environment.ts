@@ -1,8 +1,9 @@
 import type { Environment, Timer } from "../../environment/index.js";
 
 /**
- * The environment of a client's workers: its time, and timers that no step of an exploration fires. Polls never fire, since a worker of an
- * exploration looks when it is told to; what is put off has its time when the worker looks again.
+ * The environment of a client's workers. It has the client's time, but no step of an exploration
+ * fires its timers. Polls never fire, because the explorer tells a worker when to scan. Retries
+ * become due at the next scan.
  */
 export class WorkerEnvironment implements Environment {
   readonly #environment: Environment;
@@ -40,13 +41,13 @@ export class WorkerEnvironment implements Environment {
     this.#environment.defer(callback);
   }
 
-  /** Only polls keep a process alive; all others are of tasks that are put off. */
+  /** Only polls keep a process alive. All other timers belong to retries. */
   setTimer(callback: () => void, _delayMs: number, options?: { background?: boolean }): Timer {
     if (options?.background === true) this.#putOff.add(callback);
     return { cancel: () => this.#putOff.delete(callback) };
   }
 
-  /** The time of all that was put off has come. */
+  /** Makes all waiting retries due. */
   passTime(): void {
     const due = [...this.#putOff];
     this.#putOff.clear();

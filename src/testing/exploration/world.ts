@@ -11,31 +11,31 @@ import { ExploredClient, type WaitingRequest } from "./explored-client.js";
 import type { ClientEnd, CommitMode, FaultBudget, Program } from "./program.js";
 import { StoreDigest } from "./store-digest.js";
 
-/** What an execution begins from. */
+/** The state from which executions begin. */
 export interface Snapshot {
   readonly store: RowStore;
-  /** The last timestamp of an oracle that is not the store's. */
+  /** The last timestamp of a separate oracle, if the store does not assign timestamps. */
   readonly timestamp: number;
   readonly view: RegistryView;
 }
 
-/** What went wrong in an execution, in words. */
+/** What failed in an execution, as text. */
 export interface Failure {
   readonly message: string;
 }
 
-/** A request that nobody waits for any more, and that may arrive. */
+/** A request that may still arrive, although no client waits for it. */
 export interface LateRequest {
   readonly key: string;
   readonly client: string;
   readonly waiting: WaitingRequest;
-  /** Names what it asks: of whoever stopped nothing else does. */
+  /** Identifies the request's contents. After its client has stopped, nothing else does. */
   readonly digest: string;
 }
 
 export type Fault = keyof Required<FaultBudget>;
 
-/** What may be thrown at a client without anything being wrong. */
+/** Error codes that a client may receive although nothing is wrong. */
 const expected: ReadonlySet<string> = new Set([
   "CONFLICT",
   "COMMIT_OUTCOME_UNKNOWN",
@@ -47,7 +47,10 @@ const expected: ReadonlySet<string> = new Set([
   "ORACLE_UNAVAILABLE",
 ]);
 
-/** All that the clients of one execution share: the store, the time, what is under way, and who watches. */
+/**
+ * What the clients of one execution share: the store, the time, the requests in progress, and the
+ * watchers.
+ */
 export class ExploredWorld {
   readonly program: Program;
   readonly snapshot: Snapshot;
@@ -58,7 +61,7 @@ export class ExploredWorld {
   readonly late = new Map<string, LateRequest>();
   readonly shared = new Map<string, unknown>();
   readonly time = { passed: 0, step: 0 };
-  /** How often time has passed while something else could happen. */
+  /** How often time has passed while another step was possible. */
   timePassed = 0;
   readonly #used: Record<Fault, number> = {
     lostAnswers: 0,
@@ -96,13 +99,16 @@ export class ExploredWorld {
     return new ExploredClient(name, this.time, newest, (process) => this.#isRunning(process));
   }
 
-  /** As the processes of one machine know it of each other, if they tell of themselves at all. */
+  /**
+   * Whether the process still runs, as processes of one machine can tell. Undefined if processes
+   * exchange no heartbeats.
+   */
   #isRunning(process: string): boolean | undefined {
     if (this.program.sessions !== true) return undefined;
     return this.clients.find(({ name }) => name === process)?.isStopped === true ? false : undefined;
   }
 
-  /** It stops for good; what it had sent may still arrive. */
+  /** Stops a client for good. Requests that it had sent may still arrive. */
   stop(client: ExploredClient): void {
     for (const waiting of client.stop()) if (waiting.request.mayBeLate) this.postpone(client, waiting);
     this.note(client.name, () => "stops for good");
@@ -112,20 +118,23 @@ export class ExploredWorld {
     return this.#failure;
   }
 
-  /** Names the state: the store, and what each client has been answered. Equal names, equal futures. */
+  /**
+   * Identifies the state: the store, and the answers that each client has received. Equal states
+   * have equal futures.
+   */
   get state(): string {
     const clients = this.clients.map((client) => client.knowledge).join("/");
     const used = Object.values(this.#used).join("");
     return `${this.remains}/${clients}/${used}/${this.time.passed}/${this.timePassed}`;
   }
 
-  /** Names what matters after all clients have ended. */
+  /** Identifies what matters after all clients have ended. */
   get remains(): string {
     const late = [...this.late.values()].map(({ digest }) => digest).sort();
     return `${this.digest}/${this.counter()}/${late.join(",")}`;
   }
 
-  /** The last timestamp that anybody was given. */
+  /** The last timestamp that the oracle has issued. */
   counter(): number {
     return this.store.atomic === undefined ? this.#timestamp : (this.store.atomic.counter() as number);
   }
@@ -148,7 +157,7 @@ export class ExploredWorld {
     };
   }
 
-  /** Whether the budget has such a fault left. */
+  /** Whether the budget has a fault of this kind left. */
   may(fault: Fault): boolean {
     return this.#used[fault] < (this.program.faults?.[fault] ?? 0);
   }
@@ -157,7 +166,7 @@ export class ExploredWorld {
     this.#used[fault]++;
   }
 
-  /** Whether nobody waits for an answer that could be given. */
+  /** Whether no client waits for an answer that could come. */
   isStill(): boolean {
     return !this.clients.some((client) =>
       [...client.waiting.values()].some(({ request }) => request.ready?.() ?? true),
@@ -188,7 +197,7 @@ export class ExploredWorld {
     this.#failure ??= { message };
   }
 
-  /** Writes down what happened, where somebody reads it. */
+  /** Adds a line to the trace, if there is one. */
   note(client: string, what: () => string): void {
     this.#trace?.push(`${client}: ${what()}`);
   }
@@ -197,7 +206,10 @@ export class ExploredWorld {
     this.note(client, () => `${request.describe()} -> ${request.show(answer)}${more}`);
   }
 
-  /** Without atomic batches, what nobody waits for any more when the safepoint moves never arrives (protocol §7.4). */
+  /**
+   * Without atomic batches, a request that is still pending when the safepoint moves must never
+   * arrive, unless its client waits for it (protocol §7.4).
+   */
   #expire(rows: readonly { readonly table: string; readonly row: Uint8Array }[]): void {
     const { table, row } = safepointCell;
     if (rows.some((each) => each.table === table && Buffer.compare(each.row, row) === 0)) this.late.clear();

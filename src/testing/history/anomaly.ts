@@ -1,66 +1,80 @@
-/** The anomalies that {@link checkHistory} tells apart, by the names of the literature where it has one. */
+/** The anomalies that {@link checkHistory} distinguishes, by their names in the literature. */
 export type AnomalyKind =
-  /** Dirty write: a cycle of writes over writes alone (Adya). */
+  /** Dirty write: a cycle that consists only of writes over writes (Adya). */
   | "G0"
   /** Aborted read: a value of a transaction that did not commit (Adya). */
   | "G1a"
-  /** Intermediate read: a value that its writer has overwritten itself (Adya). */
+  /** Intermediate read: a value that its own writer overwrote (Adya). */
   | "G1b"
-  /** Circular information flow: a cycle of writes and reads of what was written (Adya). */
+  /** Circular information flow: a cycle of writes, and of reads of written values (Adya). */
   | "G1c"
   /** Read skew: a cycle with exactly one anti-dependency (Adya's G-single). */
   | "G-single"
-  /** Two readers that see two writers in opposite orders: a cycle of anti-dependencies that do not adjoin (Cerone). */
+  /**
+   * Two readers see two writers in opposite orders: a cycle of anti-dependencies that are not
+   * adjacent (Cerone).
+   */
   | "long-fork"
-  /** Write skew between serializable transactions: a cycle with adjacent anti-dependencies on single cells (Adya). */
+  /**
+   * Write skew between serializable transactions: a cycle with adjacent anti-dependencies on single
+   * cells (Adya).
+   */
   | "G2-item"
-  /** The same by a range that was read: a phantom (Adya). */
+  /** The same, through a range that was read: a phantom (Adya). */
   | "G2"
-  /** Lost update: two overlapping writers of a cell, the later of which had read it (Berenson). */
+  /**
+   * Lost update: two overlapping writers of a cell, of which the later one had read it (Berenson).
+   */
   | "P4"
   /** Two overlapping writers of a cell both committed. */
   | "overlapping-writers"
-  /** A transaction was seen in one cell, and in another, afterwards, no longer (Bailis). */
+  /** A reader saw a transaction in one cell, and later did not see it in another (Bailis). */
   | "OTV"
-  /** A transaction was seen in one cell and not yet in another that was read before (Bailis). */
+  /** A reader did not see a transaction in one cell, and later saw it in another (Bailis). */
   | "fractured-read"
-  /** A transaction that does not read its own write, or the same cell differently twice (Cerone's INT). */
+  /**
+   * A transaction does not read its own write, or reads the same cell twice with different results
+   * (Cerone's INT).
+   */
   | "internal"
-  /** A scan that is out of order, repeats a cell, or leaves its range. */
+  /** A scan is out of order, repeats a cell, or leaves its range. */
   | "scan-order"
-  /** A version that was committed after the reader's start (Adya's G-SIa, interference). */
+  /** A reader sees a version that was committed after its start (Adya's G-SIa, interference). */
   | "future-read"
-  /** A commit at or below the reader's start that it missed (Adya's G-SIb, missed effects). */
+  /** A reader misses a commit at or below its start (Adya's G-SIb, missed effects). */
   | "missed-write"
-  /** The same, of a transaction that had been told committed before the reader began. */
+  /** The same, and the client had been told of that commit before the reader began. */
   | "stale-read"
-  /** A client that sees less than it saw before (Terry). */
+  /** A client sees less than it saw before (Terry). */
   | "non-monotonic-read"
-  /** A client that does not see what it was told committed (Terry). */
+  /** A client does not see its own write after it was told that the write committed (Terry). */
   | "read-your-writes"
-  /** A transaction begun after another was told committed, with a start timestamp below its commit timestamp. */
+  /**
+   * A transaction began after another was reported as committed, but its start timestamp is below
+   * that commit timestamp.
+   */
   | "real-time"
-  /** A value that nobody wrote. */
+  /** A value that no transaction wrote. */
   | "garbage"
-  /** Told committed, and not to be found. */
+  /** A write that was reported as committed is missing. */
   | "lost-write"
-  /** Told that nothing was written, and it stands in the store. */
+  /** A write is in the store although it was reported as not written. */
   | "resurrected-write"
-  /** A part of a transaction: some of its cells, or cells at different commit timestamps. */
+  /** A transaction committed in part: in some of its cells, or at different commit timestamps. */
   | "atomicity"
-  /** A commit timestamp that is not above the start, or another's too. */
+  /** A commit timestamp is not above the start timestamp, or belongs to two transactions. */
   | "timestamps";
 
-/** Something that must not happen, with who was in it. */
+/** An anomaly that a check has found, and the transactions in it. */
 export interface Anomaly {
   readonly kind: AnomalyKind;
   /** What happened, with transactions, cells and timestamps. */
   readonly message: string;
-  /** The ids of the transactions in it. */
+  /** The ids of the transactions. */
   readonly transactions: readonly number[];
 }
 
-/** Gathers anomalies: every one is counted, and of each kind the first are kept. */
+/** Collects anomalies. It counts all of them, and keeps the first of each kind. */
 export class Anomalies {
   readonly kept: Anomaly[] = [];
   readonly counts = new Map<AnomalyKind, number>();

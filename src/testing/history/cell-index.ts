@@ -6,17 +6,17 @@ import type { CellName, Interval, RecordedValue } from "./history.js";
 export interface Version {
   readonly commit: number;
   readonly value: RecordedValue;
-  /** `undefined` for what stood before anything was recorded. */
+  /** `undefined` for a value that existed before the recording. */
   readonly writer: CheckedTransaction | undefined;
-  /** How many reads have shown it, and which transactions should have seen it and did not. */
+  /** How many reads showed the version, and which transactions should have seen it but did not. */
   seen: number;
   readonly missedBy: Set<CheckedTransaction>;
 }
 
-/** A cell, and every version of it. */
+/** A cell with all its versions. */
 export class Cell {
   readonly name: CellName;
-  /** Who wrote it, whether they committed or not. */
+  /** The transactions that wrote the cell, committed or not. */
   readonly writers: CheckedTransaction[] = [];
   #versions: Version[] = [];
   #sorted = true;
@@ -25,7 +25,7 @@ export class Cell {
     this.name = name;
   }
 
-  /** By commit timestamp. */
+  /** The versions by commit timestamp. */
   get versions(): readonly Version[] {
     if (!this.#sorted) this.#versions.sort((a, b) => a.commit - b.commit);
     this.#sorted = true;
@@ -42,7 +42,7 @@ export class Cell {
     this.#versions = this.versions.filter((version) => version.writer !== writer);
   }
 
-  /** Place of the newest version at or below a timestamp; -1 where there is none. */
+  /** Returns the index of the newest version at or below a timestamp, or -1 if there is none. */
   indexAt(timestamp: number): number {
     const { versions } = this;
     let low = 0;
@@ -55,7 +55,10 @@ export class Cell {
     return low - 1;
   }
 
-  /** The place of the version that a reader at `timestamp` was shown: of those with the value, the one it is likeliest to be. */
+  /**
+   * Returns the index of the version that a reader at `timestamp` saw. If several have the value,
+   * returns the most likely one.
+   */
   indexShown(timestamp: number, value: RecordedValue): number | undefined {
     const { versions } = this;
     const visible = this.indexAt(timestamp);
@@ -82,7 +85,7 @@ interface Rows {
   names: readonly string[];
 }
 
-/** Every cell that a history names, by table, row and column. */
+/** Every cell of a history, by table, row and column. */
 export class CellIndex {
   readonly #tables = new Map<string, Rows>();
   readonly all: Cell[] = [];
@@ -111,7 +114,7 @@ export class CellIndex {
     return cell;
   }
 
-  /** To be called once all cells are known, before ranges are asked for. */
+  /** Sorts the names. The caller calls it once, after the last cell and before the first range. */
   sort(): void {
     for (const table of this.#tables.values()) {
       table.names = [...table.rows.keys()].sort(byCodeUnits);
@@ -140,7 +143,7 @@ function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Place of the first name that is not below `start`. */
+/** Returns the index of the first name that is not below `start`. */
 function firstFrom(names: readonly string[], start: string): number {
   let low = 0;
   let high = names.length;

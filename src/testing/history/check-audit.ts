@@ -4,7 +4,7 @@ import type { CheckedTransaction } from "./checked-transaction.js";
 import { show } from "./classify.js";
 import type { AuditedVersion, HistoryAudit } from "./history.js";
 
-/** A cell's versions as the store has them, and those that have found their writer. */
+/** A cell's versions in the store, and those of them whose writer is known. */
 interface AuditedCell {
   readonly versions: readonly AuditedVersion[];
   readonly byCommit: ReadonlyMap<number, AuditedVersion>;
@@ -12,8 +12,9 @@ interface AuditedCell {
 }
 
 /**
- * Holds what clients were told against the versions that the store has in the end: each told commit stands whole and at its one
- * timestamp, nothing else stands, and what nobody was told is decided by it.
+ * Compares the outcomes that clients were told with the versions in the store at the end. Each
+ * reported commit must be there whole, at its one timestamp, and nothing else may be there. The
+ * versions also decide the unknown outcomes.
  */
 export function checkAudit(
   audit: HistoryAudit,
@@ -45,8 +46,9 @@ class AuditCheck {
   }
 
   /**
-   * Several may have begun at the same time and written the same somewhere. What stands is first that of who stands whole, of most
-   * cells before of fewer; who is left then has committed in part, or not at all.
+   * Decides all unknown outcomes. Several transactions may have started at the same time and
+   * written the same value. Versions are first matched to transactions that are in the store whole,
+   * those with more cells first. The remaining transactions committed in part, or not at all.
    */
   #decideAll(unknown: readonly CheckedTransaction[]): void {
     const most = [...unknown].sort((a, b) => b.writes.size - a.writes.size);
@@ -83,7 +85,10 @@ class AuditCheck {
     });
   }
 
-  /** A transaction of unknown outcome has committed where it stands; then it stands in all of its cells. Answers whether it has. */
+  /**
+   * Decides one unknown outcome. The transaction has committed if one of its versions is in the
+   * store; then all its cells must be. Returns whether it has.
+   */
   #decide(writer: CheckedTransaction): boolean {
     const found = new Map<Cell, AuditedVersion>();
     for (const cell of writer.writes.keys()) {
@@ -119,12 +124,14 @@ class AuditCheck {
     });
   }
 
-  /** A version of nobody else's that a transaction may have written. */
+  /** Returns a version that the transaction may have written and that has no other writer. */
   #find(audited: AuditedCell, writer: CheckedTransaction, cell: Cell): AuditedVersion | undefined {
     return audited.versions.find((version) => isBy(version, writer, cell) && !audited.claimed.has(version));
   }
 
-  /** What stands without a writer who was told committed, or not told. */
+  /**
+   * Reports the versions whose writer was not reported as committed, and is not of unknown outcome.
+   */
   #checkRest(transactions: readonly CheckedTransaction[]): void {
     for (const [cell, { versions, claimed }] of this.#cells) {
       for (const version of versions) {
@@ -147,7 +154,10 @@ class AuditCheck {
     }
   }
 
-  /** Collection drops what a snapshot at the safepoint, or later, cannot see, and deletes below it. */
+  /**
+   * Garbage collection drops the versions that no snapshot at or above the safepoint can see, and
+   * deletes below it.
+   */
   #mayBeCollected(cell: Cell, commit: number, value: string | undefined): boolean {
     const audited = this.#cells.get(cell);
     if (audited === undefined) return true;

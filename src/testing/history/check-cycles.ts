@@ -4,12 +4,12 @@ import type { CheckedTransaction } from "./checked-transaction.js";
 import { type CycleEdge, type CycleRule, cycleKind, shortestCycle } from "./cycles.js";
 import { buildGraph, type DependencyGraph, type Edge, filterGraph, strongComponents } from "./graph.js";
 
-/** How many transactions of one component a shortest cycle is looked for from. */
+/** Most transactions of one component from which to search for a shortest cycle. */
 const maxStarts = 50;
 
 /**
- * Serializable transactions must have an order that explains every read of theirs: no cycle of dependencies, in which the
- * anti-dependencies are theirs.
+ * Checks that serializable transactions have an order that explains all their reads. There must be
+ * no cycle of dependencies in which all anti-dependencies belong to serializable transactions.
  */
 export function checkSerializable(
   transactions: readonly CheckedTransaction[],
@@ -32,8 +32,8 @@ export function checkSerializable(
 }
 
 /**
- * Names the cycles that snapshot isolation forbids. Where all reads are right and no writers overlap there are none, so they
- * are looked for only through the `suspects`.
+ * Reports the cycles that snapshot isolation forbids. If all reads are right and no writers
+ * overlap, there are none. It therefore searches only through the `suspects`.
  */
 export function checkSnapshotCycles(
   transactions: readonly CheckedTransaction[],
@@ -66,7 +66,7 @@ export function checkSnapshotCycles(
   }
 }
 
-/** The places of the suspects in a graph, the first of them. */
+/** Returns the places of the first suspects in a graph. */
 function suspectsIn(
   { nodes }: DependencyGraph,
   suspects: ReadonlySet<CheckedTransaction>,

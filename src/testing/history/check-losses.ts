@@ -2,12 +2,16 @@ import type { Anomalies } from "./anomaly.js";
 import type { Cell, Version } from "./cell-index.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 
-/** How many readers of a told transaction must miss a cell of it that nobody sees, before it counts as lost and not as read late. */
+/**
+ * How many readers must miss a cell of a reported transaction before the cell counts as lost. A
+ * single reader may have read too early.
+ */
 const minMissing = 2;
 
 /**
- * Looks for transactions whose writes nobody sees who should: all of them, and it was told committed and is lost; some,
- * and it was divided.
+ * Searches for transactions whose writes are missing from all reads that should have seen them. If
+ * all its writes are missing, a reported commit is lost. If only some are, the transaction was
+ * divided.
  */
 export function checkLosses(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
   for (const writer of transactions) {

@@ -3,23 +3,29 @@ import type { Version } from "./cell-index.js";
 import type { CheckedTransaction, Observation } from "./checked-transaction.js";
 import type { RecordedRange } from "./history.js";
 
-/** A cell that was shown otherwise than its transaction's snapshot and own writes have it. */
+/**
+ * A cell that a read showed with another value than the snapshot and the transaction's own writes
+ * allow.
+ */
 export interface WrongRead {
   readonly reader: CheckedTransaction;
   readonly observation: Observation;
-  /** The newest version at or below the reader's start; `undefined` where there is none. */
+  /** The newest version at or below the reader's start, or `undefined` if there is none. */
   readonly expected: Version | undefined;
-  /** The transaction had written the cell itself. */
+  /** Whether the transaction itself had written the cell. */
   readonly own: boolean;
 }
 
 export interface ReadCounts {
-  /** Cells that reads have named or ranges have covered. */
+  /** Count of cells that reads have named or ranges have covered. */
   observations: number;
   ranges: number;
 }
 
-/** Holds every read, of every transaction, against the committed versions at its start, its own writes laid over. */
+/**
+ * Compares every read of every transaction with the committed versions at its start, overlaid with
+ * its own writes.
+ */
 export function checkReads(
   transactions: readonly CheckedTransaction[],
   anomalies: Anomalies,
@@ -46,7 +52,7 @@ function checkObservation(reader: CheckedTransaction, observation: Observation):
   const own = reader.writes.get(cell);
   let expectsOwn = false;
   if (own !== undefined) {
-    // A write while the read was under way may have been seen or not.
+    // A read may or may not see a write of the same transaction that happened during the read.
     for (let at = own.length - 1; at >= 0 && !expectsOwn; at--) {
       const write = own[at]!;
       if (write.at < completed && write.value === value) return undefined;
@@ -63,7 +69,7 @@ function checkObservation(reader: CheckedTransaction, observation: Observation):
   return undefined;
 }
 
-/** A range shows its cells in order, none of them twice, and none from outside. */
+/** Checks that a range shows its cells in order, none twice, and none from outside. */
 function checkOrder(reader: CheckedTransaction, range: RecordedRange, anomalies: Anomalies): void {
   const { rows, columns, reverse, cells } = range;
   for (const [at, { row, column }] of cells.entries()) {

@@ -1,7 +1,10 @@
 import type { Anomalies } from "./anomaly.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 
-/** A transaction that begins after another was told committed must start at or above its commit timestamp. */
+/**
+ * Checks that a transaction starts at or above every commit timestamp that was reported before it
+ * began.
+ */
 export function checkRealTime(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
   const told = transactions
     .filter(({ recorded, commit }) => {

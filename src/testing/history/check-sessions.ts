@@ -15,7 +15,10 @@ interface Moment {
   readonly transaction: CheckedTransaction;
 }
 
-/** What a client has seen or written it sees in every transaction that it begins afterwards, or something newer. */
+/**
+ * Checks that a client sees what it has seen or written before, or something newer, in every later
+ * transaction.
+ */
 export function checkSessions(
   transactions: readonly CheckedTransaction[],
   anomalies: Anomalies,
@@ -41,7 +44,7 @@ function momentsOf(transactions: readonly CheckedTransaction[]): readonly Moment
     const { begun, ended, operations } = transaction.recorded;
     moments.push({ at: begun!, type: "begin", transaction });
     if (ended === undefined) continue;
-    // A snapshot is read after it was answered.
+    // A client reads from a snapshot after it got the snapshot.
     let at = ended;
     for (const operation of operations) {
       if (operation.type !== "write") at = Math.max(at, operation.completed);
@@ -51,7 +54,10 @@ function momentsOf(transactions: readonly CheckedTransaction[]): readonly Moment
   return moments.sort((a, b) => a.at - b.at);
 }
 
-/** Whether a transaction starts below what one before it has seen or written; if none does, right reads cannot go back. */
+/**
+ * Whether a transaction starts below what an earlier one of the same client has seen or written. If
+ * none does, correct reads cannot go back.
+ */
 function goesBack(moments: readonly Moment[]): boolean {
   let newest = 0;
   for (const { type, transaction } of moments) {
@@ -104,7 +110,10 @@ class Session {
   }
 }
 
-/** Commit timestamps of the versions that a transaction was shown; -1 where a cell had none. */
+/**
+ * Visits the commit timestamp of each version that a transaction saw, or -1 if a cell had no
+ * version.
+ */
 function forEachVersionShown(
   transaction: CheckedTransaction,
   visit: (cell: Cell, commit: number) => void,

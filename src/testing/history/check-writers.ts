@@ -2,7 +2,10 @@ import type { Anomalies } from "./anomaly.js";
 import type { Cell } from "./cell-index.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 
-/** Committed writers of a cell must not overlap: of two, one begins at or after the commit of the other. */
+/**
+ * Checks that committed writers of a cell do not overlap: of any two, one begins at or after the
+ * commit of the other.
+ */
 export function checkWriters(cells: readonly Cell[], anomalies: Anomalies): ReadonlySet<CheckedTransaction> {
   const overlapping = new Set<CheckedTransaction>();
   for (const cell of cells) {
@@ -21,7 +24,7 @@ export function checkWriters(cells: readonly Cell[], anomalies: Anomalies): Read
   return overlapping;
 }
 
-/** Every commit timestamp is its transaction's own, and above its start. */
+/** Checks that every commit timestamp is unique and above the transaction's start. */
 export function checkTimestamps(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
   const committed = new Map<number, CheckedTransaction>();
   for (const transaction of transactions) {

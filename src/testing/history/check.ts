@@ -12,38 +12,47 @@ import { classifyWrongReads } from "./classify.js";
 import type { History, RecordedTransaction } from "./history.js";
 import { resolveUnknown } from "./resolve-unknown.js";
 
-/** What {@link checkHistory} takes. */
+/** The options of {@link checkHistory}. */
 export interface CheckHistoryOptions {
-  /** The most anomalies of each kind that are kept; all are counted. Default: 10. */
+  /** Most anomalies of each kind to keep. All are counted. Default: 10. */
   readonly maxOfAKind?: number | undefined;
 }
 
-/** What a history came to. */
+/** The result of {@link checkHistory}. */
 export interface HistoryReport {
-  /** Empty when the history is sound. */
+  /** Empty if the history is correct. */
   readonly anomalies: readonly Anomaly[];
-  /** How many of each kind there are, those that were not kept included. */
+  /** Count of anomalies of each kind, including those that were not kept. */
   readonly counts: ReadonlyMap<AnomalyKind, number>;
   readonly transactions: number;
-  /** Told committed. */
+  /** Count of transactions reported as committed. */
   readonly committed: number;
   readonly conflicted: number;
   readonly failed: number;
-  /** Never told, and of them those that turned out to have committed. */
+  /** Count of transactions whose outcome was never reported, and how many of them had committed. */
   readonly unknown: number;
   readonly resolved: number;
-  /** Cells that reads have named or ranges have covered: each was compared with its version. */
+  /**
+   * Count of cells that reads have named or ranges have covered. The check compared each of them
+   * with its version.
+   */
   readonly observations: number;
   readonly ranges: number;
   readonly writes: number;
 }
 
 /**
- * Checks a history exactly. Every read, of every transaction, is compared with the versions that were committed at its start
- * timestamp, its own writes laid over, and absent cells and rows are compared too. Writers of a cell must not overlap;
- * what was told committed must be seen and what was told failed must not; who was told nothing is resolved by what was
- * seen of him, all or nothing; real time and sessions must hold; and serializable transactions must have an order. Takes
- * time in proportion to the cells that were read, and n log n of the transactions.
+ * Checks a recorded history exactly.
+ *
+ * - It compares every read with the versions committed at the transaction's start timestamp,
+ *   overlaid with its own writes. It compares absent cells and rows too.
+ * - Writers of a cell must not overlap.
+ * - Later reads must see reported commits, and must not see reported failures. A transaction
+ *   without a reported outcome counts as committed if any read saw it, and then it must be there
+ *   whole.
+ * - Real-time order and sessions must hold, and serializable transactions must have an order.
+ *
+ * The time is proportional to the cells that were read, and to n log n for n transactions.
  *
  * @example
  * const { anomalies, committed } = checkHistory(recorder.history());

@@ -1,29 +1,32 @@
 import type { Cell, CellIndex } from "./cell-index.js";
 import type { RecordedRange, RecordedTransaction, RecordedValue } from "./history.js";
 
-/** A write of a transaction to a cell, in its order. */
+/** One of a transaction's writes to a cell, in its order. */
 export interface OwnWrite {
   readonly value: RecordedValue;
   readonly at: number;
 }
 
-/** A cell that a transaction was shown, by itself or in a range. */
+/** A cell that a transaction saw, by name or in a range. */
 export interface Observation {
   readonly cell: Cell;
   readonly value: RecordedValue;
   readonly invoked: number;
   readonly completed: number;
-  /** It was covered by a range, not named. */
+  /** Whether a range covered the cell, instead of a read by name. */
   readonly inRange: boolean;
 }
 
-/** A recorded transaction while it is checked. */
+/** A recorded transaction during the check. */
 export class CheckedTransaction {
   readonly recorded: RecordedTransaction;
   readonly writes = new Map<Cell, OwnWrite[]>();
-  /** Whether it counts as committed: it was told so, or something was seen of it. */
+  /** Whether it counts as committed: its client was told so, or a read saw one of its writes. */
   committed: boolean;
-  /** Commit timestamp. Where the client was not told and the store not asked, the latest that the reads allow. */
+  /**
+   * Its commit timestamp. If the client was not told and the store was not audited, the latest one
+   * that the reads allow.
+   */
   commit: number | undefined;
   readonly #index: CellIndex;
 
@@ -57,18 +60,20 @@ export class CheckedTransaction {
     return this.recorded.startTimestamp;
   }
 
-  /** What the transaction leaves in a cell that it writes. */
+  /** Returns the value that the transaction leaves in a cell that it writes. */
   finalValue(cell: Cell): RecordedValue {
     return this.writes.get(cell)!.at(-1)!.value;
   }
 
-  /** Whether the transaction had written a cell before it was read. */
+  /** Whether the transaction had written the cell before it read it. */
   hadWritten(observation: Observation): boolean {
     const own = this.writes.get(observation.cell);
     return own !== undefined && own[0]!.at < observation.completed;
   }
 
-  /** Visits every cell that the transaction was shown, those too that a range has shown to be absent. */
+  /**
+   * Visits every cell that the transaction saw, including those that a range showed to be absent.
+   */
   observe(visit: (observation: Observation) => void): void {
     for (const operation of this.recorded.operations) {
       if (operation.type === "read") {

@@ -4,10 +4,10 @@ import type { WrongRead } from "./check-reads.js";
 import type { CheckedTransaction, Observation } from "./checked-transaction.js";
 import type { RecordedValue } from "./history.js";
 
-/** How many versions back a writer is looked for of which the reader saw another cell. */
+/** How many versions back to search for a writer that the reader saw in another cell. */
 const maxPassed = 100;
 
-/** Names each wrong read by what the reader was shown in place of the expected version. */
+/** Classifies each wrong read by what the reader saw in place of the expected version. */
 export function classifyWrongReads(wrong: readonly WrongRead[], anomalies: Anomalies): void {
   const observed = new Map<CheckedTransaction, ReaderView>();
   for (const read of wrong) {
@@ -20,7 +20,7 @@ export function classifyWrongReads(wrong: readonly WrongRead[], anomalies: Anoma
   }
 }
 
-/** Everything that a reader was shown of what it had not written itself, by cell. */
+/** Everything that a reader saw, by cell, except its own writes. */
 class ReaderView {
   readonly #cells = new Map<Cell, Observation[]>();
 
@@ -64,7 +64,7 @@ class Classification {
     else this.#nameStale(at);
   }
 
-  /** A value of no committed version. */
+  /** Reports a value that belongs to no committed version. */
   #nameUncommitted(): void {
     const { reader, observation } = this.#read;
     const { cell, value } = observation;
@@ -80,7 +80,7 @@ class Classification {
     } else this.#add("garbage", [], "which nobody wrote");
   }
 
-  /** The same cell shown differently at another time of the same transaction. */
+  /** Reports that a transaction saw the same cell differently at another time. */
   #nameRepeated(): boolean {
     const { observation } = this.#read;
     const other = this.#view.of(observation.cell).find((each) => each.value !== observation.value);
@@ -131,7 +131,7 @@ class Classification {
     );
   }
 
-  /** `writer` was seen in one cell and not in another. */
+  /** Reports that a reader saw `writer` in one cell and not in another. */
   #nameDivided(writer: CheckedTransaction, seen: Observation, unseen: Observation): void {
     const vanished = seen.invoked < unseen.invoked;
     const { reader } = this.#read;
@@ -142,7 +142,7 @@ class Classification {
     });
   }
 
-  /** Something that the reader was shown of another cell that `writer` wrote. */
+  /** Finds another cell that `writer` wrote and the reader saw. */
   #findOther(
     writer: CheckedTransaction,
     fits: (cell: Cell, value: RecordedValue, at: number | undefined) => boolean,
@@ -168,12 +168,12 @@ class Classification {
   }
 }
 
-/** Place of the version of a writer. */
+/** Returns the index of the version that a writer wrote. */
 function indexOf(cell: Cell, writer: CheckedTransaction): number {
   return cell.versions.findIndex((version) => version.writer === writer);
 }
 
-/** A value in messages, not too long. */
+/** Formats a value for messages, shortened if it is long. */
 export function show(value: RecordedValue): string {
   if (value === undefined) return "nothing";
   return value.length > 60 ? `${value.slice(0, 57)}...` : value;

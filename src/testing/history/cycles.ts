@@ -1,12 +1,12 @@
 import type { AnomalyKind } from "./anomaly.js";
 import type { Edge, PlainGraph } from "./graph.js";
 
-/** An edge of a cycle, with where it comes from. */
+/** An edge of a cycle, with its origin. */
 export type CycleEdge = From<Edge>;
 
 type From<E> = E & { readonly from: number };
 
-/** An edge of which no more is known than whether it is an anti-dependency ("rw"). */
+/** An edge with only the property that the search needs: its type. */
 interface TypedEdge {
   readonly to: number;
   readonly type: string;
@@ -14,22 +14,24 @@ interface TypedEdge {
 
 /** Which edges a cycle may have, and in which order. */
 export type CycleRule =
-  /** Any. */
+  /** Any edges. */
   | "any"
   /** At most one anti-dependency. */
   | "one-rw"
-  /** Anti-dependencies, but no two of them in a row. */
+  /** Any number of anti-dependencies, but no two adjacent ones. */
   | "no-adjacent-rw";
 
 interface Step<E> {
   readonly node: number;
-  /** What the rule must remember: anti-dependencies so far, or whether the last edge was one. */
+  /**
+   * The state of the rule: the count of anti-dependencies so far, or whether the last edge was one.
+   */
   readonly state: number;
   readonly before: Step<E> | undefined;
   readonly edge: From<E> | undefined;
 }
 
-/** A shortest cycle through a node by a rule. */
+/** Finds a shortest cycle through a node that obeys a rule. */
 export function shortestCycle<E extends TypedEdge>(
   { edges }: PlainGraph<E>,
   start: number,
@@ -44,7 +46,7 @@ export function shortestCycle<E extends TypedEdge>(
   return shortest;
 }
 
-/** Breadth first over nodes and what the rule remembers. */
+/** Searches breadth-first over pairs of a node and a state of the rule. */
 function search<E extends TypedEdge>(
   edges: PlainGraph<E>["edges"],
   start: number,
@@ -95,7 +97,7 @@ function path<E>(last: Step<E>): readonly From<E>[] {
   return cycle.reverse();
 }
 
-/** What a cycle is called. */
+/** Returns the name of a cycle's anomaly. */
 export function cycleKind(cycle: readonly CycleEdge[]): AnomalyKind {
   const anti = cycle.filter(({ type }) => type === "rw");
   if (anti.length === 0) return cycle.every(({ type }) => type === "ww") ? "G0" : "G1c";

@@ -5,7 +5,7 @@ import type { CellName, History, RecordedTransaction } from "./history.js";
 type Element = string | number;
 type List = readonly Element[];
 
-/** One line's worth of a history, before it is written. */
+/** One line of the output, before it is formatted. */
 interface Moment {
   readonly at: number;
   readonly type: ":invoke" | ":ok" | ":fail" | ":info";
@@ -13,9 +13,11 @@ interface Moment {
 }
 
 /**
- * A list-append history in the format of Elle, a checker of isolation: EDN, one operation a line. The workload appends to cells of a
- * `json` column that hold lists of numbers or strings: each write sets what the transaction was last shown of the cell, with one
- * element more. Keys are the rows, with the column before them where there are several. Deletes and ranges have no place in it.
+ * Converts a list-append history to the format of Elle, a checker of isolation: EDN, one operation
+ * a line. The workload appends to cells of a `json` column that hold lists of numbers or strings.
+ * Each write sets the list that the transaction last saw in the cell, plus one element. Keys are
+ * the rows, with the column before them if there are several columns. The format has no deletes and
+ * no ranges.
  *
  * @throws InvalidArgumentError for a write that appends nothing, and for a value that is no list.
  *
@@ -33,7 +35,10 @@ export function toElle(history: History): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** A process has one transaction at a time, and none after one of which it was not told the end. */
+/**
+ * Assigns Elle processes. A process has one transaction at a time, and none after one whose outcome
+ * is unknown.
+ */
 class Processes {
   readonly #free: number[] = [];
   readonly #running = new Map<number, number>();
@@ -119,7 +124,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Names of cells: rows where there is one column, digits as numbers. */
+/** Returns the names of cells: rows if there is one column; digits become numbers. */
 function keyNames({ transactions }: History): (cell: CellName) => string {
   const columns = new Set<string>();
   for (const { operations: all } of transactions) {
@@ -133,7 +138,9 @@ function keyNames({ transactions }: History): (cell: CellName) => string {
   };
 }
 
-/** A number or string in EDN. Control characters and others are escaped as in JSON, which EDN shares. */
+/**
+ * Formats a number or string in EDN. Control characters are escaped as in JSON, which EDN shares.
+ */
 function edn(value: Element): string {
   return typeof value === "number" ? String(value) : JSON.stringify(value);
 }

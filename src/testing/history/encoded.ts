@@ -16,20 +16,22 @@ import {
 import type { ScanOptions } from "../../transaction/index.js";
 import type { CellName, Interval, ShownCell } from "./history.js";
 
-/** A column of any type: a cell of a family too. */
+/** A column of any type, including a cell of a family. */
 export type CellColumn = Column<unknown, unknown>;
 
-/** Bytes as a string of one character a byte: compares as the bytes do. */
+/**
+ * Converts bytes to a string with one character for each byte. The strings sort as the bytes do.
+ */
 export function byteText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
-/** The first string after `text`. */
+/** Returns the first string after `text`. */
 export function successor(text: string): string {
   return `${text}\0`;
 }
 
-/** A value as it is compared and shown. */
+/** Returns the form of a value that is compared and shown. */
 export function encodedValue(codec: Codec<unknown>, value: unknown): string {
   switch (codec.tag) {
     case "text":
@@ -46,7 +48,7 @@ export function encodedValue(codec: Codec<unknown>, value: unknown): string {
   }
 }
 
-/** The name of a column's cell. */
+/** Returns the name of a column's cell. */
 export function cellName(column: CellColumn, row: unknown): CellName {
   return {
     table: column.table.name,
@@ -56,17 +58,17 @@ export function cellName(column: CellColumn, row: unknown): CellName {
 }
 
 const everyRow: Interval = { start: "", end: undefined };
-/** The columns of users; the protocol's own stand behind them. */
+/** The columns of users. The protocol's own columns come after them. */
 export const userColumns: Interval = { start: "", end: "~" };
 
-/** What a scan reads: which columns, and how a row's value is divided into cells. */
+/** The columns that a scan reads, and how it divides a row's value into cells. */
 export interface Target {
   readonly table: TableDefinition;
   readonly columns: Interval;
   readonly cells: (row: string, value: unknown) => readonly ShownCell[];
 }
 
-/** What a scan of a column, family or table reads. `undefined` for what cannot be scanned. */
+/** Returns what a scan of a column, family or table reads, or `undefined` for anything else. */
 export function scanTarget(target: unknown): Target | undefined {
   if (isColumn(target)) {
     const column = byteText(target.path);
@@ -107,7 +109,10 @@ function familyCells(
   }));
 }
 
-/** The cells of a row as `row` and scans of tables show it, in the order of their columns. */
+/**
+ * Returns the cells of a row, as `row` and scans of tables return it, in the order of their
+ * columns.
+ */
 function rowCells(
   table: TableDefinition,
   row: string,
@@ -124,7 +129,7 @@ function rowCells(
   return cells.sort((a, b) => (a.column < b.column ? -1 : 1));
 }
 
-/** The rows that a scan's options name. */
+/** Returns the interval of rows that a scan's options select. */
 export function scanRows(table: TableDefinition, options: ScanOptions<unknown>): Interval {
   const rows: Interval[] = [everyRow];
   if (options.prefix !== undefined) {
@@ -141,7 +146,7 @@ export function scanRows(table: TableDefinition, options: ScanOptions<unknown>):
   }));
 }
 
-/** A cell for messages: `accounts.balance["alice"]`, `documents.anchors("q")["a"]`. */
+/** Formats a cell for messages: `accounts.balance["alice"]`, `documents.anchors("q")["a"]`. */
 export function showCellName({ table, row, column }: CellName): string {
   const { name, qualifier } = parsePath(Buffer.from(column, "latin1"));
   const shown = qualifier === undefined ? name : `${name}(${JSON.stringify(qualifier)})`;

@@ -1,14 +1,17 @@
 import type { Cell } from "./cell-index.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 
-/** Why one transaction comes before another (Adya): it wrote the version before, wrote what was read, or read what was overwritten. */
+/**
+ * Why one transaction precedes another (Adya). It wrote the version before (ww), it wrote what the
+ * other read (wr), or it read what the other overwrote (rw).
+ */
 export type EdgeType = "ww" | "wr" | "rw";
 
 export interface Edge {
   readonly to: number;
   readonly type: EdgeType;
   readonly cell: Cell;
-  /** Read by a range, not by name. */
+  /** Whether the read was by a range and not by name. */
   readonly inRange: boolean;
 }
 
@@ -18,12 +21,12 @@ export interface DependencyGraph {
   readonly edges: readonly (readonly Edge[])[];
 }
 
-/** Which transactions' anti-dependencies count: everybody's, or those of serializable transactions alone. */
+/** Whose anti-dependencies count: those of all transactions, or only of serializable ones. */
 export type AntiDependencies = "all" | "serializable";
 
 /**
- * The dependency graph of all committed transactions, by what they were really shown. The versions of a cell are in the
- * order of their commit timestamps.
+ * Builds the dependency graph of all committed transactions from what they really saw. The versions
+ * of a cell are in the order of their commit timestamps.
  */
 export function buildGraph(
   transactions: readonly CheckedTransaction[],
@@ -61,24 +64,28 @@ export function buildGraph(
       add(cell.versions[at]?.writer, reader, "wr", cell, inRange);
       if (!hasAnti) return;
       const next = cell.versions[at + 1]?.writer;
-      // Its own version follows what it read: whoever comes after that, comes after it by "ww".
+      // If the reader wrote the next version itself, the "ww" edges already order all later
+      // writers.
       if (next !== reader) add(reader, next, "rw", cell, inRange);
     });
   }
   return { nodes, edges };
 }
 
-/** The edges of a graph that a rule lets through. */
+/** Keeps the edges of a graph that satisfy a condition. */
 export function filterGraph(graph: DependencyGraph, keep: (edge: Edge) => boolean): DependencyGraph {
   return { nodes: graph.nodes, edges: graph.edges.map((edges) => edges.filter(keep)) };
 }
 
-/** Nodes by place, with where their edges lead. */
+/** Nodes by place, with the nodes that their edges lead to. */
 export interface PlainGraph<E extends { readonly to: number }> {
   readonly edges: readonly (readonly E[])[];
 }
 
-/** The sets of more than one node that all reach each other (Tarjan's algorithm, without recursion). */
+/**
+ * Returns the strongly connected components with more than one node (Tarjan's algorithm, without
+ * recursion).
+ */
 export function strongComponents({
   edges,
 }: PlainGraph<{ readonly to: number }>): readonly (readonly number[])[] {

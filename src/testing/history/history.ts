@@ -1,4 +1,7 @@
-/** One cell. Row and column are their encoded bytes, a character each, so that strings order as the store's keys do. */
+/**
+ * One cell. Row and column are their encoded bytes, one character for each byte, so that strings
+ * sort as the store's keys do.
+ */
 export interface CellName {
   readonly table: string;
   readonly row: string;
@@ -6,18 +9,20 @@ export interface CellName {
 }
 
 /**
- * A value in its encoded form, which is what is compared: JSON text for `text` and `json` columns, digits for numbers, hex
- * for bytes and custom codecs. `undefined` where nothing is.
+ * A value in the encoded form that the check compares: JSON text for `text` and `json` columns,
+ * digits for numbers, hex for bytes and custom codecs. `undefined` if the cell is empty.
  */
 export type RecordedValue = string | undefined;
 
-/** From `start` (inclusive) to `end` (exclusive; without one, to the last). */
+/**
+ * An interval from `start` (inclusive) to `end` (exclusive). Without `end` it has no upper bound.
+ */
 export interface Interval {
   readonly start: string;
   readonly end: string | undefined;
 }
 
-/** One cell that was read. */
+/** A read of one cell. */
 export interface RecordedRead {
   readonly type: "read";
   readonly cell: CellName;
@@ -27,28 +32,34 @@ export interface RecordedRead {
   readonly completed: number;
 }
 
-/** What a scan, a `row` or `entries` has shown of a cell. */
+/** A cell that a scan, a `row` or `entries` returned. */
 export interface ShownCell {
   readonly row: string;
   readonly column: string;
   readonly value: string;
 }
 
-/** All cells of some rows and columns: those in `cells` had a value, every other one of them had none. */
+/**
+ * A read of all cells in some rows and columns. The cells in `cells` had a value; all others were
+ * empty.
+ */
 export interface RecordedRange {
   readonly type: "range";
   readonly table: string;
-  /** The rows that were covered: up to the last one shown where the iteration was left early. */
+  /**
+   * The rows that the read covered. If the caller left the iteration early, they end with the last
+   * row returned.
+   */
   readonly rows: Interval;
   readonly columns: Interval;
   readonly reverse: boolean;
-  /** In the order in which they were shown. */
+  /** In the order in which the read returned them. */
   readonly cells: readonly ShownCell[];
   readonly invoked: number;
   readonly completed: number;
 }
 
-/** A buffered write; without a value, a delete. */
+/** A buffered write. Without a value it is a delete. */
 export interface RecordedWrite {
   readonly type: "write";
   readonly cell: CellName;
@@ -57,21 +68,24 @@ export interface RecordedWrite {
   readonly at: number;
 }
 
-/** One thing that a transaction did, as it was recorded. */
+/** One recorded operation of a transaction. */
 export type RecordedOperation = RecordedRead | RecordedRange | RecordedWrite;
 
-/** What a client was told of its transaction. */
+/** The outcome that a client was told. */
 export type RecordedOutcome =
-  /** Without a commit timestamp: it wrote nothing. */
+  /** Without a commit timestamp, the transaction wrote nothing. */
   | { readonly type: "committed"; readonly commitTimestamp: number | undefined }
-  /** Lost against another transaction; nothing was written. */
+  /** The transaction lost against another one. It wrote nothing. */
   | { readonly type: "conflicted" }
-  /** Rolled back, failed, or never asked to commit; nothing was written. */
+  /** The transaction was rolled back, failed, or never asked to commit. It wrote nothing. */
   | { readonly type: "failed" }
-  /** Asked to commit, and never told. */
+  /** The transaction asked to commit and got no answer. */
   | { readonly type: "unknown" };
 
-/** One transaction, as its client saw it. Every attempt of a retried one is a transaction of its own. */
+/**
+ * One transaction as its client saw it. Each attempt of a retried transaction is recorded
+ * separately.
+ */
 export interface RecordedTransaction {
   /** Unique in the history; shown as `T1`. */
   readonly id: number;
@@ -81,37 +95,41 @@ export interface RecordedTransaction {
   readonly isolation: "snapshot" | "serializable";
   readonly startTimestamp: number;
   /**
-   * Moment of the logical clock before the transaction asked for its start timestamp. Left out where that is not known
-   * (an observer's run) or means nothing (a snapshot of the past): real time and sessions are then not checked.
+   * Moment of the logical clock before the transaction asked for its start timestamp. Omitted if it
+   * is unknown (an observer's run) or meaningless (a snapshot of the past). The check then skips
+   * real-time order and sessions.
    */
   readonly begun?: number | undefined;
-  /** Moment at which the client was told the outcome; left out where it never was. */
+  /** Moment at which the client was told the outcome. Omitted if it never was. */
   readonly ended?: number | undefined;
   readonly outcome: RecordedOutcome;
   readonly operations: readonly RecordedOperation[];
 }
 
-/** A committed version that the store holds of a cell. */
+/** A committed version of a cell in the store. */
 export interface AuditedVersion {
   readonly commitTimestamp: number;
   readonly startTimestamp: number;
   readonly value: RecordedValue;
 }
 
-/** What stands in the store in the end: with it, nothing about the outcomes is left to be inferred from reads. */
+/** The contents of the store at the end. With an audit, the check infers no outcome from reads. */
 export interface HistoryAudit {
-  /** What is older may have been collected. */
+  /** Versions below this timestamp may have been collected. */
   readonly safepoint: number;
   readonly cells: readonly { readonly cell: CellName; readonly versions: readonly AuditedVersion[] }[];
 }
 
-/** A cell that had a value before anything was recorded. */
+/** A cell that had a value before the recording. */
 export interface InitialCell {
   readonly cell: CellName;
   readonly value: string;
 }
 
-/** What clients did to a database, and were answered. Every writer of the cells concerned must be in it. */
+/**
+ * What clients did to a database, and the answers that they got. It must include every writer of
+ * the cells concerned.
+ */
 export interface History {
   readonly transactions: readonly RecordedTransaction[];
   /** Cells with a value before the first transaction. Default: none. */

@@ -1,12 +1,14 @@
-/** What is told of an iteration. */
+/** Receives the events of an iteration. */
 export interface IterationListener<T> {
-  /** An item is about to be given. */
+  /** Called before the iterator returns an item. */
   item(item: T): void;
-  /** The iterator said that there is no more, without having been left. */
+  /**
+   * Called when the iterator reports its end. Not called if the caller leaves the iteration early.
+   */
   end(): void;
 }
 
-/** Passes an iterator on, and tells a listener what it gave. */
+/** Wraps an iterator, and tells a listener what it returned. */
 export class RecordedIterator<T> implements AsyncIterableIterator<T> {
   readonly #inner: AsyncIterableIterator<T>;
   readonly #listener: IterationListener<T>;

@@ -24,8 +24,8 @@ import type { OpenRange, Recording } from "./recording.js";
 type Call = (...args: never[]) => unknown;
 
 /**
- * The same transaction, with what is done through it recorded. A proxy whose methods call the target itself, since its private
- * fields need the real receiver.
+ * Wraps a transaction and records what its caller does. It is a proxy whose methods call the target
+ * itself, because private fields need the real receiver.
  */
 export function recordTransaction(
   target: Transaction,
@@ -48,7 +48,7 @@ export function recordTransaction(
       target.delete(column, row);
       write(column, row, undefined);
     },
-    // What `deleteRow` deletes is what a read of the row shows.
+    // A read of the row shows which cells `deleteRow` deletes.
     deleteRow: async (table: AnyTable, row: unknown) => {
       const cells = await read.shownRow(table, row);
       await target.deleteRow(table, row as never);
@@ -76,7 +76,7 @@ export function recordTransaction(
   });
 }
 
-/** The same snapshot, with what is read through it recorded. */
+/** Wraps a snapshot and records its reads. */
 export function recordSnapshot(target: Snapshot, recording: Recording): Snapshot {
   return withCalls(target, readingCalls(target, recording));
 }
@@ -137,7 +137,7 @@ function readingCalls(target: Transaction | Snapshot, recording: Recording) {
   };
 }
 
-/** The columns with a value in a row as `row` shows it. */
+/** Returns the columns that have a value in a row, in the form in which `row` returns it. */
 function columnsOf(table: AnyTable, row: Readonly<Record<string, unknown>>): readonly CellColumn[] {
   const bound = table as unknown as Readonly<Record<string, CellColumn | Family<unknown, unknown>>>;
   return [...table[definition].columns.values()].flatMap(({ name, kind }): CellColumn[] => {
@@ -153,7 +153,7 @@ interface RangeGrowth {
   add(cells: readonly ShownCell[], rows: OpenRange["rows"], columns: OpenRange["columns"]): void;
 }
 
-/** A range that is recorded as far as it was read. */
+/** Begins a range that is recorded as far as the caller reads it. */
 function openRange(recording: Recording, table: string, invoked: number, reverse = false): RangeGrowth {
   let range: OpenRange | undefined;
   const cells: ShownCell[] = [];

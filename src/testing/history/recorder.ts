@@ -6,13 +6,13 @@ import type { AuditedVersion, CellName, History, HistoryAudit } from "./history.
 import { recordSnapshot, recordTransaction } from "./recorded-view.js";
 import { LogicalClock, Recording, type RecordingDetails } from "./recording.js";
 
-/** What a recorded client needs of a database: a `Database`, or whatever stands in for one. */
+/** What a recorded client needs of a database: a `Database`, or a substitute with these methods. */
 export type RecordedDatabase = Pick<Database, "transact" | "begin" | "snapshot">;
 
-/** A client whose transactions are recorded. They are used as ever. */
+/** A client whose transactions are recorded. They work as usual. */
 export interface RecordedClient {
   readonly name: string;
-  /** As `db.transact`; every attempt is recorded as a transaction of its own. */
+  /** As `db.transact`. Each attempt is recorded as a transaction of its own. */
   transact<T>(
     db: RecordedDatabase,
     run: (tx: Transaction) => T | Promise<T>,
@@ -24,11 +24,11 @@ export interface RecordedClient {
   snapshot(db: RecordedDatabase, options?: SnapshotOptions): Promise<Snapshot>;
 }
 
-/** What a {@link HistoryRecorder} takes. */
+/** The options of {@link HistoryRecorder}. Each has a default. */
 export interface HistoryRecorderOptions {
   /**
-   * The moment that it is. Give the recorders of several processes of one machine the same clock, one that never goes back, and
-   * what they recorded can be joined into one history. Default: each recorder counts for itself.
+   * Returns the current moment. If recorders in several processes of one machine share a monotonic
+   * clock, their records can be joined into one history. Default: each recorder counts for itself.
    */
   readonly moment?: (() => number) | undefined;
 }
@@ -40,9 +40,9 @@ interface WrittenCell {
 }
 
 /**
- * Records what clients and observers did and were answered, from outside, for {@link checkHistory}. All writers of a database must
- * be recorded, by one recorder; codecs must give back what they were given. A `deleteRow` must be awaited before other
- * writes of its row.
+ * Records what clients and observers do and which answers they get, for {@link checkHistory}. One
+ * recorder must record all writers of the database. Codecs must decode the value that they encoded.
+ * Callers must await a `deleteRow` before other writes of its row.
  *
  * @example
  * const recorder = new HistoryRecorder();
@@ -61,7 +61,9 @@ export class HistoryRecorder {
     this.#clock = new LogicalClock(options.moment);
   }
 
-  /** A client. Its transactions are one session: what it saw it expects to see again. */
+  /**
+   * Returns a client. Its transactions are one session: each must see what the earlier ones saw.
+   */
   client(name: string): RecordedClient {
     return {
       name,
@@ -71,21 +73,22 @@ export class HistoryRecorder {
     };
   }
 
-  /** The same observer, with its runs recorded: to be given to `open` in its place. */
+  /** Returns an observer whose runs are recorded. Give it to `open` in place of the original. */
   observer(observer: Observer): Observer {
     const run = (tx: Transaction, change: Change) => this.#observe(observer, tx, change);
     return Object.freeze({ ...observer, run });
   }
 
   /**
-   * Reads which versions of all recorded cells the store holds, so that no outcome is left to be inferred. To be called when
-   * nothing runs any more.
+   * Reads which versions of all recorded cells the store holds, so that the check infers no
+   * outcome. Call it when no client runs any more.
    */
   async audit(db: Pick<Database, "snapshot" | "history" | "status">): Promise<void> {
     await using snapshot = await db.snapshot();
     const cells: HistoryAudit["cells"][number][] = [];
     for (const { name, column, row } of this.#written.values()) {
-      // Resolves the locks that somebody left: his write is rolled forward where he had committed.
+      // Resolves locks that a client left. If the client's transaction had committed, this rolls
+      // its write forward.
       await snapshot.get(column, row);
       const versions = (await db.history(column, row)).map(
         ({ commitTimestamp, startTimestamp, value }): AuditedVersion => ({
@@ -99,7 +102,10 @@ export class HistoryRecorder {
     this.#audit = { safepoint: (await db.status()).safepoint, cells };
   }
 
-  /** What was recorded so far. Who was asked to commit and has not been answered counts as unknown. */
+  /**
+   * Returns what was recorded so far. A transaction that asked to commit and got no answer has an
+   * unknown outcome.
+   */
   history(): History {
     const transactions = this.#recordings.map((recording) => recording.transaction());
     return { transactions, audit: this.#audit };
@@ -130,7 +136,7 @@ export class HistoryRecorder {
     let attempt: { readonly recording: Recording; readonly tx: Transaction } | undefined;
     try {
       const result = await db.transact(async (tx) => {
-        // That it is run again says that the attempt before it has failed.
+        // A new attempt shows that the one before it conflicted.
         attempt?.recording.failed({ code: "CONFLICT" });
         const recording = this.#record({ ...details, startTimestamp: tx.startTimestamp, begun });
         attempt = { recording, tx };
@@ -197,7 +203,7 @@ export class HistoryRecorder {
     }
   }
 
-  /** The value that a run is given is a read of its transaction. */
+  /** Records the value that a run receives as a read of its transaction. */
   #recordChange(recording: Recording, { column, row, value }: Change): void {
     if (column.kind === "signal") return;
     recording.add({

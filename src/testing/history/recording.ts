@@ -1,16 +1,16 @@
 import type { RecordedOperation, RecordedOutcome, RecordedRange, RecordedTransaction } from "./history.js";
 
-/** Counts what happens; order is all that it tells. */
+/** Counts events. The numbers show only their order. */
 export class LogicalClock {
   readonly #moment: () => number;
   #now = 0;
 
-  /** `moment`: of a clock beside this one, which is then never behind it. */
+  /** `moment`: another clock. The logical clock never lags behind it. */
   constructor(moment: () => number = () => 0) {
     this.#moment = moment;
   }
 
-  /** The next moment. */
+  /** Returns the next moment. */
   tick(): number {
     this.#now = Math.max(this.#now + 1, this.#moment());
     return this.#now;
@@ -22,10 +22,10 @@ export type RecordingDetails = Pick<
   "id" | "client" | "label" | "kind" | "isolation" | "startTimestamp" | "begun"
 >;
 
-/** A range whose iteration goes on. */
+/** A range whose iteration continues. */
 export type OpenRange = { -readonly [K in keyof RecordedRange]: RecordedRange[K] };
 
-/** Errors after which, by their word, nothing was written. */
+/** Codes of the errors that guarantee that nothing was written. */
 const nothingWritten: ReadonlySet<unknown> = new Set([
   "STALE_SNAPSHOT",
   "TIMEOUT",
@@ -43,7 +43,7 @@ const nothingWritten: ReadonlySet<unknown> = new Set([
   "UNAWAITED_CALL",
 ]);
 
-/** One transaction while it is recorded. */
+/** One transaction during its recording. */
 export class Recording {
   readonly clock: LogicalClock;
   readonly #details: RecordingDetails;
@@ -65,7 +65,7 @@ export class Recording {
     this.#operations.push(operation);
   }
 
-  /** The commit is asked for; without an answer, its outcome is unknown. */
+  /** Records the request to commit. Without an answer, the outcome stays unknown. */
   committing(): void {
     this.#committing = true;
   }
@@ -78,14 +78,17 @@ export class Recording {
     this.#end({ type: "failed" });
   }
 
-  /** Ended by an error: before the commit was asked for nothing can have been written, afterwards its code says. */
+  /**
+   * Records an error. If it came before the request to commit, nothing was written. Otherwise its
+   * code decides.
+   */
   failed(error: unknown): void {
     const code = (error as { code?: unknown } | undefined)?.code;
     if (code === "CONFLICT") this.#end({ type: "conflicted" });
     else this.#end({ type: !this.#committing || nothingWritten.has(code) ? "failed" : "unknown" });
   }
 
-  /** The transaction as it stands now. */
+  /** Returns the transaction as it is now. */
   transaction(): RecordedTransaction {
     const outcome = this.#outcome ?? { type: this.#committing ? "unknown" : "failed" };
     return { ...this.#details, ended: this.#ended, outcome, operations: [...this.#operations] };

@@ -2,17 +2,18 @@ import type { Cell, Version } from "./cell-index.js";
 import type { CheckedTransaction } from "./checked-transaction.js";
 import type { RecordedValue } from "./history.js";
 
-/** What a snapshot at a start timestamp was shown of a cell. */
+/** The value that a snapshot at a start timestamp showed for a cell. */
 interface Sighting {
   readonly start: number;
   readonly value: RecordedValue;
 }
 
 /**
- * Decides which transactions of unknown outcome have committed: those of which something was seen. Their commit timestamp is then
- * the latest that the reads and the other writers allow. Every constraint is one of "not after" or one of "after", so
- * that if any timestamp explains the reads, the latest one does. Where the store was audited, only what may have been
- * collected since (started below `collected`) is open.
+ * Decides which transactions of unknown outcome have committed: those that a read has seen. Each
+ * gets the latest commit timestamp that the reads and the other writers allow. All constraints have
+ * the form "not after" or "after", so if any timestamp explains the reads, the latest one does. If
+ * the store was audited, only transactions that started below `collected` are undecided, because
+ * their versions may have been collected.
  */
 export function resolveUnknown(
   transactions: readonly CheckedTransaction[],
@@ -25,7 +26,7 @@ export function resolveUnknown(
 }
 
 class Resolver {
-  /** The latest moment at which each was not yet seen to have committed later. */
+  /** For each transaction, the latest commit timestamp that is not yet excluded. */
   readonly #limits = new Map<CheckedTransaction, number>();
   readonly #unknown = new Map<Cell, CheckedTransaction[]>();
   readonly #sightings = new Map<Cell, Sighting[]>();
@@ -47,7 +48,8 @@ class Resolver {
   }
 
   run(): void {
-    // What only one can have written is decided first; what several may have, by what then is left.
+    // First decides what only one transaction can have written. Then decides the rest with what is
+    // left.
     for (const guess of [false, true]) {
       let changed = true;
       while (changed) {
@@ -57,7 +59,10 @@ class Resolver {
     }
   }
 
-  /** Explains the sightings of a cell by unknown writers, oldest first. True where one was decided. */
+  /**
+   * Explains the reads of a cell by undecided writers, oldest first. Returns true if it decided
+   * one.
+   */
   #explain(cell: Cell, guess: boolean): boolean {
     let changed = false;
     for (const { start, value } of this.#sightings.get(cell)!) {
@@ -83,7 +88,8 @@ class Resolver {
       if (writer.start >= start || writer.finalValue(cell) !== value) return false;
       return (this.#limits.get(writer) ?? Number.POSITIVE_INFINITY) > start;
     });
-    // Writers of a cell do not overlap: who is seen over a version began after it.
+    // Writers of a cell do not overlap, so a writer whose value replaced a version began after that
+    // version.
     const disjoint = candidates.filter((writer) => visible === undefined || writer.start >= visible.commit);
     const fitting = disjoint.length > 0 ? disjoint : guess ? candidates : [];
     if (fitting.length <= 1) return fitting[0];
@@ -92,7 +98,10 @@ class Resolver {
     return fitting.find((writer) => !this.#isContradicted(writer, start)) ?? fitting[0];
   }
 
-  /** Whether somebody should have seen the writer in one of its cells, had it committed by `start`, and did not. */
+  /**
+   * Whether a read missed the writer in one of its cells, although it would have seen it if the
+   * writer had committed by `start`.
+   */
   #isContradicted(writer: CheckedTransaction, start: number): boolean {
     for (const cell of writer.writes.keys()) {
       for (const sighting of this.#sightings.get(cell)!) {
@@ -104,7 +113,10 @@ class Resolver {
     return false;
   }
 
-  /** Puts the versions of a writer where they can stand at the latest: before whoever wrote over them. */
+  /**
+   * Places the versions of a writer at the latest possible timestamp: before those of the
+   * transactions that overwrote them.
+   */
   #settle(writer: CheckedTransaction): void {
     let commit = this.#limits.get(writer)!;
     for (const cell of writer.writes.keys()) {
@@ -123,7 +135,10 @@ class Resolver {
     }
   }
 
-  /** Those decided before that began before a writer of one of their cells, and were put to after its start: so late they were not. */
+  /**
+   * Returns earlier decisions that this one proves too late: writers that began before a writer of
+   * the same cell and were placed after its start.
+   */
   #overlapping(writer: CheckedTransaction): ReadonlySet<CheckedTransaction> {
     const found = new Set<CheckedTransaction>();
     for (const cell of writer.writes.keys()) {

@@ -2,44 +2,53 @@ import type { RecordColumn, RegisteredObserver } from "../../observer/index.js";
 import { type CellAddress, type LockRecord, type StatusRecord, showCell } from "../../transaction/index.js";
 import type { HintModel } from "./hint-model.js";
 
-/** A lock as it stands. */
+/** A lock that is in the store. */
 export interface LockModel {
   readonly start: number;
-  /** As it was first put: kind, value and primary stay. */
+  /** The lock as the transaction first put it. Its kind, value and primary never change. */
   readonly record: LockRecord;
-  /** Raised by readers. */
+  /** Readers raise it. */
   minCommit: number;
 }
 
-/** A version that is committed, whether or not its write record stands: the truth of a cell is made of these. */
+/**
+ * A committed version, whether or not its write record exists yet. The true contents of a cell
+ * consist of these.
+ */
 export interface CellVersion {
   readonly commit: number;
   readonly start: number;
   readonly isDelete: boolean;
   readonly onePhase: boolean;
-  /** Its value is, or was, in a data cell. */
+  /** Whether its value is, or was, in a data cell. */
   readonly external: boolean;
-  /** Undefined for a delete, and where the data was missing when it was committed. */
+  /** Undefined for a delete, and if the data was missing at the commit. */
   value: Uint8Array | undefined;
-  /** The write record stands. */
+  /** Whether the write record is in the store. */
   standing: boolean;
-  /** The lock still stands in place of the write record. */
+  /** Whether the lock is still in the store, in place of the write record. */
   pending: boolean;
-  /** An observer's record that went with the delete marker of its cell: nobody misses it. */
+  /**
+   * Whether this is an observer's record that was deleted together with the delete marker of its
+   * cell. No process needs it.
+   */
   dropped: boolean;
 }
 
-/** What an observer has recorded of a cell: where its last run, or its giving up, started. */
+/**
+ * What an observer has recorded for a cell: the start timestamp of its last run, or of the run
+ * after which it was parked.
+ */
 export interface RecordedStart {
   readonly start: number;
   readonly version: number;
 }
 
-/** What stands of one observer and one cell, by the truth. */
+/** The true state of one observer and one cell. */
 export interface ObservedState {
   acknowledged: RecordedStart | undefined;
   parked: RecordedStart | undefined;
-  /** Where its hint for the cell stands, once that was looked up. */
+  /** The observer's hint for the cell, once it was looked up. */
   hint: HintModel | undefined;
 }
 
@@ -48,34 +57,34 @@ export interface RowModel {
   readonly row: Uint8Array;
   /** The row's bytes as a string. */
   readonly key: string;
-  /** By the strings of their columns' bytes. */
+  /** By the bytes of their columns, as strings. */
   readonly cells: Map<string, CellModel>;
   readonly isRegistry: boolean;
 }
 
-/** The observers of a cell, as of one registry. */
+/** The observers of a cell, according to one registry. */
 export interface Watchers {
-  /** Counts the registries. */
+  /** Number of the registry. */
   readonly edition: number;
   readonly strong: readonly RegisteredObserver[];
 }
 
-/** A cell: what stands in the store, and what is true of it. */
+/** A cell: its contents in the store, and its true contents. */
 export class CellModel implements CellAddress {
   readonly parent: RowModel;
   readonly column: Uint8Array;
   /** The column's bytes as a string. */
   readonly key: string;
-  /** Set where it is an observer's record of another cell of its row. */
+  /** Set if the cell is an observer's record for another cell of the same row. */
   readonly recordOf: RecordColumn | undefined;
   locks: LockModel[] = [];
-  /** Ascending by commit. */
+  /** In ascending order of their commit timestamps. */
   readonly versions: CellVersion[] = [];
   readonly data = new Map<number, Uint8Array>();
   readonly statuses = new Map<number, StatusRecord>();
-  /** The greatest start timestamp at which it was read. */
+  /** The greatest start timestamp at which the cell was read. */
   greatestRead = -1;
-  /** By the observers' names. */
+  /** By the names of the observers. */
   readonly observed = new Map<string, ObservedState>();
   watchers: Watchers | undefined;
 
@@ -94,7 +103,7 @@ export class CellModel implements CellAddress {
     return this.parent.row;
   }
 
-  /** For people. */
+  /** The cell's name for messages. */
   get name(): string {
     return showCell(this).replaceAll("\0", ":");
   }
@@ -104,7 +113,7 @@ export class CellModel implements CellAddress {
     return undefined;
   }
 
-  /** The version that a two-phase transaction wrote. */
+  /** Returns the version that a two-phase transaction wrote. */
   versionOf(start: number): CellVersion | undefined {
     for (let index = this.versions.length - 1; index >= 0; index--) {
       const version = this.versions[index]!;
@@ -114,7 +123,7 @@ export class CellModel implements CellAddress {
     return undefined;
   }
 
-  /** The index of the newest version at or below `timestamp`; -1 for none. */
+  /** Returns the index of the newest version at or below `timestamp`, or -1 if there is none. */
   indexAt(timestamp: number): number {
     let low = 0;
     let high = this.versions.length;
@@ -127,14 +136,14 @@ export class CellModel implements CellAddress {
     return low - 1;
   }
 
-  /** Puts a version in its place. */
+  /** Inserts a version at its place. */
   insert(version: CellVersion): void {
     const index = this.indexAt(version.commit) + 1;
     if (index === this.versions.length) this.versions.push(version);
     else this.versions.splice(index, 0, version);
   }
 
-  /** What is newest and not collected. */
+  /** The newest version that was not collected. */
   get newest(): CellVersion | undefined {
     const newest = this.versions.at(-1);
     return newest !== undefined && isPresent(newest) ? newest : undefined;
@@ -150,7 +159,7 @@ export class CellModel implements CellAddress {
   }
 }
 
-/** Whether a version can be read: by its record, or through its lock. */
+/** Whether a version can be read: by its write record, or through its lock. */
 export function isPresent(version: CellVersion): boolean {
   return version.standing || version.pending;
 }

@@ -2,7 +2,7 @@ import { type CellModel, type CellVersion, isPresent } from "./cell-model.js";
 import type { Step } from "./step.js";
 import type { Reporter } from "./violation.js";
 
-/** What holds within each cell (invariants 1, 2, 3, 4 and 9). */
+/** Checks what must hold within each cell (invariants 1, 2, 3, 4 and 9). */
 export class Cells {
   readonly #reporter: Reporter;
 
@@ -23,7 +23,7 @@ export class Cells {
     for (const { cell, of } of step.dataRemoved) this.#checkNamed(cell, of);
   }
 
-  /** All of it, for one cell. */
+  /** Checks all of these for one cell. */
   checkWhole(cell: CellModel): void {
     this.#checkLocks(cell);
     for (const lock of cell.locks) this.#checkExclusion(cell, lock.start);
@@ -74,7 +74,7 @@ export class Cells {
     this.#reporter.report(9, cell.name, message);
   }
 
-  /** Nobody names data that is not there. */
+  /** Checks that no write record names data that was deleted. */
   #checkNamed(cell: CellModel, start: number): void {
     if (cell.data.has(start)) return;
     for (const version of cell.versions) {

@@ -174,7 +174,7 @@ describe("invariant 13: the oracle", () => {
     const early = watcher.newestTimestamp;
     watcher.timestamp(watcher.newestTimestamp, 10);
     watcher.timestamp(watcher.newestTimestamp, 12);
-    // Asked for before the others were answered.
+    // The client asked for it before the others were answered.
     watcher.timestamp(early, 11);
     expect(watcher.newestTimestamp).toBe(12);
     expect(violations).toEqual([]);

@@ -7,8 +7,9 @@ import type { StoreModel } from "./store-model.js";
 import type { Reporter } from "./violation.js";
 
 /**
- * Collection changes no read at or above the safepoint, leaves each observer its `previous`, and takes a delete marker only where
- * nobody can need it (invariant 17).
+ * Checks that garbage collection changes no read at or above the safepoint, and keeps each
+ * observer's `previous`. Checks that it removes a delete marker only if no process can need it
+ * (invariant 17).
  */
 export class Collections {
   readonly #reporter: Reporter;
@@ -23,7 +24,10 @@ export class Collections {
     this.#observed = observed;
   }
 
-  /** Before the acknowledgments that went with a delete marker are taken out. */
+  /**
+   * Checks the removal of delete markers. Runs before the model drops the acknowledgments that went
+   * with them.
+   */
   checkMarkers(step: Step): void {
     for (const { cell, of } of step.writesRemoved) if (of.isDelete) this.#checkMarker(cell, of);
   }
@@ -52,16 +56,16 @@ export class Collections {
     for (const observer of this.#registry.strongOf(cell)) this.#checkPrevious(cell, observer);
   }
 
-  /** The last records of a cell that is gone go with its delete marker. */
+  /** Whether a record was deleted together with the delete marker of its cell. */
   #wentWithMarker(cell: CellModel, step: Step): boolean {
     const column = cell.recordOf!.column;
     const observed = this.#model.cell(cell.parent, column);
-    // Or went before: another collection was faster with the marker.
+    // The marker may have gone before: another collection removed it first.
     if (presentBelow(observed.versions, observed.versions.length) === undefined) return true;
     return step.writesRemoved.some((removed) => removed.cell === observed && removed.of.isDelete);
   }
 
-  /** Reads at the safepoint, and at each commit above it, give what the truth says. */
+  /** Checks that reads at the safepoint, and at each commit above it, return the true contents. */
   #checkSnapshots(cell: CellModel): void {
     const { versions } = cell;
     const { safepoint } = this.#model;
@@ -95,7 +99,7 @@ export class Collections {
   #checkMarker(cell: CellModel, marker: CellVersion): void {
     const { safepoint } = this.#model;
     const { commit } = marker;
-    // An older marker goes as any older version does.
+    // Collection removes an older marker as it removes any older version.
     const newest = cell.versions[cell.indexAt(safepoint)];
     if (newest !== undefined && newest !== marker && newest.commit > commit) return;
     const why = this.#whyNeeded(cell, marker);
@@ -130,7 +134,8 @@ function presentBelow(versions: readonly CellVersion[], index: number): CellVers
 function covers(cell: CellModel, observer: RegisteredObserver, marker: number): boolean {
   const acknowledged = acknowledgedUpTo(cell, observer);
   if (acknowledged !== undefined) return acknowledged >= marker;
-  // It has never run here, and a deletion from before its registration takes nothing from it. Collection waits for its backfill
-  // where it knows of one, but may have begun before that, or before the registration.
+  // The observer has never run for this cell, and a deletion before its registration changes
+  // nothing for it. Collection waits for a backfill that it knows of, but it may have begun before
+  // the backfill or before the registration.
   return marker <= observer.record.since;
 }

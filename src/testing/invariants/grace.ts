@@ -1,7 +1,10 @@
 import type { RegisteredObserver, RegistryView } from "../../observer/index.js";
 
 export interface RegistrationGraceOptions {
-  /** How long after its registration clients may not know of an observer, in milliseconds; 0: not at all. */
+  /**
+   * How long after an observer's registration clients may not know of it, in milliseconds. 0 means
+   * that they know of it at once.
+   */
   readonly graceMs: number;
   readonly now: () => number;
   readonly newestTimestamp: () => number;
@@ -9,15 +12,19 @@ export interface RegistrationGraceOptions {
 
 interface Registration {
   readonly since: number;
-  /** When everybody knows of it. */
+  /** When all clients know of the observer. */
   readonly knownAt: number;
-  /** The newest timestamp that had been answered when everybody knew of it; undefined until then. */
+  /**
+   * The newest timestamp issued by the time when all clients knew of the observer. Undefined until
+   * then.
+   */
   knownFrom: number | undefined;
 }
 
 /**
- * From which commit timestamp on a new observer must have its hints. Clients keep a copy of the registry for a time, and a
- * commit timestamp is taken before that copy is looked at, so that it is time that counts, not what the oracle's clock makes of it.
+ * Computes the commit timestamp from which a new observer must have its hints. Clients cache the
+ * registry for a time, and they take a commit timestamp before they read that cache. Elapsed time
+ * therefore decides, and not the clock of the oracle.
  */
 export class RegistrationGrace {
   readonly #options: RegistrationGraceOptions;
@@ -28,13 +35,13 @@ export class RegistrationGrace {
     this.#options = options;
   }
 
-  /** What was registered before anybody looked is known to all. */
+  /** Records the observers that were registered before the watcher began. All clients know them. */
   adopt({ observers }: RegistryView): void {
     for (const { name, record } of observers.values())
       this.#registrations.set(name, { since: record.since, knownAt: 0, knownFrom: record.since });
   }
 
-  /** Looks for observers that are new. */
+  /** Looks for new observers. */
   begin({ observers }: RegistryView): void {
     const { graceMs, now } = this.#options;
     for (const { name, record } of observers.values()) {
@@ -46,7 +53,7 @@ export class RegistrationGrace {
     }
   }
 
-  /** To be called before whatever happens counts. */
+  /** Updates the state to the present. The caller calls it before each event. */
   passTime(): void {
     if (this.#running.size === 0) return;
     const now = this.#options.now();
@@ -57,7 +64,7 @@ export class RegistrationGrace {
     }
   }
 
-  /** Changes committed after this must have a hint for it. */
+  /** Returns the timestamp after which every committed change must have a hint for the observer. */
   knownFrom({ name, record }: RegisteredObserver): number {
     const registration = this.#registrations.get(name);
     if (registration === undefined) return record.since;

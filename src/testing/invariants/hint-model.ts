@@ -4,6 +4,6 @@ export interface HintModel {
   /** Row and column of the observed cell, as strings of their bytes. */
   readonly row: string;
   readonly column: string;
-  /** Timestamps that stand. */
+  /** Timestamps of the hint's versions in the store. */
   stamps: number[];
 }

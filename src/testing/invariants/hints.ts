@@ -16,11 +16,11 @@ export interface HintsParts {
   readonly transactions: Transactions;
   readonly observed: Observed;
   readonly grace: RegistrationGrace;
-  /** Whether rows are mutated one by one only. */
+  /** Whether the store mutates only one row at a time. */
   readonly singleRows: boolean;
 }
 
-/** Whoever is due has a hint (invariant 14). */
+/** Checks that every due observer has a hint (invariant 14). */
 export class Hints {
   readonly #parts: HintsParts;
 
@@ -41,7 +41,9 @@ export class Hints {
     for (const observer of this.#parts.registry.strongOf(cell)) this.#checkDue(cell, observer);
   }
 
-  /** The newest change that an observer has not dealt with, if there is one that must have a hint. */
+  /**
+   * Returns the newest change that an observer has not handled, if that change must have a hint.
+   */
   dueOn(cell: CellModel, observer: RegisteredObserver): number | undefined {
     const commit = cell.newest?.commit;
     if (commit === undefined || commit <= this.#parts.grace.knownFrom(observer)) return undefined;
@@ -83,7 +85,10 @@ export class Hints {
     if (cell !== undefined) this.#checkOne(cell, hint.observer);
   }
 
-  /** A signal leaves no trace but its hint: it goes only up to the start of a run, never up to a commit. */
+  /**
+   * Checks the deletion of a signal's hint. A signal leaves no trace but its hint, so a deletion
+   * may reach only up to the start of a run, never up to a commit.
+   */
   #checkSignal({ hint, stamps, upTo }: HintRemoval, step: Step, observer: RegisteredObserver): void {
     const { model, reporter, transactions, singleRows } = this.#parts;
     const newest = Math.max(...stamps);

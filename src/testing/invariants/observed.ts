@@ -4,20 +4,20 @@ import type { Step } from "./step.js";
 import type { StoreModel } from "./store-model.js";
 import type { Reporter } from "./violation.js";
 
-/** A cell of which an observer has recorded something. */
+/** A cell for which an observer has recorded something. */
 export interface RecordedOf {
   readonly cell: CellModel;
   readonly observer: string;
 }
 
 /**
- * How far observers have come with each cell, from their acknowledgments and parked records by the truth; and that no two runs
- * were committed for one change (invariant 15).
+ * How far each observer has come with each cell, from its acknowledgments and parked records.
+ * Checks that no two runs committed for one change (invariant 15).
  */
 export class Observed {
   readonly #reporter: Reporter;
   readonly #model: StoreModel;
-  /** The cells of which the last step has changed what observers recorded. */
+  /** The cells whose records the last step changed. */
   readonly changed: RecordedOf[] = [];
 
   constructor(reporter: Reporter, model: StoreModel) {
@@ -25,12 +25,15 @@ export class Observed {
     this.#model = model;
   }
 
-  /** Takes up the records that stood before anything was watched. */
+  /** Adopts the records that existed before the watcher began. */
   adopt(step: Step): void {
     for (const { cell } of step.committed) this.#take(cell);
   }
 
-  /** Takes up the records that were committed, and those that collection took away with a delete marker. */
+  /**
+   * Adopts the records that were committed, and drops those that collection deleted with a delete
+   * marker.
+   */
   update(step: Step): void {
     this.changed.length = 0;
     for (const { cell, of } of step.committed) if (cell.recordOf !== undefined) this.#checkRun(cell, of);
@@ -52,7 +55,10 @@ export class Observed {
     this.changed.push({ cell: observed, observer });
   }
 
-  /** Before a new acknowledgment is taken up: something has happened since the one before it. */
+  /**
+   * Checks a new acknowledgment before it is adopted: a change must have been committed since the
+   * one before it.
+   */
   #checkRun(cell: CellModel, version: CellVersion): void {
     const { kind, observer, column } = cell.recordOf!;
     const run = recorded(version);
@@ -60,7 +66,7 @@ export class Observed {
     const observed = this.#model.cell(cell.parent, column);
     const { acknowledged: last, parked } = observed.stateOf(observer);
     if (last === undefined || last.version !== run.version || last.start === run.start) return;
-    // What is counted as handled by hand stands where it was given up on.
+    // A change that was discarded by hand keeps the start timestamp at which it was parked.
     if (parked?.start === run.start) return;
     const change = observed.versions[observed.indexAt(run.start)];
     if (change !== undefined && change.commit > last.start) return;
@@ -75,7 +81,10 @@ function recorded(version: CellVersion | undefined): RecordedStart | undefined {
   return version?.value === undefined ? undefined : decodeAcknowledgment(version.value);
 }
 
-/** The record of this registration: what one of the same name left before does not count. */
+/**
+ * Returns the record if it belongs to this registration. Records of an earlier observer with the
+ * same name do not count.
+ */
 function ofRegistration(
   { record }: RegisteredObserver,
   recordedStart: RecordedStart | undefined,
@@ -83,12 +92,15 @@ function ofRegistration(
   return recordedStart !== undefined && recordedStart.start >= record.since ? recordedStart : undefined;
 }
 
-/** Up to which timestamp an observer's runs have handled a cell; undefined where none has. */
+/**
+ * Returns the timestamp up to which an observer's runs have handled a cell, or undefined if none
+ * has.
+ */
 export function acknowledgedUpTo(cell: CellModel, observer: RegisteredObserver): number | undefined {
   return ofRegistration(observer, cell.observed.get(observer.name)?.acknowledged)?.start;
 }
 
-/** Up to which timestamp an observer has handled a cell, or was given up on. */
+/** Returns the timestamp up to which an observer has handled a cell, or was parked for it. */
 export function dealtWithUpTo(cell: CellModel, observer: RegisteredObserver): number {
   const state = cell.observed.get(observer.name);
   if (state === undefined) return 0;

@@ -4,7 +4,7 @@ import { putHint } from "../../transaction/index.js";
 
 const [a, b] = [at("a"), at("b")];
 
-/** Observer "o" of t.c is registered at 5; a is changed at 20, and has its hint. */
+/** Observer "o" of t.c is registered at 5. Cell a is changed at 20, and has its hint. */
 async function due(): Promise<Scene> {
   const scene = new Scene();
   await scene.observer("o", 5);
@@ -13,7 +13,7 @@ async function due(): Promise<Scene> {
   return scene;
 }
 
-/** The same, and it ran at 25. */
+/** The same, after a run at 25. */
 async function handled(): Promise<Scene> {
   const scene = await due();
   await scene.acknowledge("o", a, 25, 26);
@@ -21,7 +21,7 @@ async function handled(): Promise<Scene> {
   return scene;
 }
 
-/** A change with its hint. */
+/** Commits a change with its hint. */
 async function change(scene: Scene, start: number, commit: number, value?: string): Promise<void> {
   await scene.hint("o", a, commit);
   await scene.write(a, start, commit, value);
@@ -339,7 +339,7 @@ describe("invariant 17: collection", () => {
     const acknowledgment = recordCell("ack", "o", a);
     await scene.mutate(a, removeUpTo(a, "write", 40), removeUpTo(acknowledgment, "write", 50));
     expect(scene.watcher.atRest()).toEqual([]);
-    // And all begins again.
+    // The next change begins the same sequence again.
     await change(scene, 55, 60, "3");
     await scene.acknowledge("o", a, 65, 66);
     await scene.removeHint("o", a, 65);

@@ -3,8 +3,8 @@ import type { Emitter } from "../../events/index.js";
 import type { ProtocolWatcher } from "./watcher.js";
 
 /**
- * Tells the watcher what a database says of its two-phase transactions (invariant 11). Every failure but one says that nothing was
- * written: an unknown outcome promises nothing.
+ * Reports to the watcher the outcomes of a database's two-phase transactions (invariant 11). Every
+ * error code except that for an unknown outcome guarantees that nothing was written.
  */
 export function watchOutcomes(watcher: ProtocolWatcher, events: Pick<Emitter, "on">): void {
   events.on("commit", ({ phases, cells, startTimestamp, commitTimestamp }) => {

@@ -27,7 +27,7 @@ const tables = [...[source, derived].map((each) => each[definition].name), parke
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Processes on one store, whose steps take their time and fail now and then. */
+/** Several processes on one store, whose steps take time and sometimes fail. */
 class Peers {
   readonly violations: Violation[] = [];
   readonly watcher: ProtocolWatcher;
@@ -123,7 +123,7 @@ class Peers {
     await this.#resolveAll();
   }
 
-  /** Collection resolves what is below the newest timestamp. */
+  /** Collection resolves the locks below the newest timestamp. */
   async #resolveAll(): Promise<void> {
     const db = this.databases[0]!;
     await db.context.oracle.next();

@@ -3,19 +3,21 @@ import type { Step } from "./step.js";
 import { isSameValue, type StoreModel } from "./store-model.js";
 import type { Reporter } from "./violation.js";
 
-/** A cell as a transaction was shown it. */
+/** A cell as a transaction saw it. */
 export interface AnsweredRead {
   readonly start: number;
   readonly table: string;
   readonly row: Uint8Array;
   readonly column: Uint8Array;
-  /** Commit timestamp of the version that was answered, where it is known. */
+  /** Commit timestamp of the version that the transaction saw, if it is known. */
   readonly commit: number | undefined;
-  /** Undefined where the cell had no value. */
+  /** Undefined if the cell had no value. */
   readonly value: Uint8Array | undefined;
 }
 
-/** Every read equals the snapshot at its start, then and ever after (invariant 10). */
+/**
+ * Checks that every read equals the snapshot at its start, at that time and later (invariant 10).
+ */
 export class Reads {
   readonly #reporter: Reporter;
   readonly #model: StoreModel;

@@ -87,7 +87,7 @@ for (const commit of ["auto", "two-phase"] as const) {
     expect(violations).toEqual([]);
     expect(watcher.atRest()).toEqual([]);
 
-    // What stands is as good a beginning as an empty store.
+    // A watcher can begin with existing contents as well as with an empty store.
     const second = new ProtocolWatcher({ store, onViolation: (violation) => violations.push(violation) });
     second.adopt();
     watched.watch(second);

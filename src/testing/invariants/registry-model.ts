@@ -9,7 +9,7 @@ import type { Step } from "./step.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
 
-/** The registry by the truth: as it is from the commit point of each change of it on. */
+/** The true registry: each change to it counts from its commit point on. */
 export class RegistryModel {
   readonly #cells = new Set<CellModel>();
   #view: RegistryView = registryOf(0, []);
@@ -20,7 +20,7 @@ export class RegistryModel {
     return this.#view;
   }
 
-  /** Takes up what was committed; true where other observers are registered than before. */
+  /** Adopts what was committed. Returns whether the set of observers changed. */
   update(step: Step): boolean {
     let changed = false;
     for (const { cell } of step.committed) {
@@ -49,7 +49,7 @@ export class RegistryModel {
     return isOther;
   }
 
-  /** The observers of a column or family of values that watch a cell. */
+  /** Returns the observers that watch a cell of a column or family with values. */
   strongOf(cell: CellModel): readonly RegisteredObserver[] {
     const { watchers } = cell;
     if (watchers?.edition === this.#edition) return watchers.strong;

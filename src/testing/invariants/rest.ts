@@ -10,9 +10,11 @@ import { standingVersions } from "./standing.js";
 import { isTransactional, type StoreModel } from "./store-model.js";
 import type { Reporter } from "./violation.js";
 
-/** What a database at rest is expected to be. */
+/** The state that a database at rest is expected to have. */
 export interface AtRestOptions {
-  /** Whether all observers were drained, so that no hint stands and nothing is due. Default: true. */
+  /**
+   * Whether all observers were drained, so that there is no hint and nothing is due. Default: true.
+   */
   readonly drained?: boolean | undefined;
   /** Whether every lock was resolved. Default: true. */
   readonly resolved?: boolean | undefined;
@@ -27,7 +29,10 @@ export interface RestParts {
   readonly collections: Collections;
 }
 
-/** The whole store when everything has come to rest (invariant 16), and every cell of it once more. */
+/**
+ * Checks the whole store when nothing is in progress (invariant 16), and every cell of it once
+ * more.
+ */
 export function checkAtRest(parts: RestParts, reporter: Reporter, options: AtRestOptions): void {
   const { store, model, registry, cells, hints, collections } = parts;
   compare(store, model);
@@ -53,7 +58,10 @@ function checkUnlocked(cell: CellModel, reporter: Reporter): void {
   }
 }
 
-/** Hints of an observer that is not registered any more are nobody's. */
+/**
+ * Checks that no hint of a registered observer is left. The hints of an unregistered observer do
+ * not matter.
+ */
 function checkNoHints({ model, registry }: RestParts, reporter: Reporter): void {
   for (const [name, hints] of model.hints) {
     const observer = registry.view.observers.get(name);
@@ -66,7 +74,10 @@ function checkNoHints({ model, registry }: RestParts, reporter: Reporter): void 
   }
 }
 
-/** Sees to it that the watcher has been told of everything: else nothing that it says can be trusted. */
+/**
+ * Throws unless the watcher was told of every version in the store. Without that, none of its
+ * results can be trusted.
+ */
 function compare(store: RowStore, model: StoreModel): void {
   let known = 0;
   for (const cell of model.cells()) {

@@ -11,7 +11,7 @@ import {
 } from "../../store/index.js";
 import { hintTable, systemTable } from "../../transaction/index.js";
 
-/** One version that stands in a store. */
+/** One version in a store. */
 export interface StandingVersion {
   readonly table: string;
   readonly row: Uint8Array;
@@ -21,10 +21,10 @@ export interface StandingVersion {
   readonly value: Uint8Array;
 }
 
-/** The tables that the protocol has for itself. */
+/** The protocol's own tables. */
 export const ownTables: readonly string[] = [systemTable, hintTable, parkedTable];
 
-/** Everything that stands in a table of a store that answers at once. */
+/** Yields every version in a table of a store that answers synchronously. */
 export function* standingVersions(store: RowStore, table: string): Generator<StandingVersion, void> {
   let start: Position | undefined;
   do {
@@ -40,7 +40,7 @@ export function* standingVersions(store: RowStore, table: string): Generator<Sta
   } while (start !== undefined);
 }
 
-/** What would have put a version where it stands. */
+/** Returns a mutation that would write a version. */
 export function putOf({ table, row, column, part, timestamp, value }: StandingVersion): RowMutation {
   return { table, row, guards: [], mutations: [{ type: "put", column, part, timestamp, value }] };
 }

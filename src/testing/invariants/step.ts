@@ -7,26 +7,29 @@ export interface OfCell<T> {
   readonly of: T;
 }
 
-/** A deletion of a hint's versions. */
+/** A deletion of versions of a hint. */
 export interface HintRemoval {
   readonly hint: HintModel;
-  /** Timestamps that went. */
+  /** Timestamps that were deleted. */
   readonly stamps: readonly number[];
-  /** Versions at or below it were deleted. */
+  /** Versions at or below this timestamp were to be deleted. */
   readonly upTo: number;
 }
 
-/** What one applied mutation or batch has changed. Used again for each. */
+/** The effects of one applied mutation or batch. The watcher reuses the object for each. */
 export class Step {
-  /** The timestamp that a batch took. */
+  /** The commit timestamp of a batch. */
   commit: number | undefined;
   readonly locksPut: OfCell<LockModel>[] = [];
   readonly locksRemoved: OfCell<LockModel>[] = [];
-  /** Write records that were put. */
+  /** Versions whose write records were put. */
   readonly written: OfCell<CellVersion>[] = [];
-  /** Versions whose write record says something else than their locks did. */
+  /** Versions whose write record contradicts their lock. */
   readonly changed: OfCell<CellVersion>[] = [];
-  /** Versions that became true: by a write record, or by the commit point of the transaction that holds the lock. */
+  /**
+   * Versions that were committed: by a write record, or by the commit point of the transaction that
+   * holds the lock.
+   */
   readonly committed: OfCell<CellVersion>[] = [];
   /** Versions whose write records were deleted. */
   readonly writesRemoved: OfCell<CellVersion>[] = [];
@@ -53,7 +56,7 @@ export class Step {
     for (const list of this.#lists) if (list.length > 0) list.length = 0;
   }
 
-  /** Whether anything has changed that could break an invariant: a hint that was put cannot. */
+  /** Whether nothing changed that could break an invariant. A new hint cannot. */
   get isIdle(): boolean {
     for (const list of this.#lists) if (list.length > 0) return false;
     return true;

@@ -27,14 +27,17 @@ const firstRegistryRow = byteString(registryRows.start);
 const endOfRegistryRows = byteString(registryRows.end);
 const safepointRow = byteString(safepointCell.row);
 
-/** What stands in a store, kept by what is done to it; and with it what is true of its cells. */
+/**
+ * A model of the store's contents, built from the changes to it, and of the true contents of its
+ * cells.
+ */
 export class StoreModel {
   readonly tables = new Map<string, Map<string, RowModel>>();
   /** By observer, row and column. */
   readonly hints = new Map<string, Map<string, HintModel>>();
   safepoint = 0;
 
-  /** Does what was applied to the store, and notes in `step` what that has changed. */
+  /** Applies the mutations that the store applied, and records their effects in `step`. */
   apply(rows: readonly RowMutation[], step: Step): void {
     for (const { table, row, mutations } of rows) {
       if (mutations.length === 0) continue;
@@ -70,7 +73,7 @@ export class StoreModel {
     return cell;
   }
 
-  /** A cell that was written or read before. */
+  /** Returns a cell that was written or read before. */
   find(table: string, row: string, column: string): CellModel | undefined {
     return this.tables.get(table)?.get(row)?.cells.get(column);
   }
@@ -85,7 +88,7 @@ export class StoreModel {
       hints = new Map();
       this.hints.set(observer, hints);
     }
-    // No byte is this character.
+    // This character is no byte, so it cannot be part of either string.
     const key = `${row}\u0100${column}`;
     let hint = hints.get(key);
     if (hint === undefined) {
@@ -126,7 +129,10 @@ export class StoreModel {
     }
   }
 
-  /** The protocol's own cells are no transaction's; only the safepoint matters here. */
+  /**
+   * Applies mutations of the protocol's own tables, which no transaction writes. Only the safepoint
+   * matters here.
+   */
   #applyOwn(table: string, row: Uint8Array, mutations: readonly Mutation[]): void {
     if (table !== systemTable || byteString(row) !== safepointRow) return;
     for (const mutation of mutations)
@@ -134,7 +140,10 @@ export class StoreModel {
   }
 }
 
-/** Whether transactions write the row: of the protocol's own, what is parked, and the registry. */
+/**
+ * Whether transactions write the row. Of the protocol's own rows, they write the parked changes and
+ * the registry.
+ */
 export function isTransactional(table: string, row: Uint8Array): boolean {
   if (!isSystemTable(table) || table === parkedTable) return true;
   if (table !== systemTable) return false;
@@ -201,7 +210,7 @@ function putWrite(cell: CellModel, commit: number, bytes: Uint8Array, step: Step
   step.written.push({ cell, of: version });
 }
 
-/** Whether two values are the same, byte by byte. */
+/** Whether two values have equal bytes. */
 export function isSameValue(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return asBuffer(one).equals(other);
@@ -239,7 +248,7 @@ function remove(cell: CellModel, part: Part, from: number, to: number, step: Ste
   }
 }
 
-/** The keys that are timestamps with `from <= timestamp < to`; mostly one at most is asked for. */
+/** Returns the keys with `from <= timestamp < to`. Usually there is at most one. */
 function timestampsIn(map: ReadonlyMap<number, unknown>, from: number, to: number): readonly number[] {
   if (map.size === 0) return none;
   if (to === from + 1) return map.has(from) ? [from] : none;

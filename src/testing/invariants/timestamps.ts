@@ -1,6 +1,9 @@
 import type { Reporter } from "./violation.js";
 
-/** Answers of the oracle exceed all that were given before they were asked for, and no two are the same (invariant 13). */
+/**
+ * Checks that each timestamp exceeds all that were issued before it was requested, and that no two
+ * are equal (invariant 13).
+ */
 export class Timestamps {
   readonly #reporter: Reporter;
   readonly #answered = new Set<number>();

@@ -3,7 +3,7 @@ import { at, remove, Scene, status, write, writeExternal } from "../../../test/s
 
 const [a, b] = [at("a"), at("b")];
 
-/** A transaction from 10 to 20 on a (its primary) and b, both locked. */
+/** A transaction from 10 to 20 that has locked a (its primary) and b. */
 async function locked(): Promise<Scene> {
   const scene = new Scene();
   await scene.lock(a, 10, a, "1");

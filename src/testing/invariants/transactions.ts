@@ -3,20 +3,21 @@ import { type CellModel, type CellVersion, isPresent, type LockModel } from "./c
 import type { Step } from "./step.js";
 import type { Reporter } from "./violation.js";
 
-/** What is known of a two-phase transaction. */
+/** What the watcher knows of a two-phase transaction. */
 interface TransactionModel {
   readonly start: number;
-  /** Every cell that it has locked at any time. */
+  /** Every cell that it has ever locked. */
   readonly cells: Set<CellModel>;
   status: StatusRecord | undefined;
   toldNotWritten: boolean;
-  /** Collection has taken its status: nobody can tell any more how it ended. */
+  /** Whether collection has removed its status. After that, no process can tell how it ended. */
   forgotten: boolean;
 }
 
 /**
- * The fate of two-phase transactions, and what holds for all cells of one (invariants 4 to 8, 11). A transaction is committed
- * in all the cells that it holds from the moment at which its primary says so.
+ * The state of each two-phase transaction, and checks of what must hold for all its cells
+ * (invariants 4 to 8, and 11). A transaction counts as committed in all its cells from the moment
+ * when its primary lock is replaced by a write record.
  */
 export class Transactions {
   readonly #reporter: Reporter;
@@ -32,7 +33,10 @@ export class Transactions {
     return this.#commits.has(timestamp);
   }
 
-  /** Finds what `step` committed beyond the write records that it put, and checks what it did to transactions. */
+  /**
+   * Finds what `step` committed besides the write records that it put, and checks its effect on
+   * transactions.
+   */
   settle(step: Step): void {
     for (const { cell, of } of step.locksPut) this.#locked(cell, of);
     for (const { cell, of } of step.statusesPut) this.#decided(cell, of.start, of.status, step);
@@ -43,7 +47,7 @@ export class Transactions {
     for (const { cell, of } of step.committed) completeValue(cell, of);
   }
 
-  /** As {@link settle}, for what stood before anything was watched. */
+  /** As {@link settle}, for what existed before the watcher began. */
   adopt(step: Step): void {
     for (const { cell, of } of step.locksPut) this.#of(of.start).cells.add(cell);
     for (const { of } of step.statusesPut) this.#know(of.start, of.status);
@@ -56,7 +60,7 @@ export class Transactions {
     for (const { cell, of } of step.committed) completeValue(cell, of);
   }
 
-  /** What a client was told of its commit. */
+  /** Records the outcome that a client was told. */
   told(start: number, outcome: "committed" | "not-written", commit: number | undefined): void {
     const transaction = this.#of(start);
     const { status } = transaction;
@@ -101,7 +105,8 @@ export class Transactions {
 
   #decided(cell: CellModel, start: number, status: StatusRecord, step: Step): void {
     const { status: known, forgotten } = this.#of(start);
-    // Whoever decides it once its status is gone can only fence it off, and learns from the safepoint that this says nothing.
+    // After the status was collected, a process that meets the transaction can only fence it off.
+    // The safepoint tells that process that this rollback record is no decision.
     if (forgotten && status.outcome === "rolled-back") return;
     if (known !== undefined) {
       this.#decidedAgain(cell, start, known, status);
@@ -142,7 +147,10 @@ export class Transactions {
     }
   }
 
-  /** The status belongs on the primary, and not below what a reader was promised there. */
+  /**
+   * Checks that the status is on the primary, and not below a timestamp that was promised to a
+   * reader there.
+   */
   #checkPrimary(cell: CellModel, start: number, commit: number, step: Step): void {
     const lock = cell.lockOf(start) ?? step.locksRemoved.find((each) => each.cell === cell)?.of;
     if (lock?.start !== start) {
@@ -188,7 +196,7 @@ export class Transactions {
     if (status === undefined) {
       const message = `the transaction at ${start} wrote here at ${commit} before its primary was committed`;
       this.#reporter.report(7, cell.name, message);
-      // Once is enough: the rest is held to what was written first.
+      // The first commit is enough. Later cells are compared with it.
       this.#know(start, { outcome: "committed", commit });
     } else if (status.outcome === "rolled-back") this.#reportUndone(cell, start, commit);
     else if (status.commit !== commit) {
@@ -212,7 +220,7 @@ export class Transactions {
     this.#reporter.report(7, cell.name, message);
   }
 
-  /** A status may go when nobody needs it any more. */
+  /** Checks that a status is removed only when no process needs it any more. */
   #forgotten(cell: CellModel, start: number): void {
     const transaction = this.#of(start);
     transaction.forgotten = true;

@@ -1,12 +1,12 @@
-/** Something that must never be, seen while or after the protocol was at work. */
+/** A broken invariant that a {@link ProtocolWatcher} has seen. */
 export interface Violation {
   /** Its number in protocol §8.1. */
   readonly invariant: number;
   /** The invariant in a few words. */
   readonly name: string;
-  /** The cell, for people; or what else it is about. */
+  /** The cell or other place, as text. */
   readonly where: string;
-  /** What was seen, with the timestamps. */
+  /** What the watcher saw, with the timestamps. */
   readonly message: string;
 }
 
@@ -31,7 +31,7 @@ const names = {
 
 export type InvariantNumber = keyof typeof names;
 
-/** Passes violations on, each once. */
+/** Reports each violation once. */
 export class Reporter {
   readonly #onViolation: (violation: Violation) => void;
   readonly #reported = new Set<string>();

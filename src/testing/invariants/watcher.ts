@@ -16,25 +16,32 @@ import { Timestamps } from "./timestamps.js";
 import { Transactions } from "./transactions.js";
 import { Reporter, type Violation } from "./violation.js";
 
-/** What a {@link ProtocolWatcher} takes. */
+/** The options of a {@link ProtocolWatcher}. */
 export interface ProtocolWatcherOptions {
-  /** The store itself, which answers reads at once; read by `adopt()` and `atRest()` only. */
+  /**
+   * The store itself. It must answer reads synchronously. Only `adopt()` and `atRest()` read it.
+   */
   readonly store: RowStore;
-  /** Told of each violation when it is seen, once. */
+  /** Called once for each violation, when the watcher sees it. */
   readonly onViolation: (violation: Violation) => void;
   /**
-   * How long clients may use an old copy of the registry, in milliseconds: changes up to twice that time after an
-   * observer's registration may lack its hint. Default: 0 on a store with atomic batches, else 1,000.
+   * How long clients may use a cached registry, in milliseconds. Changes up to twice that time
+   * after an observer's registration may lack its hint. Default: 0 on a store with atomic batches,
+   * else 1,000.
    */
   readonly registryCacheMs?: number | undefined;
-  /** The time that has passed for all clients, in milliseconds. Default: the machine's. */
+  /**
+   * Returns the time that has passed for all clients, in milliseconds. Default: the machine's
+   * monotonic clock.
+   */
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * Checks the invariants of protocol §8.1 after each change of a store. It follows the changes in a model of its own: of what
- * stands, and of what is true, which is what has passed its commit point. Only the cells that a change touched
- * are looked at. Start it on an empty store, or call {@link adopt} first.
+ * Checks the invariants of protocol §8.1 after each change of a store. It follows the changes in a
+ * model of its own, which holds the store's contents and the true contents: everything past its
+ * commit point. It checks only the cells that a change touched. Start it on an empty store, or call
+ * {@link adopt} first.
  */
 export class ProtocolWatcher implements StoreWatcher {
   readonly #store: RowStore;
@@ -84,9 +91,9 @@ export class ProtocolWatcher implements StoreWatcher {
   }
 
   /**
-   * Takes up what stands in the store, which counts as sound. To be called before anything is watched.
+   * Adopts the contents of the store, which it takes as correct. Call it before the first change.
    *
-   * @param tables Tables to take up besides those that the registry names.
+   * @param tables Tables to adopt besides those that the registry names.
    */
   adopt(tables: readonly string[] = []): void {
     this.#step.clear(undefined);
@@ -108,7 +115,7 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#grace.adopt(this.#registry.view);
   }
 
-  /** Checks what a mutation or a batch has done. */
+  /** Checks the effect of a mutation or a batch. */
   applied(rows: readonly RowMutation[], commit: number | undefined): void {
     const step = this.#step;
     step.clear(commit);
@@ -126,28 +133,34 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#collections.check(step);
   }
 
-  /** A transaction was shown a cell. */
+  /** Records that a transaction saw a cell. */
   read(read: AnsweredRead): void {
     this.#reads.read(read);
   }
 
-  /** A client was told what became of a two-phase transaction that wrote at least one cell. */
+  /**
+   * Records the outcome that a client was told for a two-phase transaction that wrote at least one
+   * cell.
+   */
   told(start: number, outcome: "committed" | "not-written", commit?: number): void {
     this.#transactions.told(start, outcome, commit);
   }
 
-  /** The greatest timestamp that was answered so far: for {@link timestamp}. */
+  /** The greatest timestamp issued so far, for {@link timestamp}. */
   get newestTimestamp(): number {
     return this.#timestamps.newest;
   }
 
-  /** The oracle answered a request. `askedAfter`: what {@link newestTimestamp} was when it was made. */
+  /**
+   * Records an answer of the oracle. `askedAfter` is the value of {@link newestTimestamp} at the
+   * time of the request.
+   */
   timestamp(askedAfter: number, value: number): void {
     this.#grace.passTime();
     this.#timestamps.answered(askedAfter, value);
   }
 
-  /** Checks the whole store when nothing is under way any more. Answers all violations that were ever seen. */
+  /** Checks the whole store when nothing is in progress. Returns all violations seen so far. */
   atRest(options: AtRestOptions = {}): readonly Violation[] {
     const parts = {
       store: this.#store,

@@ -6,7 +6,7 @@ import { observer } from "../../observer/index.js";
 import { int, table, text } from "../../schema/index.js";
 import { TestClock } from "./index.js";
 
-/** Names of what has happened, in order. */
+/** Appends the name to the log when the timer fires. */
 function wait(log: string[], environment: Environment, name: string, ms: number, background = false): void {
   environment.setTimer(() => log.push(name), ms, { background });
 }
@@ -35,7 +35,7 @@ describe("a clock that passes when it is told", () => {
     const steps = async () => {
       for (let step = 0; step < 3; step++) {
         await sleep(process, 10);
-        // Longer than the clock waits for what it has not been told of.
+        // This takes longer than the clock waits for work that it does not know of.
         for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => process.defer(resolve));
         log.push(clock.passedMs);
       }

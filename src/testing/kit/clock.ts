@@ -3,27 +3,28 @@ import { InvalidArgumentError, TimeoutError } from "../../errors/index.js";
 import { SeededRandom } from "../world/index.js";
 import { TestProcess, type TestProcessOptions } from "./process.js";
 
-/** What a {@link TestClock} takes. Everything has a default. */
+/** The options of a {@link TestClock}. Each has a default. */
 export interface TestClockOptions {
   /**
-   * Whether time passes by itself, from timer to timer, when somebody waits for one and nobody has anything else to do.
-   * Timers of the background are not waited for. Default: false; it then passes only when a test says so.
+   * Whether time passes by itself, from timer to timer, while a process waits for a timer and
+   * nothing else can run. Background timers do not count. Default: false, so time passes only when
+   * a test says so.
    */
   readonly passesByItself?: boolean | undefined;
   /**
-   * Whether processes know of each other whether they still run, as on one machine. Default: false; they then know only what is
-   * written in the store, as on several machines.
+   * Whether processes can tell which others still run, as on one machine. Default: false, so they
+   * know only what the store says, as on several machines.
    */
   readonly oneMachine?: boolean | undefined;
-  /** What wall clocks show at first, in milliseconds since 1970. Default: 1,700,000,000,000. */
+  /** The wall-clock time at the start, in milliseconds since 1970. Default: 1,700,000,000,000. */
   readonly startMs?: number | undefined;
-  /** Decides all random numbers of all processes. Default: `"1"`. */
+  /** Decides the random numbers of all processes. Default: `"1"`. */
   readonly seed?: string | undefined;
 }
 
-/** What {@link TestClock.until} takes. */
+/** The options of {@link TestClock.until}. Each has a default. */
 export interface UntilOptions {
-  /** The most time that may pass, in milliseconds. Default: 600,000. */
+  /** Most time that may pass, in milliseconds. Default: 600,000. */
   readonly maxMs?: number | undefined;
 }
 
@@ -35,15 +36,19 @@ interface StandingTimer {
   readonly callback: () => void;
 }
 
-/** Turns of the event loop in which nothing may happen before time passes. */
+/** Turns of the event loop without activity before time passes. */
 const quietTurns = 3;
-/** And before nothing is taken to happen any more, where no timer stands. */
+/**
+ * Turns of the event loop after which, without any timer, the clock concludes that nothing more
+ * will happen.
+ */
 const maxIdleTurns = 100;
 
 /**
- * Time for tests, shared by any number of processes. It stands still until a test lets it pass, and then jumps from timer
- * to timer: a backoff of a minute takes no time, and no test depends on how fast a machine is. What takes real time, such
- * as a disk, is to be told with {@link during}; everything else that goes on is waited for before time passes.
+ * Time for tests, shared by any number of processes. It stands still until a test lets it pass, and
+ * then jumps from timer to timer. A backoff of a minute takes no real time, and no test depends on
+ * the speed of a machine. Wrap work that takes real time, such as disk I/O, in {@link during}. The
+ * clock waits for everything else before time passes.
  *
  * @example
  * const clock = new TestClock();
@@ -60,7 +65,10 @@ export class TestClock {
   readonly #processes = new Map<string, TestProcess>();
   #passedMs = 0;
   #order = 0;
-  /** What is under way and takes no time: requests, and what comes after a turn of the event loop. */
+  /**
+   * Count of tasks in progress that take no time: requests, and callbacks after a turn of the event
+   * loop.
+   */
   #underWay = 0;
   #moves = 0;
   #passes = false;
@@ -79,15 +87,18 @@ export class TestClock {
     return this.#passedMs;
   }
 
-  /** The right time, in milliseconds since 1970: what a wall clock without an offset shows. */
+  /**
+   * Returns the true time, in milliseconds since 1970, as a wall clock without an offset shows it.
+   */
   now(): number {
     return this.#startMs + this.#passedMs;
   }
 
   /**
-   * Another process that lives in this time: the `environment` to open a database with.
+   * Creates another process that uses this clock. Give it to `open` as the `environment`.
    *
-   * @throws InvalidArgumentError for a name that another process has had, or clocks that cannot be.
+   * @throws InvalidArgumentError if another process has had the name, or if the clock options are
+   * invalid.
    */
   process(options: TestProcessOptions = {}): TestProcess {
     const name = options.name ?? `process-${this.#processes.size + 1}`;
@@ -98,7 +109,10 @@ export class TestClock {
     return process;
   }
 
-  /** Lets time pass, timer after timer, and what they bring about go on to its end. */
+  /**
+   * Lets time pass. Fires one timer after another, and lets the effects of each finish before the
+   * next.
+   */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new InvalidArgumentError(`Time passes by 0 ms or more, not by ${String(ms)}.`);
     const end = this.#passedMs + ms;
@@ -111,9 +125,11 @@ export class TestClock {
   }
 
   /**
-   * Lets time pass, from timer to timer, until a promise is settled; resolves or rejects as it does.
+   * Lets time pass, from timer to timer, until a promise settles. Resolves or rejects as the
+   * promise does.
    *
-   * @throws TimeoutError where it is still not settled when `maxMs` have passed, or when nobody waits for time any more.
+   * @throws TimeoutError if the promise has not settled after `maxMs`, or if no timer is left that
+   * could settle it.
    */
   async until<T>(promise: Promise<T>, options: UntilOptions = {}): Promise<T> {
     const { maxMs = 600_000 } = options;
@@ -141,7 +157,7 @@ export class TestClock {
     }
   }
 
-  /** Resolves when nothing goes on any more unless time passes. */
+  /** Resolves when nothing more can happen unless time passes. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < quietTurns; ) {
       const before = this.#moves;
@@ -150,7 +166,7 @@ export class TestClock {
     }
   }
 
-  /** Time stands while something is under way that takes real time. */
+  /** Stops time until a promise of work that takes real time settles. */
   async during<T>(underWay: Promise<T>): Promise<T> {
     this.#underWay++;
     try {
@@ -161,7 +177,7 @@ export class TestClock {
     }
   }
 
-  /** Whether a process still runs, as far as another can know. @internal */
+  /** Whether a process still runs, as far as another process can tell. @internal */
   isRunning(name: string): boolean | undefined {
     if (this.#options.oneMachine !== true) return undefined;
     const process = this.#processes.get(name);
@@ -186,7 +202,7 @@ export class TestClock {
     });
   }
 
-  /** What waits in a process that is no more will not happen. @internal */
+  /** Drops the timers and callbacks of a process that has died. @internal */
   drop(process: TestProcess): void {
     for (const timer of this.#timers) if (timer.process === process) this.#timers.delete(timer);
   }
@@ -214,7 +230,7 @@ export class TestClock {
     return false;
   }
 
-  /** Goes on by itself while a timer stands for which somebody waits, where it does so at all. @internal */
+  /** Lets time pass by itself if the option says so and a process waits for a timer. @internal */
   passByItself(): void {
     if (this.#options.passesByItself !== true || this.#passes || !this.#isWaitedFor()) return;
     this.#passes = true;

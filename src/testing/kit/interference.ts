@@ -3,12 +3,12 @@ import type { StepInfo, StepName } from "../../transaction/index.js";
 import type { TestProcess } from "./process.js";
 
 /**
- * What a test does to one step of a commit: `run` does the step and resolves to its answer. An interference may run it, not run it,
- * run it twice or later, and answer as it likes.
+ * What a test does to one step of a commit. `run` performs the step and resolves to its answer. An
+ * interference may call it once, twice, later or never, and may return any answer.
  */
 export type Interference = (run: () => Promise<unknown>, info: StepInfo, name: StepName) => Promise<unknown>;
 
-/** What whoever does a step is told where no answer comes. */
+/** Throws the error, or returns the answer, of a step that got no answer. */
 function noAnswer(name: StepName): unknown {
   switch (name) {
     case "one-phase-commit":
@@ -21,37 +21,40 @@ function noAnswer(name: StepName): unknown {
   }
 }
 
-/** Nothing: for a step that is to be let be, where a later one of its name is meant. */
+/** Performs the step unchanged. Use it to skip a step if a later one of the same name is meant. */
 export const passes: Interference = (run) => run();
 
-/** The step is done, and its answer lost. */
+/** Performs the step and loses its answer. */
 export const answerLost: Interference = async (run, _info, name) => {
   await run();
   return noAnswer(name);
 };
 
-/** The step is not done: the request was lost. */
+/** Does not perform the step, as if the request was lost. */
 export const requestLost: Interference = async (_run, _info, name) => noAnswer(name);
 
-/** The step is done twice, one after the other, as by a network that repeats a request; the second answer comes. */
+/**
+ * Performs the step twice, one after the other, as if the network repeated a request. Returns the
+ * second answer.
+ */
 export const repeated: Interference = async (run) => {
   await run();
   return run();
 };
 
 /**
- * Whoever commits stops for good before this step. Only this commit: the rest of its process goes on, and keeps the
- * locks of the commit fresh. For a process that stops as a whole see {@link diesBefore}.
+ * Stops the commit for good before this step. The rest of its process continues, and keeps the
+ * commit's locks fresh. To stop a whole process, see {@link diesBefore}.
  */
 export const stopsBefore: Interference = () => new Promise(() => {});
 
-/** Whoever commits stops for good when this step is done; see {@link stopsBefore}. */
+/** Stops the commit for good after this step. See {@link stopsBefore}. */
 export const stopsAfter: Interference = async (run) => {
   await run();
   return new Promise(() => {});
 };
 
-/** The whole process stops for good before this step. */
+/** Stops the whole process for good before this step. */
 export function diesBefore(process: TestProcess): Interference {
   return () => {
     process.die();
@@ -59,7 +62,7 @@ export function diesBefore(process: TestProcess): Interference {
   };
 }
 
-/** The whole process stops for good when this step is done. */
+/** Stops the whole process for good after this step. */
 export function diesAfter(process: TestProcess): Interference {
   return async (run) => {
     await run();

@@ -1,8 +1,8 @@
 import type { Interference } from "./interference.js";
 
 /**
- * A place at which whoever comes there waits until the test lets it go on: in a commit, by `StepHooks`, or in a function of the
- * program, such as an observer's.
+ * A place where code waits until the test lets it continue: a step of a commit, through
+ * `StepHooks`, or a function of the program, such as an observer's.
  *
  * @example
  * const pause = new Pause();
@@ -11,11 +11,11 @@ import type { Interference } from "./interference.js";
  *   tx.set(documents.seen, row, 1);
  * });
  * // ...
- * await pause.reached; // the run has begun, and stands
+ * await pause.reached; // the run has begun and waits
  * pause.resume();
  */
 export class Pause {
-  /** Resolves when somebody waits here for the first time. */
+  /** Resolves when code first waits here. */
   readonly reached: Promise<void>;
   readonly #going: Promise<void>;
   #arrive = () => {};
@@ -30,13 +30,13 @@ export class Pause {
     });
   }
 
-  /** Resolves once {@link resume} has been called, and tells the test that somebody is here. */
+  /** Tells the test that code waits here. Resolves once {@link resume} has been called. */
   here(): Promise<void> {
     this.#arrive();
     return this.#going;
   }
 
-  /** Lets everybody go on, whoever comes later too. */
+  /** Lets all waiting code continue, and all code that comes later. */
   resume(): void {
     this.#go();
   }
@@ -47,7 +47,7 @@ export class Pause {
     return run();
   };
 
-  /** Pauses when a step has been done, before its answer comes. */
+  /** Pauses after a step, before its answer arrives. */
   readonly after: Interference = async (run) => {
     const answer = await run();
     await this.here();

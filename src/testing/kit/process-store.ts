@@ -3,13 +3,13 @@ import { ClosedError } from "../../errors/index.js";
 import type { AtomicStore, RowStore, StoreRequestOptions, ZeroCopyStore } from "../../store/index.js";
 import type { TestProcess } from "./process.js";
 
-/** How a store answers one process. */
+/** The options of a {@link ProcessStore}. Each has a default. */
 export interface ProcessStoreOptions {
-  /** Milliseconds of the test's time that each request takes, half of them on its way back. Default: 0. */
+  /** Milliseconds of test time that each request takes, half of them for the answer. Default: 0. */
   readonly delayMs?: number | undefined;
 }
 
-/** What a request comes to whose sender no longer waits for the answer. */
+/** Returns or throws the result of a request whose sender no longer waits for the answer. */
 type GivenUp<T> = (doing: string, signal: AbortSignal) => T;
 
 const rejects: GivenUp<never> = (doing, signal) => {
@@ -17,9 +17,10 @@ const rejects: GivenUp<never> = (doing, signal) => {
 };
 
 /**
- * A store that several processes share, as one of them has it. A process that is suspended or dead sends nothing and hears
- * nothing; what it has sent is done all the same. Time stands while the store answers, also where it answers from a disk, and
- * passes where {@link delayMs} says so. Closing it leaves the store open, for the others.
+ * A store that several processes share, as one of them reaches it. A suspended or dead process
+ * sends nothing and receives nothing, but the store still performs what it has sent. Test time
+ * stands still while the store answers, even from a disk. It passes only for {@link delayMs}.
+ * Closing it leaves the shared store open for the other processes.
  *
  * @example
  * const store = memoryStore();
@@ -34,7 +35,10 @@ export class ProcessStore implements RowStore {
   readonly capabilities: RowStore["capabilities"];
   readonly atomic: AtomicStore | undefined;
   readonly zeroCopy: ZeroCopyStore | undefined;
-  /** Milliseconds that each request takes, half of them on its way back. May be changed at any time. */
+  /**
+   * Milliseconds that each request takes, half of them for the answer. It may be changed at any
+   * time.
+   */
   delayMs: number;
   readonly #store: RowStore;
   readonly #process: TestProcess;
@@ -65,7 +69,10 @@ export class ProcessStore implements RowStore {
     };
   }
 
-  /** Otherwise a read waits, or fails: nothing is lent then, so that it is asked for. */
+  /**
+   * Whether reads can be answered synchronously. If not, a read waits or fails, so nothing is lent
+   * and the caller uses an ordinary read.
+   */
   get #answersAtOnce(): boolean {
     return this.delayMs === 0 && !this.#process.isSuspended && !this.#closed;
   }
@@ -104,14 +111,14 @@ export class ProcessStore implements RowStore {
     return signal?.aborted && this.delayMs > 0 ? givenUp(doing, signal) : answer;
   }
 
-  /** Half of the way; shorter for whoever gives up. */
+  /** Waits for half of the delay. An aborted request stops waiting. */
   async #travel(signal: AbortSignal | undefined): Promise<void> {
     await this.#process.turn();
     if (this.delayMs > 0) await sleep(this.#process, this.delayMs / 2, signal).catch(() => undefined);
     await this.#process.turn();
   }
 
-  /** At once, where the store can and nothing stands in its way. */
+  /** Reads synchronously if the store can and nothing delays the read. */
   #read<T>(read: () => T | Promise<T>, options?: StoreRequestOptions): T | Promise<T> {
     if (this.delayMs > 0 || this.#process.isSuspended)
       return this.#request("a read", async () => read(), options, rejects);

@@ -3,20 +3,24 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import type { SeededRandom } from "../world/index.js";
 import type { TestClock } from "./clock.js";
 
-/** What is special about a {@link TestProcess}. Everything has a default. */
+/** The options of a {@link TestProcess}. Each has a default. */
 export interface TestProcessOptions {
-  /** Its name, by which it is asked for. Default: `process-` and a number. */
+  /** The name of the process, by which others ask for it. Default: `process-` and a number. */
   readonly name?: string | undefined;
   /** How far its wall clock is ahead, in milliseconds. Default: 0. */
   readonly offsetMs?: number | undefined;
-  /** Milliseconds that its clocks show while one passes: 1.01 is a clock that is too fast. Default: 1. */
+  /**
+   * Milliseconds that its clocks advance in one real one: 1.01 is a clock that runs fast. Default:
+   * 1.
+   */
   readonly rate?: number | undefined;
 }
 
 /**
- * What one process takes from outside itself, in a test: clocks and timers that follow a {@link TestClock}, random numbers that the
- * clock's seed decides, names. It can stand still for a while, and stop for good; give it a `ProcessStore` where it
- * shares a store with others, so that it then sends and hears nothing. Made by `clock.process()`.
+ * The environment of one process in a test: clocks and timers that follow a {@link TestClock},
+ * random numbers from the clock's seed, and names. It can be suspended for a while, or die. If it
+ * shares a store with others, give it a `ProcessStore`, so that a suspended process sends and
+ * receives nothing. `clock.process()` creates it.
  *
  * @example
  * const ahead = clock.process({ name: "ahead", offsetMs: 2_000, rate: 1.001 });
@@ -78,22 +82,25 @@ export class TestProcess implements Environment {
     this.clock.defer(() => this.#whenRunning(callback));
   }
 
-  /** Sets its wall clock forward, or back where `byMs` is negative. Its timers do not change. */
+  /** Moves its wall clock forward, or back if `byMs` is negative. Its timers do not change. */
   setClock(byMs: number): void {
     this.#offsetMs += byMs;
   }
 
-  /** Whether nothing happens in it: for a while, or for good. */
+  /** Whether it is suspended or dead. */
   get isSuspended(): boolean {
     return this.#state !== "running";
   }
 
-  /** Whether it has stopped for good. */
+  /** Whether it is dead. */
   get isDead(): boolean {
     return this.#state === "dead";
   }
 
-  /** Resolves at once while it runs; when it goes on, where it is suspended; never, once it is dead. */
+  /**
+   * Resolves at once while the process runs. While it is suspended, resolves when it resumes. Never
+   * resolves once it is dead.
+   */
   turn(): Promise<void> {
     return new Promise((resolve) => this.#whenRunning(resolve));
   }
@@ -103,12 +110,15 @@ export class TestProcess implements Environment {
     else if (this.#state === "suspended") this.#held.push(go);
   }
 
-  /** Lets it stand still, as a signal or a long pause of its machine would; time passes for the others. */
+  /**
+   * Suspends the process, as a signal or a long pause of its machine would. Time passes for the
+   * others.
+   */
   suspend(): void {
     if (this.#state === "running") this.#state = "suspended";
   }
 
-  /** Lets it go on. Timers that are overdue fire when time passes next. */
+  /** Lets the process continue. Timers that are overdue fire when time next passes. */
   resume(): void {
     if (this.#state !== "suspended") return;
     this.#state = "running";
@@ -116,7 +126,9 @@ export class TestProcess implements Environment {
     this.clock.passByItself();
   }
 
-  /** Stops it for good, at this very moment. What it had open is never closed: do not wait for that. */
+  /**
+   * Stops the process for good, at this moment. Its databases never close, so do not wait for that.
+   */
   die(): void {
     this.#state = "dead";
     this.#held = [];

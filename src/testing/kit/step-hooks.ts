@@ -2,13 +2,13 @@ import type { CommitHooks, StepInfo, StepName } from "../../transaction/index.js
 import type { Interference } from "./interference.js";
 import { Pause } from "./pause.js";
 
-/** A step that was begun. */
+/** A step that a commit has begun. */
 export interface SeenStep {
   readonly name: StepName;
   readonly info: StepInfo;
 }
 
-/** Which of the steps of a name is meant. */
+/** Selects among the steps of a name. */
 export type StepFilter = (info: StepInfo) => boolean;
 
 interface Plan {
@@ -17,16 +17,17 @@ interface Plan {
 }
 
 /**
- * The steps of commits, one by one: shows which were done, stops before or after one so that a test can look at the
- * database in between, and lets requests and answers be lost. For `openWithHooks`; steps that
- * nothing was planned for just happen. A commit in one phase has one step; `commit: "two-phase"` has them all.
+ * Shows and controls the steps of commits. It records the steps, pauses before or after one so that
+ * a test can look at the database in between, and loses requests and answers. Pass it to
+ * `openWithHooks`. A step without a plan is simply performed. A one-phase commit has one step. With
+ * `commit: "two-phase"` a commit has all of them.
  *
  * @example
  * const hooks = new StepHooks();
  * await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
  * const pause = hooks.pauseBefore("commit-primary");
  * const committing = db.transact((tx) => tx.set(accounts.balance, "alice", 1));
- * await pause.reached; // the lock stands, and nothing is committed yet
+ * await pause.reached; // the locks are set, and nothing is committed yet
  * pause.resume();
  * await committing;
  */
@@ -34,40 +35,45 @@ export class StepHooks implements CommitHooks {
   readonly #seen: SeenStep[] = [];
   readonly #plans = new Map<StepName, Plan[]>();
 
-  /** All steps that were begun, in order. */
+  /** All steps that commits have begun, in order. */
   get seen(): readonly SeenStep[] {
     return this.#seen;
   }
 
-  /** How many steps of a name were begun. */
+  /** Returns how many steps of a name commits have begun. */
   count(name: StepName): number {
     return this.#seen.filter((step) => step.name === name).length;
   }
 
   /**
-   * Interferes with one step: the next of this name for which `where` holds, and that no earlier plan takes. Steps carry
-   * the label of their transaction: an observer's runs have its name.
+   * Plans an interference with one step: the next of this name that `where` accepts and that no
+   * earlier plan takes. Steps carry the label of their transaction. For the runs of an observer,
+   * that is its name.
    */
   once(name: StepName, interference: Interference, where?: StepFilter): void {
     const plans = this.#plans.get(name) ?? [];
     this.#plans.set(name, [...plans, { interference, where }]);
   }
 
-  /** Stops before a step until the test resumes the pause; steps are chosen as in {@link once}. */
+  /**
+   * Pauses before a step until the test resumes the pause. Chooses the step as {@link once} does.
+   */
   pauseBefore(name: StepName, where?: StepFilter): Pause {
     const pause = new Pause();
     this.once(name, pause.before, where);
     return pause;
   }
 
-  /** Stops after a step until the test resumes the pause; steps are chosen as in {@link once}. */
+  /**
+   * Pauses after a step until the test resumes the pause. Chooses the step as {@link once} does.
+   */
   pauseAfter(name: StepName, where?: StepFilter): Pause {
     const pause = new Pause();
     this.once(name, pause.after, where);
     return pause;
   }
 
-  /** Called by commits. */
+  /** Called by commits for each step. */
   step<T>(name: StepName, info: StepInfo, run: () => Promise<T>): Promise<T> {
     this.#seen.push({ name, info });
     const plans = this.#plans.get(name) ?? [];

@@ -4,50 +4,62 @@ import type { Observer } from "../../observer/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { SeededRandom } from "../world/index.js";
 
-/** How another database of a simulated client is opened. */
+/** How a simulated client opens another database. */
 export interface OpenAnotherOptions {
-  /** What it hosts. Default: the workload's. */
+  /** The observers that it runs. Default: the workload's. */
   readonly observers?: readonly Observer[] | undefined;
   readonly tables?: readonly AnyTable[] | undefined;
 }
 
-/** What a program of a simulation has: a process of its own. */
+/** What a program of a simulation works with. It runs in a process of its own. */
 export interface SimulatedClient {
   readonly name: string;
-  /** 1, or more where its process was stopped and another one runs its program again from the beginning. */
+  /**
+   * 1 at first. One more each time the process was stopped and another one runs its program from
+   * the beginning.
+   */
   readonly life: number;
-  /** The process's database. A worker may stand in it already, as is drawn. */
+  /** The process's database. The simulation may have started a worker in it. */
   readonly db: Database;
   /** The process's clocks and timers. */
   readonly environment: Environment;
   /** Random numbers that the seed decides. */
   readonly random: SeededRandom;
-  /** Opens the database once more in this process, as a program with other observers would. */
+  /** Opens another database in this process, as a program with other observers would. */
   open(options?: OpenAnotherOptions): Promise<Database>;
-  /** Waits, in virtual time. */
+  /** Waits in virtual time. */
   sleep(ms: number): Promise<void>;
   /**
-   * Does one thing, by name. Errors that faults explain, such as a conflict or a store that does not answer, end the step
-   * and nothing else; any other error is a failure of the run. A failing run is made shorter by leaving
-   * steps out, so they should not build on each other; `random` is the step's own. False where it was left out or ended early.
+   * Performs one named step. An error that a fault explains, such as a conflict or a store that
+   * does not answer, ends only the step. Any other error fails the run. To shorten a failing run,
+   * the simulation leaves out steps, so they should not depend on each other. `random` belongs to
+   * the step. Resolves to false if the step was left out or ended early.
    */
   step(name: string, run: (random: SeededRandom) => unknown): Promise<boolean>;
 }
 
-/** What one process does. It ends when the promise does; a worker in its database goes on until everything has ended. */
+/**
+ * The program of one process. It ends when the promise settles. A worker in its database continues
+ * until all programs have ended.
+ */
 export type SimulatedProgram = (client: SimulatedClient) => Promise<unknown>;
 
-/** What is simulated: programs of processes that share a database, and what must be true of it. */
+/** What to simulate: the programs of processes that share a database, and what must hold for it. */
 export interface Workload {
   readonly tables?: readonly AnyTable[] | undefined;
-  /** Hosted by every process. */
+  /** Observers that every process runs. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Observers that clients register on their way, new versions too; the last process of a run hosts them instead. */
+  /**
+   * Observers that clients register during the run, possibly newer versions of others. The last
+   * process of a run uses them in place of the originals. Default: none.
+   */
   readonly laterObservers?: readonly Observer[] | undefined;
-  /** Done once, alone and without faults, before the clients begin. */
+  /** Runs once, alone and without faults, before the clients begin. */
   readonly setup?: ((db: Database) => Promise<unknown>) | undefined;
-  /** A process each. */
+  /** The programs. Each runs in a process of its own. */
   readonly clients: readonly SimulatedProgram[];
-  /** Looks at the database when everything is healed, and nothing is due. Throws where it is not as it should be. */
+  /**
+   * Checks the database when everything is healed and nothing is due. Throws if its state is wrong.
+   */
   readonly check?: ((db: Database) => Promise<unknown>) | undefined;
 }

@@ -3,35 +3,35 @@ import { type FaultKind, faultKinds } from "./fault.js";
 /** What happened in one run, or in several. */
 export interface SimulationCounts {
   runs: number;
-  /** Things that happened one after the other: arrivals, answers, timers. */
+  /** Events in sequence: arrivals, answers and timers. */
   events: number;
   /** Virtual time, in milliseconds. */
   virtualMs: number;
   /** Requests sent to the store or the oracle. */
   requests: number;
-  /** Steps of clients that did what they were to do. */
+  /** Clients' steps that succeeded. */
   steps: number;
-  /** Steps of clients that ended in an error that a fault explains. */
+  /** Clients' steps that ended with an error that a fault explains. */
   failedSteps: number;
   commits: number;
   conflicts: number;
   /** Committed runs of observers. */
   observerRuns: number;
-  /** Runs of observers that failed or took too long. */
+  /** Observer runs that failed or timed out. */
   observerFailures: number;
-  /** Changes that observers gave up on. */
+  /** Changes that were parked. */
   parked: number;
-  /** Passes of garbage collection that ended. */
+  /** Completed passes of garbage collection. */
   collections: number;
   versionsDropped: number;
-  /** Locks in the way that were rolled forward, rolled back, pushed, or waited for. */
+  /** Locks that a transaction met and rolled forward, rolled back, pushed, or waited for. */
   rolledForward: number;
   rolledBack: number;
   pushed: number;
   waited: number;
-  /** Times that a candidate became the oracle's leader after the first. */
+  /** How often a candidate became the oracle's leader after another one. */
   takeovers: number;
-  /** Processes that were started, those that set up and heal included. */
+  /** Processes that were started, including those that set up and heal. */
   processes: number;
   /** Runs on each kind of store. */
   readonly stores: Record<string, number>;
@@ -39,7 +39,7 @@ export interface SimulationCounts {
   readonly faults: Record<FaultKind, number>;
 }
 
-/** Counts of nothing, to add to. */
+/** Returns counts of zero, to add to. */
 export function noCounts(): SimulationCounts {
   return {
     runs: 0,

@@ -6,7 +6,7 @@ import { electedOracle } from "./elected.js";
 
 type Behaviour = "leads" | "silent" | "fails" | "broken" | { readonly pointsTo: string | undefined };
 
-/** Candidates that behave as they are told. */
+/** Candidates whose behaviour a test decides. */
 function several(names: readonly string[]) {
   const world = new TestWorld();
   const environment = new TestMachine(world);
@@ -48,7 +48,7 @@ test("those that fail or do not answer are passed over, each asked once a round"
   expect(await world.until(oracle.next())).toBe(1);
   expect(asked).toEqual(["a", "b", "c"]);
   expect(world.time).toBeGreaterThanOrEqual(2_000);
-  // Two that name each other are not asked for ever.
+  // Two candidates that name each other as leader are not asked forever.
   behaviour.set("c", { pointsTo: "a" }).set("a", { pointsTo: "c" }).set("b", { pointsTo: "nobody" });
   const next = oracle.next();
   await world.settle();

@@ -13,27 +13,34 @@ import {
   within,
 } from "../../oracle/index.js";
 
-/** One of an oracle's candidates for leadership, as its clients reach it. */
+/** A candidate for leadership of an oracle, as its clients reach it. */
 export interface OracleCandidate {
-  /** The name that it stands under: {@link NotLeaderError.leader} points to it. */
+  /** Its name, which {@link NotLeaderError.leader} refers to. */
   readonly name: string;
-  /** Asks it for exactly `count` timestamps. A `NotLeaderError` where it does not lead. */
+  /**
+   * Requests exactly `count` timestamps. Rejects with a `NotLeaderError` if the candidate does not
+   * lead.
+   */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
 }
 
 export interface ElectedOracleOptions extends GatheringOptions {
   /** All candidates, at most 100. */
   readonly candidates: readonly OracleCandidate[];
-  /** How long to wait for one candidate's answer before the next is asked, in milliseconds. Default: 2,000. */
+  /**
+   * How long to wait for one candidate's answer before asking the next, in milliseconds. Default:
+   * 2,000.
+   */
   readonly candidateTimeoutMs?: number | undefined;
 }
 
 const maxCandidates = 100;
 
 /**
- * A {@link gatheredOracle} that asks whichever of several candidates leads: the one that answered last, then the one that it
- * points to, then the others, each once a round. A failed candidate is passed over; errors of this package that are
- * not `retryable` are not. After a round without an answer it waits and begins anew, for `retryForMs`.
+ * Creates a {@link gatheredOracle} that asks the leader among several candidates. Each round asks
+ * the candidate that answered last, then the one that it names, then the others, each once. It
+ * skips a failed candidate, but rejects with an error of this package that is not `retryable`.
+ * After a round without an answer it waits and starts again, for `retryForMs`.
  */
 export function electedOracle(options: ElectedOracleOptions): GatheredOracle {
   const { candidates, candidateTimeoutMs = 2_000, ...gathering } = options;
@@ -46,12 +53,12 @@ export function electedOracle(options: ElectedOracleOptions): GatheredOracle {
   });
 }
 
-/** Who leads, as far as one client knows. */
+/** Which candidate leads, as far as one client knows. */
 class Election {
   readonly #candidates: readonly OracleCandidate[];
   readonly #environment: Environment;
   readonly #timeoutMs: number;
-  /** Index of the one to ask first. */
+  /** Index of the candidate to ask first. */
   #first = 0;
 
   constructor(candidates: readonly OracleCandidate[], environment: Environment, timeoutMs: number) {
@@ -60,7 +67,7 @@ class Election {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** One round. */
+  /** Runs one round. */
   async ask<T>(
     signal: AbortSignal,
     question: (candidate: OracleCandidate, signal: AbortSignal) => Promise<T>,
@@ -78,7 +85,8 @@ class Election {
         throwIfAborted(signal, "Asking the oracle");
         if (error instanceof PercolatorError && !error.retryable) throw error;
         const pointedTo = this.#pointedTo(error);
-        // Where the next round begins: with whom the last one named, else with another than this time.
+        // The next round begins with the candidate that was named last, or else with a different
+        // one than this time.
         this.#first = pointedTo ?? this.#after(index);
         const next = this.#next(index, pointedTo, untried);
         if (next === undefined) throw this.#nobody(error);

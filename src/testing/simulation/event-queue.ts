@@ -1,24 +1,30 @@
 import type { Machine } from "./machine.js";
 
-/** What follows from an event: a function that it ends in tells of it, after what was told before. */
+/**
+ * What follows from an event. If it is a function, calling it reports the result, after the results
+ * of earlier events.
+ */
 export type Happening = void | Promise<void> | Promise<() => void>;
 
 export type EventKind = "arrival" | "answer" | "timer" | "request" | "other";
 
-/** Something that happens at a moment of the world's time. */
+/** An event at a moment of the world's time. */
 export interface SimulatedEvent {
   /** Milliseconds of the world's time. */
   at: number;
-  /** Of events at one moment, the one that was planned first comes first. */
+  /** Orders events of the same moment: the one that was planned first comes first. */
   readonly order: number;
   readonly kind: EventKind;
-  /** To whom it happens: not while that one stands still, and never after it has stopped. Undefined: to what never fails. */
+  /**
+   * The machine that the event happens to. The event waits while the machine is paused, and never
+   * happens after it has stopped. Undefined for a receiver that never fails.
+   */
   readonly machine: Machine | undefined;
   readonly happen: () => Happening;
   isCancelled: boolean;
 }
 
-/** What is going to happen, the next first. */
+/** The planned events, in the order of their times. */
 export class EventQueue {
   readonly #heap: SimulatedEvent[] = [];
 
@@ -26,7 +32,7 @@ export class EventQueue {
     return this.#heap.length;
   }
 
-  /** What happens next. */
+  /** The next event. */
   get first(): SimulatedEvent | undefined {
     return this.#heap[0];
   }

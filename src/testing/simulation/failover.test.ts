@@ -21,15 +21,15 @@ interface Place {
 }
 
 /**
- * Candidates that stand still, stop and start again, on clocks that differ and jump, over a store that loses, delays and
- * repeats; clients that ask all the time. What is checked is what the protocol rests on: each answer is greater than
- * every answer that had been given when it was asked for.
+ * Candidates that pause, stop and restart, on clocks that differ and jump, over a store that loses,
+ * delays and repeats requests; and clients that ask all the time. The test checks what the protocol
+ * relies on: each answer is greater than every answer given before the request.
  */
 class Run {
   readonly world: TestWorld;
   readonly places: Place[];
   readonly clients: GatheredOracle[];
-  /** The greatest timestamp that anybody was given. */
+  /** The greatest timestamp that any client has received. */
   greatest = 0;
   answers = 0;
   refusals = 0;
@@ -63,7 +63,7 @@ class Run {
     return leader;
   }
 
-  /** A client whose requests travel, and may be lost either way. */
+  /** Returns a client whose requests take time, and may be lost in either direction. */
   client(environment: TestMachine): GatheredOracle {
     const travel = () =>
       new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ class Run {
       if (place.machine.isPaused || this.world.random() < 0.02)
         return await new Promise<never>(() => undefined);
       const answer = await question(place.leader);
-      // A process may stand still after it has looked at its lease, too.
+      // A process may also pause after it has checked its lease.
       await travel();
       return answer;
     };
@@ -112,7 +112,7 @@ class Run {
 
   readonly clock = new TestMachine(new TestWorld());
 
-  /** Something happens to one of the candidates, or to the way to its store. */
+  /** Disturbs one of the candidates, or its connection to the store. */
   async disturb(): Promise<void> {
     const { world } = this;
     const place = this.places[Math.floor(world.random() * this.places.length)]!;
@@ -132,7 +132,7 @@ class Run {
     } else if (draw < 0.9) {
       machine.failingReads += Math.floor(world.random() * 5);
     } else {
-      // Some end at once; others, whom no client asks any more, go on for a while.
+      // Some candidates end at once. Others, which no client asks any more, continue for a while.
       if (world.random() < 0.5) await this.stopSoon(place.leader);
       else this.forgotten.push(place.leader);
       place.leader = this.start(machine, place.name);

@@ -5,16 +5,19 @@ import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
 import type { Reduction } from "./reduction.js";
 
-/** What becomes of one request. */
+/** What happens to one request. */
 export interface Fate {
   readonly fault: NetworkFault | "cut" | undefined;
-  /** When it arrives, in milliseconds after it was sent; several times where it is done twice, never where it is lost. */
+  /**
+   * When the request arrives, in milliseconds after it was sent. Several times if it is performed
+   * twice, none if it is lost.
+   */
   readonly arrivals: readonly number[];
-  /** Which arrival is the one that is answered. */
+  /** Index of the arrival whose answer counts. */
   readonly answered: number;
-  /** How long its answer takes. */
+  /** How long the answer takes, in milliseconds. */
   readonly backMs: number;
-  /** When the sender is told that no answer came; undefined where one comes. */
+  /** When the sender is told that no answer came, or undefined if one comes. */
   readonly lostAfterMs: number | undefined;
 }
 
@@ -25,11 +28,14 @@ export interface FatesOptions {
   readonly seed: string;
 }
 
-/** Decides what becomes of requests: each by its sender and number alone, so that leaving one out changes no other. */
+/**
+ * Decides what happens to requests. Each decision depends only on the sender and the number of the
+ * request, so leaving one out changes no other.
+ */
 export class Fates {
-  /** Nothing goes wrong any more. */
+  /** Whether all faults have ended. */
   isHealed = false;
-  /** Names of those faults that happened. */
+  /** Names of the faults that happened. */
   readonly happened: string[] = [];
   readonly #options: FatesOptions;
 
@@ -37,7 +43,10 @@ export class Fates {
     this.#options = options;
   }
 
-  /** `now`: the world's time, for whoever is cut off. */
+  /**
+   * Decides the fate of a request. `now` is the world's time, which matters if a machine is cut
+   * off.
+   */
   of(machine: Machine, number: number, request: Request, now: number): Fate {
     const { plan, seed } = this.#options;
     const random = new SeededRandom(`${seed}/request/${machine.processName}/${number}`);
@@ -88,7 +97,7 @@ export class Fates {
         const slowMs = delay();
         const arrival = isOutward ? slowMs : outMs;
         const back = isOutward ? well.backMs : slowMs;
-        // A store within the process answers, however long that takes.
+        // A store within the process always answers, however long it takes.
         const isFar = this.#options.plan.store !== "lmdb";
         const lostAfterMs = isFar && arrival + back > timeoutMs ? timeoutMs : undefined;
         return { ...well, fault, arrivals: [arrival], backMs: back, lostAfterMs };
@@ -103,7 +112,7 @@ export class Fates {
   }
 }
 
-/** Only what changes something is done late or twice. */
+/** Only a request that changes something is performed late or twice. */
 function canHappen(fault: NetworkFault, request: Request): boolean {
   if (fault === "late") return request.mayBeLate;
   return fault !== "twice" || request.mayRepeat;

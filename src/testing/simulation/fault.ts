@@ -1,34 +1,39 @@
-/** What may go wrong with one request. */
+/** Faults of one request. */
 export const networkFaults = ["lostRequest", "lostAnswer", "slow", "late", "twice"] as const;
-/** What may happen to a client's process, or its clocks. */
+/** Faults of a client's process, or of its clocks. */
 export const processFaults = ["stop", "restart", "pause", "cut", "clockJump"] as const;
-/** What may happen to a candidate for leadership over the oracle. */
+/** Faults of a candidate for leadership of the oracle. */
 export const oracleFaults = ["oracleStop", "oraclePause", "oracleCut", "oracleClockJump"] as const;
-/** What may be wrong from the beginning. */
+/** Faults that last from the beginning. */
 export const clockFaults = ["clockOffset", "clockDrift"] as const;
 
-/** What goes wrong between a process and its store. */
+/** A fault between a process and its store. */
 export type NetworkFault = (typeof networkFaults)[number];
-/** What goes wrong with a process itself. */
+/** A fault of a process itself. */
 export type ProcessFault = (typeof processFaults)[number];
-/** What goes wrong with the oracle. */
+/** A fault of the oracle. */
 export type OracleFault = (typeof oracleFaults)[number];
-/** What goes wrong with the clock of a process. */
+/** A fault of a process's clock. */
 export type ClockFault = (typeof clockFaults)[number];
 
 /**
  * The faults of a simulation.
  *
- * - `lostRequest`: never arrives; the sender is told after a timeout that no answer came.
- * - `lostAnswer`: done; the sender is told that no answer came.
- * - `slow`: takes up to seconds either way; past the timeout the sender is told that no answer came.
- * - `late`: the sender is told that no answer came, and it is done after that, up to the retention after it was sent.
- * - `twice`: done twice; the sender gets either answer.
- * - `stop`: a process stops for good. `restart`: another one with the same program takes its place.
- * - `pause`: a process stands still, and goes on as if nothing had been.
+ * - `lostRequest`: the request never arrives. The sender learns after a timeout that no answer
+ *   came.
+ * - `lostAnswer`: the request is performed. The sender learns that no answer came.
+ * - `slow`: the request or answer takes up to seconds. After the timeout the sender learns that no
+ *   answer came.
+ * - `late`: the sender learns that no answer came, and the request is performed later, up to the
+ *   retention after it was sent.
+ * - `twice`: the request is performed twice. The sender gets either answer.
+ * - `stop`: a process stops for good. `restart`: another process with the same program replaces it.
+ * - `pause`: a process pauses, and then continues as if nothing had happened.
  * - `cut`: nothing that a process sends arrives for a while.
- * - `clockOffset`, `clockDrift`, `clockJump`: wall clocks differ, run fast or slowly, are set forward or back.
- * - `oracleStop`, `oraclePause`, `oracleCut`, `oracleClockJump`: the same of the oracle's candidates for leadership.
+ * - `clockOffset`, `clockDrift`, `clockJump`: wall clocks differ, run fast or slow, or are moved
+ *   forward or back.
+ * - `oracleStop`, `oraclePause`, `oracleCut`, `oracleClockJump`: the same for the oracle's
+ *   candidates for leadership.
  */
 export type FaultKind = NetworkFault | ProcessFault | OracleFault | ClockFault;
 

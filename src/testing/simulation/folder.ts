@@ -6,18 +6,22 @@ import type { RowStore } from "../../store/index.js";
 import { ChangeOrder } from "../world/index.js";
 
 /**
- * A real LMDB database in a temporary folder, which the processes of one run share. Its I/O and its own timers take real time, for which the
- * world waits; its wall clock is the run's, so that timestamps are decided by the seed.
+ * A real LMDB database in a temporary folder, which the processes of one run share. Its I/O and its
+ * own timers take real time, for which the world waits. Its wall clock is the run's, so the seed
+ * decides its timestamps.
  *
- * Each simulated process opens the folder once. The library shares one LMDB environment between all stores that one real process has opened
- * on a folder, so the simulated processes share it too: one queue of commits, one cached snapshot for reads.
+ * Each simulated process opens the folder once. The library shares one LMDB environment between all
+ * stores that one real process has opened on a folder. The simulated processes therefore share it
+ * too, with one queue of commits and one cached snapshot for reads.
  */
 export class SimulatedFolder {
-  /** The folder's wall clock, in milliseconds since 1970. The run sets it before the first commit. */
+  /**
+   * The folder's wall clock, in milliseconds since 1970. The run sets it before the first commit.
+   */
   now: () => number = () => 0;
-  /** Of the changes that all processes ask for. */
+  /** Orders the changes of all processes. */
   readonly order = new ChangeOrder();
-  /** Opened before all others, and closed after them. */
+  /** Opened before all other stores on the folder, and closed after them. */
   readonly store: RowStore;
   readonly #path: string;
   readonly #open: () => Promise<RowStore>;
@@ -30,7 +34,7 @@ export class SimulatedFolder {
     this.store = store;
   }
 
-  /** Makes the folder, and an empty database in it. `close` removes both. */
+  /** Creates the folder, with an empty database in it. `close` removes both. */
   static async make(durability: "full" | "none"): Promise<SimulatedFolder> {
     const { openLmdbStore } = await import("../../store/lmdb/index.js");
     const path = await mkdtemp(join(tmpdir(), "percolator-simulation-"));
@@ -46,7 +50,10 @@ export class SimulatedFolder {
     }
   }
 
-  /** Opens the folder for one more process. Opens one after the other, so that processes begin in the order in which they asked. */
+  /**
+   * Opens the folder for one more process. It opens one at a time, so processes start in the order
+   * in which they asked.
+   */
   open(): Promise<RowStore> {
     const opening = this.#opening.then(async () => {
       const store = await this.#open();
@@ -57,7 +64,7 @@ export class SimulatedFolder {
     return opening;
   }
 
-  /** Waits for what is under way, closes every store, and removes the folder. */
+  /** Waits for calls in progress, closes every store, and removes the folder. */
   async close(): Promise<void> {
     try {
       for (const store of this.#opened.splice(0)) await store.close();

@@ -10,19 +10,22 @@ export interface IncidentsOptions {
   readonly counts: SimulationCounts;
   readonly reduction: Reduction;
   readonly world: () => World;
-  /** The machine of a client's first life. */
+  /** Returns the machine of a client's first life. */
   readonly clientMachine: (index: number) => Machine | undefined;
   readonly oracle: () => OracleService | undefined;
-  /** Begins a client's next life. */
+  /** Starts a client's next life. */
   readonly beginAgain: (index: number) => void;
   readonly makeMachine: (name: string, clocks: Clocks | undefined) => Machine;
 }
 
-/** What happens to whole processes in a run, each thing when so many events have happened to its process. */
+/**
+ * The incidents of a run: faults of whole processes. Each is due after a certain number of events
+ * of its process.
+ */
 export class Incidents {
-  /** Names of those that happened. */
+  /** Names of the incidents that happened. */
   readonly happened: string[] = [];
-  /** Clients that were stopped and will begin again. */
+  /** Count of clients that were stopped and will restart. */
   restarting = 0;
   readonly #options: IncidentsOptions;
   readonly #left: Set<Incident>;
@@ -33,7 +36,7 @@ export class Incidents {
     this.#left = new Set(plan.incidents.filter(({ name }) => !reduction.leftIncidents.has(name)));
   }
 
-  /** Something is about to happen to a machine: an incident may be due there. */
+  /** Called before an event of a machine. Triggers an incident if one is due. */
   before(machine: Machine): void {
     for (const incident of this.#left) {
       if (incident.atEvent > machine.happened || this.#machineOf(incident) !== machine) continue;
@@ -89,7 +92,7 @@ export class Incidents {
     });
   }
 
-  /** Another candidate takes the place of one that has stopped. */
+  /** Replaces a candidate that has stopped by another one. */
   #replace(afterMs: number, index: number, { processName }: Machine): void {
     const { plan, makeMachine, oracle } = this.#options;
     this.#later(afterMs, () => {

@@ -8,9 +8,9 @@ import { isExplained, type SimulatedProcess, showError } from "./process.js";
 import type { World } from "./world.js";
 
 export interface LifeOptions {
-  /** Which of the workload's clients it is. */
+  /** Index of the client in the workload. */
   readonly index: number;
-  /** 1, or more for one that was started anew. */
+  /** 1 for the first life, one more for each restart. */
   readonly number: number;
   readonly process: SimulatedProcess;
   readonly program: SimulatedProgram;
@@ -19,12 +19,12 @@ export interface LifeOptions {
   readonly counts: SimulationCounts;
   readonly leftSteps: ReadonlySet<string>;
   readonly onStep: (name: string) => void;
-  /** Whether no more steps are begun. */
+  /** Whether the client must begin no more steps. */
   readonly isEnding: () => boolean;
   readonly fail: (message: string) => void;
 }
 
-/** One client from its beginning to its end. */
+/** One life of a client: its program, from start to end. */
 export class Life {
   readonly index: number;
   readonly name: string;
@@ -50,7 +50,7 @@ export class Life {
     );
   }
 
-  /** Whether its program has ended, or will never go on. */
+  /** Whether its program has ended, or will never continue. */
   get isOver(): boolean {
     return this.#hasEnded || this.machine.isStopped;
   }
@@ -94,7 +94,7 @@ export class Life {
     }
   }
 
-  /** Ends what goes on in its process. */
+  /** Ends everything that runs in its process. */
   close(): Promise<void> {
     return this.#options.process.close();
   }

@@ -4,23 +4,25 @@ import type { World } from "./world.js";
 
 /** How a machine's clocks differ from the world's time. */
 export interface Clocks {
-  /** What the wall clock is ahead, in milliseconds. */
+  /** How far the wall clock is ahead, in milliseconds. */
   readonly offsetMs: number;
-  /** Milliseconds that its clocks show in one of the world's. */
+  /** Milliseconds that its clocks advance in one of the world's. */
   readonly rate: number;
 }
 
 export const trueClocks: Clocks = Object.freeze({ offsetMs: 0, rate: 1 });
 
-/** The wall clock when a run begins: 2023-11-14. */
+/** The wall-clock time when a run begins, in milliseconds since 1970: 2023-11-14. */
 const startOfTime = 1_700_000_000_000;
 
-/** What one process takes from outside itself. It may stand still, or stop for good, between any two events. */
+/**
+ * The environment of one simulated process. It may pause, or stop for good, between any two events.
+ */
 export class Machine implements Environment {
   readonly processName: string;
-  /** Events that have happened to it. */
+  /** Count of its events so far. */
   happened = 0;
-  /** World time until which it stands still. */
+  /** World time until which it is paused. */
   standsUntil = 0;
   /** World time until which nothing that it sends arrives. */
   cutUntil = 0;
@@ -78,12 +80,12 @@ export class Machine implements Environment {
     this.#world.plan(this.#world.time, "timer", this, callback);
   }
 
-  /** Its wall clock is set, forward or back. */
+  /** Moves its wall clock forward or back. */
   setClock(byMs: number): void {
     this.#offsetMs += byMs;
   }
 
-  /** Nothing happens to it any more; what it has sent is on its way all the same. */
+  /** Stops the machine. It has no more events, but what it has sent still arrives. */
   stop(): void {
     this.#isStopped = true;
   }

@@ -14,23 +14,23 @@ import type { Wire } from "./wire.js";
 
 const oraclePlace = namedPlace("oracle");
 
-/** What gives timestamps on a store that has no counter. */
+/** The source of timestamps for a store that does not assign them. */
 export interface OracleService {
-  /** A client of it. */
+  /** Returns a client of it. */
   client(machine: Machine, wire: Wire): Oracle;
 }
 
-/** Never fails by itself: one counter, to which requests travel. */
+/** An oracle that never fails by itself: one counter, which requests reach over the network. */
 export class SingleOracle implements OracleService {
   #last = 0;
   readonly #machine: Machine;
 
-  /** `machine`: whose clock it goes by. */
+  /** `machine`: supplies the clock. */
   constructor(machine: Machine) {
     this.#machine = machine;
   }
 
-  /** As a process next to it has it. */
+  /** The oracle without a network between it and its caller. */
   readonly direct: Oracle = {
     next: async () => this.#take(1).first,
     latest: () => this.#last,
@@ -54,7 +54,7 @@ export class SingleOracle implements OracleService {
   }
 }
 
-/** One candidate for leadership, with its own machine and its own way to the store. */
+/** One candidate for leadership, with its own machine and its own connection to the store. */
 export interface Candidate {
   readonly machine: Machine;
   readonly leader: OracleLeader;
@@ -67,7 +67,7 @@ export interface ElectedOptions {
   readonly onLeading: () => void;
 }
 
-/** Candidates of which one leads. */
+/** Several candidates, one of which leads. */
 export class ElectedOracle implements OracleService {
   readonly candidates: Candidate[];
   readonly #options: ElectedOptions;
@@ -93,7 +93,7 @@ export class ElectedOracle implements OracleService {
     return { machine, leader };
   }
 
-  /** Another candidate takes the place of one that has stopped. */
+  /** Replaces a candidate that has stopped. */
   replace(index: number, machine: Machine): void {
     this.candidates[index] = this.#stand(index, machine);
   }
@@ -116,7 +116,7 @@ export class ElectedOracle implements OracleService {
   }
 }
 
-/** The name that clients know, whichever process stands under it. */
+/** Returns the name by which clients know a candidate, whichever process holds it. */
 function nameOf(index: number): string {
   return `candidate ${index + 1}`;
 }

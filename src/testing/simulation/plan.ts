@@ -12,10 +12,11 @@ import {
 import { type Clocks, trueClocks } from "./machine.js";
 
 /**
- * Which kind of store a run has. `one-phase`, `two-phase`: a store with atomic batches, and how all processes commit there;
- * `mixed`: each process as is drawn for it. `rows`: a store of one-row mutations, with an oracle beside it. `elected`: the same,
- * and the oracle is whichever of two candidates holds the lease. `lmdb`: real LMDB in a temporary folder, with commits in one phase, in two, or
- * mixed. All others are memory stores.
+ * The kinds of store that a run can have. `one-phase`, `two-phase`: a store with atomic batches,
+ * and how all processes commit on it. `mixed`: the same, with a random choice for each process.
+ * `rows`: a store of one-row mutations with a separate oracle. `elected`: the same, with an oracle
+ * that has two candidates, of which the holder of the lease leads. `lmdb`: real LMDB in a temporary
+ * folder, with commits in one phase, in two, or mixed. All except `lmdb` are memory stores.
  */
 export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected" | "lmdb";
 
@@ -29,25 +30,28 @@ export const simulatedStores: readonly SimulatedStore[] = [
   "lmdb",
 ];
 
-/** Something that happens to a process when so many events have happened to it. */
+/** A fault of a whole process, due after a certain number of its events. */
 export interface Incident {
   readonly name: string;
   readonly kind: ProcessFault | OracleFault;
   /** Index of the client, or of the oracle's candidate. */
   readonly target: number;
   readonly atEvent: number;
-  /** How long it lasts, or when another takes its place; by how much a clock is set. In milliseconds. */
+  /**
+   * Duration of the incident, time until a replacement starts, or size of a clock jump, in
+   * milliseconds.
+   */
   readonly ms: number;
 }
 
 /** Everything about a run that is drawn before it begins. */
 export interface Plan {
   readonly store: SimulatedStore;
-  /** How each client's process commits; where the store leaves the choice. */
+  /** How each client's process commits, if the store leaves a choice. */
   readonly commits: readonly ("auto" | "two-phase")[];
   readonly latencyMs: number;
   readonly timeoutMs: number;
-  /** Nothing arrives later than so long after it was sent. */
+  /** Longest time between sending and arrival, in milliseconds. */
   readonly maxDelayMs: number;
   readonly retentionMs: number;
   readonly lockTtlMs: number;
@@ -55,15 +59,20 @@ export interface Plan {
   readonly inlineBytes: number;
   readonly mutationCells: number;
   readonly pageCells: number;
-  /** Whether the store declares bulk mutations, so that secondaries go without guards. */
+  /**
+   * Whether the store declares bulk mutations, so that secondaries are committed without guards.
+   */
   readonly bulkMutations: boolean;
   /** LMDB only: whether a commit is answered after its flush or before it. */
   readonly durability: "full" | "none";
-  /** LMDB only: requests that fall into one span of so many milliseconds are asked together. 0: each by itself. */
+  /**
+   * LMDB only: requests within one interval of this many milliseconds are sent together. 0 sends
+   * each alone.
+   */
   readonly groupEveryMs: number;
   readonly leaseMs: number;
   readonly knowsProcesses: boolean;
-  /** Whether every read is compared; else the quickest way of reading is taken. */
+  /** Whether every read is compared. If not, processes use the fastest way of reading. */
   readonly watchesReads: boolean;
   /** Which clients' processes have a worker. */
   readonly workers: readonly boolean[];
@@ -71,7 +80,7 @@ export interface Plan {
   readonly oracleClocks: readonly Clocks[];
   readonly rates: Readonly<Record<NetworkFault, number>>;
   readonly incidents: readonly Incident[];
-  /** Which kinds of faults may happen. */
+  /** Kinds of faults that may happen. */
   readonly faults: readonly FaultKind[];
 }
 
@@ -79,9 +88,9 @@ export interface PlanOptions {
   readonly clients: number;
   readonly hasObservers: boolean;
   readonly stores: readonly SimulatedStore[];
-  /** The faults that may be drawn. */
+  /** The faults to draw from. */
   readonly faults: readonly FaultKind[];
-  /** How much longer than usual a run is. */
+  /** Factor by which a run is longer than usual. */
   readonly length: number;
 }
 
@@ -95,12 +104,18 @@ const memoryKinds: Readonly<Record<MemoryKind, number>> = {
   elected: 3,
 };
 
-/** One run in 20 is on LMDB if other stores may be drawn too: it takes longer than one on a memory store. */
+/**
+ * Share of runs on LMDB if other stores may be drawn too. Such a run takes longer than one on a
+ * memory store.
+ */
 const lmdbShare = 0.05;
-/** What cannot happen between a process and a store that it has within itself. */
+/** Faults that cannot happen between a process and a store within the process. */
 const notEmbedded: ReadonlySet<FaultKind> = new Set(["lostRequest", "lostAnswer", "late", "twice", "cut"]);
 
-/** Draws what a run is like: which faults it has and how often, so that no two are alike. */
+/**
+ * Draws the plan of a run: its store, its faults, and how often they happen. No two plans are
+ * alike.
+ */
 export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const settings = random.fork("settings");
   const lmdb = random.fork("lmdb");
@@ -118,7 +133,8 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const timeoutMs = logUniform(settings, 50, 800);
   const errors = clockErrors(random.fork("clocks"), may, options.clients);
   const maxDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
-  // A store of rows rests on it that nothing arrives later than the retention; clocks that differ shorten it.
+  // A store of rows relies on nothing arriving later than the retention. Clocks that differ shorten
+  // it.
   const minRetentionMs = commit === "one-phase" ? 0 : maxDelayMs + errors.worstMs;
   const collects = settings.chance(0.5);
   const bulkMutations = isOfRows && random.fork("bulk").chance(0.7);
@@ -150,7 +166,10 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   return { ...plan, incidents };
 }
 
-/** Some runs have no faults at all, and most only some of them: what one hides another run shows. */
+/**
+ * Draws the faults of a run. Some runs have none, and most have only some: a fault may hide an
+ * error that another run shows.
+ */
 function drawFaults(random: SeededRandom, allowed: readonly FaultKind[]): readonly FaultKind[] {
   if (random.chance(0.1)) return [];
   const share = random.pick([0.2, 0.5, 0.8]);
@@ -174,12 +193,15 @@ interface ClockErrors {
   readonly clocks: readonly Clocks[];
   readonly oracleClocks: readonly Clocks[];
   readonly jumpMs: number;
-  /** The most that two wall clocks ever differ, in milliseconds. */
+  /** Largest difference between two wall clocks, in milliseconds. */
   readonly worstMs: number;
 }
 
 const oracleCandidates = 2;
-/** How long a run takes at the most while its clocks drift, for the sum of their errors. */
+/**
+ * Longest duration of a run while its clocks drift, in milliseconds. It bounds the sum of their
+ * errors.
+ */
 const maxRunMs = 60_000;
 
 function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, clients: number): ClockErrors {
@@ -201,7 +223,7 @@ function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, cl
 
 const maxOfAKind = 2;
 
-/** Kinds that are drawn into a run happen once or twice. */
+/** Draws the incidents. Each kind that a run has happens once or twice. */
 function drawIncidents(
   random: SeededRandom,
   may: (kind: FaultKind) => boolean,
@@ -252,7 +274,7 @@ function draws<T>(count: number, draw: () => T): readonly T[] {
   return Array.from({ length: count }, draw);
 }
 
-/** As likely to be small as great. */
+/** Draws a number whose logarithm is uniform, so that small and large ones are equally likely. */
 function logUniform(random: SeededRandom, least: number, most: number): number {
   return least * (most / least) ** random.next();
 }

@@ -4,7 +4,10 @@ import { drawPlan } from "./plan.js";
 import { Run } from "./run.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 
-/** Draws and plays one run. A folder that it needs is made before, and removed after it. */
+/**
+ * Draws the plan of one run and plays it. Creates the folder that it needs before, and removes it
+ * afterwards.
+ */
 export async function playRun(options: RunOptions): Promise<RunResult> {
   const random = new SeededRandom(`${options.seed}/${options.number}`);
   const workload = options.workload(random.fork("workload"));

@@ -13,7 +13,7 @@ import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
 import type { World } from "./world.js";
 
-/** What a fault, or another's being faster, explains. */
+/** Error codes that a fault, or a faster process, explains. */
 const explained: ReadonlySet<string> = new Set([
   "CONFLICT",
   "COMMIT_OUTCOME_UNKNOWN",
@@ -26,7 +26,7 @@ const explained: ReadonlySet<string> = new Set([
   "ORACLE_UNAVAILABLE",
 ]);
 
-/** Whether nothing is wrong with an error but the world that it happened in. */
+/** Whether the faults of a run explain an error. */
 export function isExplained(error: unknown): boolean {
   return error instanceof PercolatorError && explained.has(error.code);
 }
@@ -35,23 +35,23 @@ export interface ProcessOptions {
   readonly name: string;
   readonly world: World;
   readonly machine: Machine;
-  /** Gives the store as this process has it. Called once. */
+  /** Returns the store as this process reaches it. Called once. */
   readonly connect: () => RowStore | Promise<RowStore>;
-  /** Undefined where the store counts by itself. */
+  /** Undefined if the store assigns timestamps. */
   readonly oracle: Oracle | undefined;
   readonly plan: Plan;
   readonly commit: "auto" | "two-phase";
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
-  /** What it hosts instead where those are older than what is registered. */
+  /** The observers that it runs if its own are older than the registered ones. */
   readonly newest: readonly Observer[];
   readonly watcher: ProtocolWatcher;
   readonly counts: SimulationCounts;
-  /** Told of what nothing explains. */
+  /** Called with each error that no fault explains. */
   readonly fail: (message: string) => void;
 }
 
-/** What says that a program has an older version of an observer than is registered. */
+/** The error code for an observer that is older than the registered version. */
 const older = "OBSERVER";
 const neverRight: ReadonlySet<unknown> = new Set(["INTERNAL", "STORE_DAMAGED"]);
 
@@ -72,7 +72,7 @@ export class SimulatedProcess {
     this.#options = options;
   }
 
-  /** Opens the database, again and again where faults keep it from that. */
+  /** Opens the database. Tries again as long as faults prevent it. */
   async open(another: OpenAnotherOptions = {}): Promise<Database> {
     const { machine, connect, plan, tables, observers, oracle, commit } = this.#options;
     this.#store ??= connect();
@@ -177,7 +177,7 @@ export class SimulatedProcess {
     );
   }
 
-  /** Ends what goes on in it. */
+  /** Ends everything that runs in it. */
   async close(): Promise<void> {
     for (const db of this.#opened.splice(0)) await db.close();
   }
@@ -187,7 +187,7 @@ function labelled(label: string | undefined): string {
   return label === undefined ? "the transaction" : `the transaction "${label}"`;
 }
 
-/** An error with where it came from. */
+/** Formats an error with its origin. */
 export function showError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,10 +1,10 @@
-/** What a run leaves out of what its seed says; to find out what a failure needs. */
+/** What a run leaves out of what its seed decides. Used to find out what a failure needs. */
 export interface Reduction {
-  /** Names of steps of clients that are not done. */
+  /** Names of clients' steps to leave out. */
   readonly leftSteps: ReadonlySet<string>;
-  /** Names of incidents that do not happen. */
+  /** Names of incidents to leave out. */
   readonly leftIncidents: ReadonlySet<string>;
-  /** The only faults of requests that happen, by name; undefined: all. */
+  /** Names of the only faults of requests that may happen. Undefined allows all. */
   readonly allowedFaults: ReadonlySet<string> | undefined;
 }
 

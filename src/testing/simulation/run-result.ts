@@ -5,7 +5,7 @@ import type { FaultKind } from "./fault.js";
 import type { Plan, SimulatedStore } from "./plan.js";
 import type { Reduction } from "./reduction.js";
 
-/** What one run is made of. */
+/** The parameters of one run. */
 export interface RunOptions {
   readonly seed: string;
   readonly number: number;
@@ -14,19 +14,19 @@ export interface RunOptions {
   readonly faults: readonly FaultKind[];
   readonly length: number;
   readonly reduction: Reduction;
-  /** Gets a line for each thing that happens. */
+  /** Receives a line for each event. */
   readonly trace?: string[] | undefined;
 }
 
-/** What one run came to. */
+/** The result of one run. */
 export interface RunResult {
-  /** What was wrong, in words; undefined: nothing. */
+  /** The failure as text, or undefined if the run succeeded. */
   readonly failure: string | undefined;
-  /** Names everything that happened, in its order. */
+  /** Identifies everything that happened, in order. */
   readonly hash: string;
   readonly counts: SimulationCounts;
   readonly plan: Plan;
-  /** Names of steps that clients did, of incidents, and of faults of requests that happened. */
+  /** Names of the steps, incidents and request faults that happened. */
   readonly steps: readonly string[];
   readonly incidents: readonly string[];
   readonly faults: readonly string[];

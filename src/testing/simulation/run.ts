@@ -21,13 +21,13 @@ import { World } from "./world.js";
 
 /** Events of a run of length 1 after which clients begin no more steps. */
 const usualEvents = 1_200;
-/** Events and virtual time in which everything must have come to rest after that. */
+/** Most further events and virtual time before everything must have come to rest. */
 const maxEvents = 100_000;
 const maxMs = 1_800_000;
 const maxRounds = 300;
 const roundMs = 1_000;
 
-/** One run: a world, what happens in it, and what must be true of it in the end. */
+/** One run: a world, its events, and the checks at the end. */
 export class Run {
   readonly #options: RunOptions;
   readonly #workload: Workload;
@@ -92,7 +92,7 @@ export class Run {
     this.#oracle = this.#makeOracle();
   }
 
-  /** Lets it happen. */
+  /** Plays the run. */
   async run(): Promise<RunResult> {
     const counts = this.#counts;
     counts.runs = 1;
@@ -138,7 +138,7 @@ export class Run {
     return watched;
   }
 
-  /** The store as a process has it, whose requests go over `network`. */
+  /** Returns the store as a process reaches it over `network`. */
   #connect(network: Network): RowStore | Promise<RowStore> {
     const folder = this.#folder;
     if (folder === undefined) return new DistantStore({ store: this.#store, network });
@@ -210,13 +210,13 @@ export class Run {
     });
   }
 
-  /** A network that does what it is asked at once. What a folder does takes real time. */
+  /** A network without delay. An LMDB folder takes real time nevertheless. */
   readonly #near: Network = {
     send: async (request) =>
       this.#folder === undefined ? request.apply() : this.#world.outside(() => request.apply()),
   };
 
-  /** An oracle whose answers are looked at as its callers get them. */
+  /** Wraps an oracle and checks its answers as its callers receive them. */
   #watched(oracle: ReturnType<OracleService["client"]>): ReturnType<OracleService["client"]> {
     return {
       next: async (options) => {
@@ -229,7 +229,7 @@ export class Run {
     };
   }
 
-  /** Registers and writes what is there from the beginning, without faults; then time passes. */
+  /** Registers the observers and writes the initial data, without faults. Then lets time pass. */
   async #setUp(): Promise<void> {
     this.#fates.isHealed = true;
     const { setup } = this.#workload;
@@ -245,7 +245,7 @@ export class Run {
     this.#fates.isHealed = false;
   }
 
-  /** Lets the clients do what they do, with all faults. */
+  /** Runs the clients with all faults. */
   async #live(): Promise<void> {
     for (const index of this.#workload.clients.keys()) this.#begin(index, 1);
     const budget = this.#world.events + usualEvents * this.#options.length;
@@ -280,13 +280,14 @@ export class Run {
   }
 
   /**
-   * Heals everything, and demands progress: what is under way ends or arrives, a new process takes the locks away and works
-   * until nothing is due. Sometimes it does so before those who stand still go on, too.
+   * Heals everything and checks for progress. Requests in progress end or arrive, and a new process
+   * resolves the locks and works until nothing is due. Sometimes it does so before paused processes
+   * continue.
    */
   async #heal(): Promise<void> {
     await this.#until("one of the clients draining", this.#drainSomewhere());
     if (this.#random.chance(0.06)) await this.#clean("early healer", false, async () => {});
-    // Those who have ended do not wait for those who stand still.
+    // Clients that have ended do not wait for clients that are paused.
     await this.#closeEnded(({ machine }) => machine.standsUntil <= this.#world.time);
     while (!this.#isOver()) await this.#step("the clients' last steps");
     await this.#closeEnded();
@@ -306,19 +307,22 @@ export class Run {
         await this.#until(`closing ${life.name}`, life.close());
   }
 
-  /** A process that lives on does the work that is left, where there is one that can. */
+  /** Lets a live process do the remaining work, if there is one that can. */
   async #drainSomewhere(): Promise<void> {
     const life = this.#lives.find(({ machine, isOver }) => isOver && !machine.isStopped);
     if (life === undefined || !this.#random.chance(0.08)) return;
     try {
       await life.db?.drain();
     } catch (error) {
-      // Hints of observers that only others host.
+      // The hints may belong to observers that only other processes run.
       if (!isExplained(error) && (error as { readonly code?: unknown }).code !== "OBSERVER") throw error;
     }
   }
 
-  /** `isNear`: its requests take no time, since nobody is left who could come between. */
+  /**
+   * `isNear`: requests of the cleaning process take no time, because no other process is left to
+   * interfere.
+   */
   async #clean(
     name: string,
     isNear: boolean,

@@ -1,4 +1,4 @@
-/** A hash of all that happened so far, in its order. */
+/** A hash of everything that happened so far, in order. */
 export class RunningHash {
   #high = 0x9e3779b9;
   #low = 0x85ebca6b;
@@ -6,7 +6,7 @@ export class RunningHash {
   addNumber(value: number): void {
     this.#mix(value | 0);
     this.#mix((value / 2 ** 32) | 0);
-    // What stands behind the point.
+    // The digits after the decimal point.
     this.#mix(((value % 1) * 2 ** 31) | 0);
   }
 
@@ -22,7 +22,7 @@ export class RunningHash {
     this.#low = (this.#low << 17) | (this.#low >>> 15);
   }
 
-  /** Sixteen hexadecimal digits. */
+  /** Returns sixteen hexadecimal digits. */
   toString(): string {
     return hex(this.#high) + hex(this.#low);
   }

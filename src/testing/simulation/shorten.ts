@@ -2,19 +2,19 @@ import { playRun } from "./play-run.js";
 import type { Reduction } from "./reduction.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 
-/** The shortest run that was found to fail as another one does. */
+/** The shortest run found that fails in the same way as another one. */
 export interface ShortenedRun {
-  /** What is wrong in it. */
+  /** The failure of the shortened run. */
   readonly message: string;
-  /** Names of the steps, incidents and faults of requests that are left. */
+  /** Names of the remaining steps, incidents and request faults. */
   readonly steps: readonly string[];
   readonly incidents: readonly string[];
   readonly faults: readonly string[];
-  /** All that happens in it: at what time, to whom, what. */
+  /** Everything that happens in it, one line each: when, to which process, what. */
   readonly trace: readonly string[];
 }
 
-/** Leaves out of a failing run what it also fails without: steps, incidents and faults, one after the other. */
+/** Shortens a failing run: leaves out steps, incidents and faults without which it still fails. */
 export async function shorten(options: RunOptions, failed: RunResult, most: number): Promise<ShortenedRun> {
   const shortener = new Shortener(options, failed, most);
   await shortener.shorten();
@@ -49,7 +49,7 @@ class Shortener {
     return this.#best.steps.length + this.#best.incidents.length + this.#best.faults.length;
   }
 
-  /** Leaves out half of it, a quarter of it, and so on down to each by itself. */
+  /** Leaves out halves of a part, then quarters, and so on down to single names. */
   async #shortenPart(part: Part): Promise<void> {
     for (let size = this.#best[part].length; size >= 1; size = Math.floor(size / 2)) {
       for (let from = 0; from < this.#best[part].length; ) {
@@ -95,7 +95,7 @@ class Shortener {
   }
 }
 
-/** What kind of failure it is: the first line without what differs from run to run. */
+/** Returns the kind of a failure: its first line without what differs between runs. */
 function signatureOf(failure: string): string {
   const [line = ""] = failure.split("\n");
   const invariant = /^Invariant \d+/.exec(line);

@@ -1,6 +1,9 @@
 import type { SimulationFailure } from "./simulate.js";
 
-/** A failure for people: what was wrong, what the shortest run needed for it, and all that happened there. */
+/**
+ * Formats a failure for people: the error, what the shortest run needed for it, and everything that
+ * happened in that run.
+ */
 export function showFailure({ seed, run, message, shortened }: SimulationFailure): string {
   const lines = [`Run ${run} of seed ${JSON.stringify(seed)} failed. ${message}`];
   if (shortened !== undefined) {

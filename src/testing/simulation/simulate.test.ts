@@ -124,7 +124,7 @@ test("what is wrong in a program is found, made short, and shown with what happe
   const { failure } = await simulate({ ...losesUpdates, runs: 50, faults: [] });
   expect(failure?.message).toContain("Two have added one, and the sum is 1.");
   const { steps, incidents, faults, trace } = failure!.shortened!;
-  // One of them is enough: the sum is 1 then, too.
+  // One step is enough, because the sum is then 1 as well.
   expect(steps.length).toBeLessThanOrEqual(2);
   expect(steps.join()).not.toContain("read a note");
   expect([...incidents, ...faults]).toEqual([]);

@@ -10,62 +10,78 @@ import { nothingLeftOut } from "./reduction.js";
 import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 
-/** How much is simulated, and with what. Everything has a default. */
+/** How much to simulate, and with what. Each setting has a default. */
 export interface SimulationSettings {
   /** Decides everything that is drawn. Default: `"1"`. */
   readonly seed?: string | undefined;
-  /** How many runs. Default: 100. */
+  /** Number of runs. Default: 100. */
   readonly runs?: number | undefined;
-  /** The number of the first run, from 0. With `runs: 1`, plays one run again. Default: 0. */
+  /** Number of the first run, from 0. With `runs: 1` it plays one run again. Default: 0. */
   readonly firstRun?: number | undefined;
-  /** Every so many runs one is done: for several processes that share the work. Default: 1. */
+  /** Plays only every n-th run, so that several processes can share the work. Default: 1. */
   readonly everyRun?: number | undefined;
-  /** Stores to draw from. Default: all kinds; one run in 20 is then on LMDB, in a folder that is made for it below the system's for temporary files. */
+  /**
+   * Kinds of store to draw from. Default: all. One run in 20 then uses LMDB, in a folder that the
+   * simulation creates below the system's temporary folder.
+   */
   readonly stores?: readonly SimulatedStore[] | undefined;
   /** Faults to draw from. Default: all. */
   readonly faults?: readonly FaultKind[] | undefined;
-  /** How much longer than usual a run may be, in events; usually 1,200 and what healing takes. Default: 1. */
+  /**
+   * Factor by which a run may be longer than usual. A usual run has 1,200 events, and those of
+   * healing. From 0 to 1,000. Default: 1.
+   */
   readonly length?: number | undefined;
-  /** How many runs a failing run is played again to find out what it needs; 0: not at all. Default: 400. */
+  /**
+   * How many times a failing run is played again to find out what it needs; 0 for never. Default:
+   * 400.
+   */
   readonly shortening?: number | undefined;
-  /** Asked before each run: whether there is to be another. For limits of real time. */
+  /** Asked before each run whether to play it. Use it to limit real time. Default: always. */
   readonly goesOn?: (() => boolean) | undefined;
-  /** Told after each run of the sums so far. */
+  /** Called after each run with the sums so far. Default: none. */
   readonly onRun?: ((counts: SimulationCounts) => void) | undefined;
-  /** Ends the simulation between two runs. */
+  /** Ends the simulation between two runs when it is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A workload, or what makes a new one for each run, where it remembers anything outside the database. */
+/**
+ * The options of {@link simulate}: a workload, or a function that creates one for each run. Use the
+ * function if the workload remembers anything outside the database.
+ */
 export type SimulateOptions = SimulationSettings &
   (Workload | { readonly workload: (random: SeededRandom) => Workload });
 
-/** A run in which something was wrong. */
+/** A run that failed. */
 export interface SimulationFailure {
   readonly seed: string;
-  /** The run's number. */
+  /** Number of the run. */
   readonly run: number;
   readonly message: string;
-  /** The shortest run that was found to fail in the same way; undefined where none was looked for. */
+  /** The shortest run found that fails in the same way, or undefined if `shortening` is 0. */
   readonly shortened: ShortenedRun | undefined;
 }
 
-/** What a simulation came to. */
+/** The result of a simulation. */
 export interface SimulationReport {
   readonly counts: SimulationCounts;
-  /** The first failure, at which the simulation ended. */
+  /** The first failure, which ended the simulation. */
   readonly failure: SimulationFailure | undefined;
-  /** Names everything that happened in all runs, in its order: equal for equal seeds. */
+  /** Identifies everything that happened in all runs, in order. Equal seeds give equal hashes. */
   readonly hash: string;
 }
 
 /**
- * Plays many short runs of several processes that share a database, each with other faults: requests that are lost, late or
- * done twice, processes that stop or stand still, clocks that are wrong, leaders of the oracle that change. It is the real code that runs; time is
- * virtual, and the seed decides everything. After each event all that the protocol promises of the store is checked; every run ends
- * with everything healed, and then nothing may be left over. Ends at the first failure.
+ * Plays many short runs of several processes that share a database, each run with different faults:
+ * requests that are lost, late or performed twice; processes that stop or pause; wrong clocks;
+ * changing leaders of the oracle.
  *
- * @throws InvalidArgumentError for options that cannot be meant; AbortedError when given up.
+ * The real code runs, time is virtual, and the seed decides everything. After each event the
+ * simulation checks every invariant of the protocol. At the end of each run it heals everything,
+ * and then no work may be left over. It ends at the first failure.
+ *
+ * @throws InvalidArgumentError if an option is invalid.
+ * @throws AbortedError if the signal is aborted.
  *
  * @example
  * const { failure, counts } = await simulate({

@@ -6,23 +6,24 @@ import type { World } from "./world.js";
 
 export interface WireOptions {
   readonly world: World;
-  /** Whose requests they are. */
+  /** The machine that sends the requests. */
   readonly machine: Machine;
   readonly counts: SimulationCounts;
-  /** Decides what becomes of a request, by its number. */
+  /** Decides the fate of a request by its number. */
   readonly fate: (machine: Machine, number: number, request: Request) => Fate;
-  /** The greatest timestamp that anybody was given. */
+  /** Returns the greatest timestamp that any process has received. */
   readonly newestTimestamp: () => number;
-  /** Told of a timestamp that a store's counter gave. */
+  /** Called with each timestamp that a store's counter assigned. */
   readonly onTimestamp: (askedAfter: number, timestamp: number) => void;
   /**
-   * Says that the store is in the sender's own process: a request is done only while the sender runs, and requests that fall into one span of
-   * so many milliseconds are asked together. 0: each by itself. Undefined: the store is elsewhere.
+   * For a store within the sender's process: a request is performed only while the sender runs, and
+   * requests within one interval of this many milliseconds are sent together. 0 sends each alone.
+   * Undefined means that the store is elsewhere.
    */
   readonly embeddedEveryMs?: number | undefined;
 }
 
-/** One request on its way. */
+/** A request that was sent. */
 interface Sent<T> {
   readonly request: Request<T>;
   readonly number: number;
@@ -31,7 +32,7 @@ interface Sent<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** What stands between one machine and what it shares with others. */
+/** The network between one machine and what it shares with others. */
 export class Wire implements Network {
   readonly #options: WireOptions;
   #sent = 0;
@@ -41,19 +42,25 @@ export class Wire implements Network {
     this.#options = options;
   }
 
-  /** Requests that are on their way to what never fails, those included that nobody waits for any more. */
+  /**
+   * Count of requests on their way to receivers that never fail, including those whose sender no
+   * longer waits.
+   */
   get underWay(): number {
     const { embeddedEveryMs, machine } = this.#options;
-    // What a process had asked of a store of its own ends with the process.
+    // Requests to a store within a process end with the process.
     return embeddedEveryMs !== undefined && machine.isStopped ? 0 : this.#underWay;
   }
 
-  /** To what never fails by itself. */
+  /** Sends a request to a receiver that never fails by itself. */
   send<T>(request: Request<T>): Promise<T> {
     return this.#send(request, undefined);
   }
 
-  /** To another machine, which may stand still or have stopped. Whoever sends it waits only as long as it likes. */
+  /**
+   * Sends a request to another machine, which may be paused or stopped. The sender decides how long
+   * it waits.
+   */
   sendTo<T>(receiver: Machine, request: Request<T>): Promise<T> {
     return this.#send(request, receiver);
   }
@@ -84,7 +91,7 @@ export class Wire implements Network {
     answerAfterMs: number | undefined,
   ): void {
     const { world, machine, embeddedEveryMs } = this.#options;
-    // What is on its way to a machine that stops never arrives.
+    // A request to a machine that stops never arrives, so it is not counted.
     if (receiver === undefined) this.#underWay++;
     if (receiver === undefined && embeddedEveryMs !== undefined) {
       const together = embeddedEveryMs === 0 ? at : Math.ceil(at / embeddedEveryMs) * embeddedEveryMs;
@@ -97,7 +104,7 @@ export class Wire implements Network {
     world.plan(at, "arrival", receiver, () => {
       if (receiver === undefined) this.#underWay--;
       const doing = this.#apply(sent, answerAfterMs);
-      // Who serves it may wait for others first; a store does not.
+      // Another machine may have to wait for others before it answers. A store does not.
       return receiver === undefined ? doing : undefined;
     });
   }
@@ -107,7 +114,7 @@ export class Wire implements Network {
     tell();
   }
 
-  /** Has the store do it. Gives what sends the answer on its way. */
+  /** Performs the request. Returns a function that sends the answer. */
   async #done<T>(sent: Sent<T>, answerAfterMs: number | undefined): Promise<() => void> {
     try {
       const answer = await sent.request.apply();
@@ -135,7 +142,10 @@ export class Wire implements Network {
     if (answerAfterMs !== undefined) this.#answer(answerAfterMs, () => sent.resolve(answer));
   }
 
-  /** Looks at the protocol's own tables that find nothing come all the time, and say nothing. */
+  /**
+   * Adds a line to the trace. Leaves out searches of the protocol's own tables that find nothing:
+   * they are frequent and say nothing.
+   */
   #note<T>(number: number, request: Request<T>, answer: string): void {
     const { machine, world } = this.#options;
     const isIdle = answer === "nothing" && request.places.every(({ table }) => table.startsWith("~"));

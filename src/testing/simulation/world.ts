@@ -6,11 +6,11 @@ import { RunningHash } from "./running-hash.js";
 
 export interface WorldOptions {
   readonly random: SeededRandom;
-  /** Whether processes on one machine can ask whether another still runs. */
+  /** Whether processes on one machine can tell whether another still runs. */
   readonly knowsProcesses: boolean;
-  /** Gets a line for each thing that happens, for people. */
+  /** Receives a line of text for each event. */
   readonly trace?: string[] | undefined;
-  /** Called before something happens to a machine, which may then stop or stand still. */
+  /** Called before each event of a machine. The machine may then stop or pause. */
   readonly before: (machine: Machine) => unknown;
 }
 
@@ -22,12 +22,12 @@ const kindCodes: Readonly<Record<EventKind, number>> = {
   request: 5,
 };
 
-/** The time of a run, and all that happens in it: one thing after the other, always in the same order. */
+/** The time and the events of a run. It runs one event after another, always in the same order. */
 export class World {
   readonly random: SeededRandom;
   /** Milliseconds since the beginning. */
   time = 0;
-  /** What happened so far. */
+  /** Count of events so far. */
   events = 0;
   readonly hash = new RunningHash();
   readonly #options: WorldOptions;
@@ -55,7 +55,7 @@ export class World {
     return this.#options.trace !== undefined;
   }
 
-  /** Writes down what happened, at what time, to whom. */
+  /** Adds a line to the trace: when, which process, what. */
   note(who: string, what: string): void {
     this.#options.trace?.push(`${this.time.toFixed(2).padStart(10)} ${who}: ${what}`);
   }
@@ -66,7 +66,10 @@ export class World {
     return event;
   }
 
-  /** Does real work, such as the I/O of a folder. Time stands still until it has ended, and nothing else happens. */
+  /**
+   * Performs real work, such as the I/O of a folder. No time passes and no event happens until it
+   * has ended.
+   */
   async outside<T>(work: () => T | Promise<T>): Promise<T> {
     const working = (async () => work())();
     this.#outside.add(working);
@@ -77,7 +80,9 @@ export class World {
     }
   }
 
-  /** Lets the next thing happen, and all that follows by itself. False where nothing is going to happen any more. */
+  /**
+   * Runs the next event and everything that follows from it. Resolves to false if no event is left.
+   */
   async step(): Promise<boolean> {
     if (this.#outside.size > 0) {
       await Promise.allSettled(this.#outside);
@@ -87,10 +92,10 @@ export class World {
     const event = this.#next();
     if (event === undefined) return false;
     const happening = [this.#happen(event)];
-    // Requests of one moment are asked in one turn, so that a store can do them as a group.
+    // Requests of the same moment are sent in one turn, so that a store can group them.
     while (event.kind === "request" && this.#hasRequestNow())
       happening.push(this.#happen(this.#queue.pop()!));
-    // Their answers come in the order of the requests, whichever the store has first.
+    // Their answers are reported in the order of the requests, whichever the store finishes first.
     for (const each of happening) {
       const tell = await each;
       if (typeof tell === "function") tell();
@@ -135,7 +140,9 @@ export class World {
     }
   }
 
-  /** It waits until its machine goes on; what was planned first still comes first. */
+  /**
+   * Delays an event until its machine continues. Events keep the order in which they were planned.
+   */
   #putOff(event: SimulatedEvent, until: number): void {
     event.at = until;
     this.#queue.push(event);

@@ -29,11 +29,14 @@ export const counterPlace = namedPlace("counter");
 export interface DistantStoreOptions {
   readonly store: RowStore;
   readonly network: Network;
-  /** Requests that nothing can come between, and that are therefore done at once. Default: none. */
+  /**
+   * Whether no other request can interfere with a request, so that it is performed at once.
+   * Default: none.
+   */
   readonly isImmediate?: ((places: readonly Place[], changes: boolean) => boolean) | undefined;
 }
 
-/** A store as one client has it: whatever is asked of it goes through a network. */
+/** A store as one client reaches it. Every request goes through a network. */
 export class DistantStore implements RowStore {
   readonly description: string;
   readonly capabilities: StoreCapabilities;
@@ -136,7 +139,7 @@ export class DistantStore implements RowStore {
       },
       next: () => this.#network.send<number>(timestampRequest("next timestamp", true, () => atomic.next())),
       commit: (batch) => {
-        // The rows may be the hundredfold of what the counter is: all that a batch touches counts.
+        // The commit takes a timestamp from the counter, so it depends on more than its own rows.
         const places = [counterPlace, ...batchPlaces(batch)];
         return this.#network.send<BatchAnswer>({
           kind: "commit",
@@ -154,7 +157,10 @@ export class DistantStore implements RowStore {
     };
   }
 
-  /** Reads how everything is stored, and not what it says: that is no place in which requests can meet. */
+  /**
+   * Checks how everything is stored, and not what it says. It has no place where requests can
+   * interfere.
+   */
   async verify(options?: VerifyOptions): Promise<readonly StoreDamage[]> {
     if (this.#store.verify === undefined) return [];
     return this.#network.send<readonly StoreDamage[]>({
@@ -185,11 +191,11 @@ export class DistantStore implements RowStore {
     return this.#store.clearDead?.();
   }
 
-  /** The store is shared: it stays open. */
+  /** The store is shared, so it stays open. */
   async close(): Promise<void> {}
 }
 
-/** A copy of a page whose bytes a store may only have lent: they are read when the answer arrives. */
+/** Copies a page, because the store may only have lent its bytes and the answer is read later. */
 function keepPage(page: RowPage): RowPage {
   const keep = ({ timestamp, value }: Version): Version => ({ timestamp, value: Buffer.from(value) });
   const cells = page.cells.map(({ column, lock, write, latest, data }) => ({
@@ -202,7 +208,7 @@ function keepPage(page: RowPage): RowPage {
   return { row: Buffer.from(page.row), cells, next: page.next && Buffer.from(page.next) };
 }
 
-/** A request for a timestamp. */
+/** Creates a request for a timestamp. */
 export function timestampRequest(
   what: string,
   changes: boolean,
@@ -224,7 +230,10 @@ export function timestampRequest(
   };
 }
 
-/** The store's word on such a batch is its last (see `AtomicStore.commit`); of prewrites nobody needs that. */
+/**
+ * Whether the batch takes its commit timestamp from the store. The store's answer to such a batch
+ * is final (see `AtomicStore.commit`). Prewrites do not need that.
+ */
 function takesCommitTimestamp({ rows }: AtomicBatch): boolean {
   return rows.some(({ mutations }) =>
     mutations.some((one) => "timestamp" in one && one.timestamp === commitTimestamp),
@@ -237,7 +246,7 @@ function batchPlaces(batch: AtomicBatch): Place[] {
   return places;
 }
 
-/** The row after the last that a range reaches into. */
+/** Returns the row after the last one that a range reaches. */
 function endRow(
   end: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined,
 ): Uint8Array | undefined {

@@ -1,10 +1,10 @@
-/** Two halves of 32 bits of a hash. Sums of hashes, half by half, do not depend on the order. */
+/** A hash as two halves of 32 bits. Sums of hashes, half by half, do not depend on the order. */
 export interface Hash {
   readonly high: number;
   readonly low: number;
 }
 
-/** A hash of 64 bits of a text: fast and well mixed, no protection against anybody. */
+/** Returns a 64-bit hash of a text. It is fast and well mixed, but not secure. */
 export function hashText(text: string, seed = 0): Hash {
   let a = 0xdeadbeef ^ seed;
   let b = 0x41c6ce57 ^ seed;
@@ -18,7 +18,7 @@ export function hashText(text: string, seed = 0): Hash {
   return { high: b >>> 0, low: a >>> 0 };
 }
 
-/** A sum of hashes, from which they can also be taken again. */
+/** A sum of hashes, from which single hashes can be subtracted again. */
 export class HashSum {
   #high = 0;
   #low = 0;
@@ -33,7 +33,7 @@ export class HashSum {
     this.#low = (this.#low - low) >>> 0;
   }
 
-  /** Sixteen hexadecimal digits. */
+  /** Returns sixteen hexadecimal digits. */
   toString(): string {
     return this.#high.toString(16).padStart(8, "0") + this.#low.toString(16).padStart(8, "0");
   }

@@ -22,7 +22,7 @@ export class SeededRandom {
     for (let round = 0; round < 12; round++) this.next();
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#d) | 0;
     this.#d = (this.#d + 1) | 0;
@@ -32,22 +32,22 @@ export class SeededRandom {
     return (sum >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to `end`, exclusive. */
+  /** Returns a whole number from 0 to `end`, exclusive. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** True so often. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** One of several. */
+  /** Returns one of several items. */
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)]!;
   }
 
-  /** A generator of its own, which what is drawn here does not change. */
+  /** Returns a separate generator, which draws from this one do not affect. */
   fork(name: string): SeededRandom {
     return new SeededRandom(`${this.seed}/${name}`);
   }

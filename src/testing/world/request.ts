@@ -1,6 +1,6 @@
 import type { Place } from "./place.js";
 
-/** What a request to a store or an oracle asks for. */
+/** The kinds of requests to a store or an oracle. */
 export type RequestKind =
   | "read"
   | "mutate"
@@ -11,34 +11,42 @@ export type RequestKind =
   | "wait"
   | "other";
 
-/** Something that a client asks of what it shares with others: a store, an oracle, a service. */
+/**
+ * A request of a client to something that it shares with others: a store, an oracle, or a service.
+ */
 export interface Request<T = unknown> {
   readonly kind: RequestKind;
   /** What it reads or changes. */
   readonly places: readonly Place[];
-  /** Whether it may change something at its places, if only what is answered there next. */
+  /** Whether it may change something at its places, even if only the next answer. */
   readonly changes: boolean;
-  /** Whether it may be done after its sender was told that no answer came. */
+  /** Whether it may be performed after its sender was told that no answer came. */
   readonly mayBeLate: boolean;
-  /** Whether it may be done twice, as a network does to what it carries: whichever was answered. */
+  /**
+   * Whether it may be performed twice, as a network may deliver a request twice. The sender gets
+   * either answer.
+   */
   readonly mayRepeat: boolean;
-  /** One line for people: what is asked. */
+  /** Describes the request in one line. */
   describe(): string;
-  /** Does it, where it is shared. */
+  /** Performs the request at the receiver. */
   apply(): T | Promise<T>;
-  /** What the client is told where no answer comes. Throws where it is told by an error. */
+  /** Returns what the client is told if no answer comes. Throws if an error tells it. */
   lost(): T;
-  /** One line for people: what was answered. */
+  /** Describes the answer in one line. */
   show(answer: T): string;
-  /** All that was answered, for comparing it with other answers. */
+  /** Returns everything in the answer, to compare it with other answers. */
   digest(answer: T): string;
   /** Other answers that may be given: wrong guesses, by name. */
   readonly otherAnswers?: readonly { readonly name: string; readonly answer: T }[] | undefined;
-  /** Whether it can be done now; undefined: always. */
+  /** Whether it can be performed now. Undefined means always. */
   readonly ready?: (() => boolean) | undefined;
 }
 
-/** What stands between a client and what it shares: decides when a request is done, how often, and what comes back. */
+/**
+ * The network between a client and what it shares. It decides when a request is performed, how
+ * often, and which answer comes back.
+ */
 export interface Network {
   send<T>(request: Request<T>): Promise<T>;
 }

@@ -25,18 +25,18 @@ import {
   showRow,
 } from "../../transaction/index.js";
 
-/* What goes between clients and a store, in one line each, for people who read a trace. */
+/* Formats requests and answers between clients and a store, in one line each, for traces. */
 
 const maxValue = 40;
 
-/** A value: as text where it is text, else in hexadecimal. */
+/** Formats a value: as text if it is text, else in hexadecimal. */
 export function showValue(value: Uint8Array | undefined): string {
   if (value === undefined) return "(elsewhere)";
   const text = showRow(value);
   return text.length <= maxValue ? text : `${text.slice(0, maxValue)}…`;
 }
 
-/** A row; a hint's row as the observer, the bucket left out, and the row. */
+/** Formats a row. For a hint, formats the observer and the observed row, without the bucket. */
 export function showPlace(table: string, row: Uint8Array): string {
   if (table !== hintTable) return `${table}/${showRow(row)}`;
   const hint = parseHintRow(row);
@@ -51,7 +51,10 @@ export function showRead(read: RowRead | RangeRead | RawRead): string {
   return `scan ${read.table} [${start}, ${end})${at}`;
 }
 
-/** A column; what the protocol keeps for another column as its own name and that of the other. */
+/**
+ * Formats a column. For a cell that the protocol keeps for another column, formats its own name and
+ * that of the other column.
+ */
 function shownColumn(path: Uint8Array): string {
   const [name, of] = showColumn(path).split("\0", 2);
   return of === undefined ? name! : `${name}(${of})`;
@@ -77,7 +80,7 @@ export function showPage(page: RowPage | RangePage | RawPage): string {
   return rows.length === 0 ? "nothing" : rows.join(" ");
 }
 
-/** One version of a part, decoded. */
+/** Formats one version of a part, decoded. */
 export function showVersion(part: Part, timestamp: number, value: Uint8Array): string {
   return `${part}@${timestamp}${showRecord(part, value)}`;
 }
@@ -130,7 +133,7 @@ function showMutations(mutations: readonly Mutation[]): string {
     .join(", ");
 }
 
-/** In a batch, a timestamp that the store puts in. */
+/** Formats a timestamp. In a batch it may be the one that the store assigns. */
 function showStamp(timestamp: number): string {
   return timestamp < 0 ? "C" : String(timestamp);
 }
@@ -154,7 +157,7 @@ export function showBatchAnswer(answer: BatchAnswer): string {
     : `rejected by range ${answer.range}`;
 }
 
-/** All that a page holds, for comparing it with others. */
+/** Returns everything in a page, to compare it with others. */
 export function digestPage(page: RowPage | RangePage | RawPage): string {
   const rows = "rows" in page ? page.rows : [page];
   let digest = "";

@@ -14,20 +14,21 @@ import type {
   VerifyOptions,
 } from "../../store/index.js";
 
-/** Told of every change that was applied to a store, in order, before anything else is. */
+/** Receives every change that was applied to a store, in order, before any other code runs. */
 export interface StoreWatcher {
-  /** Rows that were mutated in one step; `commit`: the timestamp that a batch took. */
+  /** Called with the rows that were mutated in one step. `commit` is the timestamp of a batch. */
   applied(rows: readonly RowMutation[], commit: number | undefined): void;
 }
 
 /**
- * The order in which several watched stores on one database are asked for changes. Watchers are told in that order, though a store that groups
- * changes may settle the promises of one group in another.
+ * The order in which changes were sent to several watched stores on one database. Watchers hear of
+ * changes in that order, although a store that groups changes may settle the promises of a group in
+ * another.
  */
 export class ChangeOrder {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Calls `tell` with the answer after every change that was asked for before has been told. */
+  /** Calls `tell` with the answer after all changes that were sent earlier have been reported. */
   async tellInTurn<T>(answered: Promise<T>, tell: (answer: T) => void): Promise<T> {
     const before = this.#last;
     const told = (async () => {
@@ -45,7 +46,10 @@ export class ChangeOrder {
   }
 }
 
-/** A store whose changes somebody watches. It is for stores in this process, which apply a change before they answer. */
+/**
+ * A store that reports its changes to a watcher. It is for stores in this process, which apply a
+ * change before they answer.
+ */
 export class WatchedStore implements RowStore {
   readonly description: string;
   readonly capabilities: StoreCapabilities;
@@ -54,7 +58,10 @@ export class WatchedStore implements RowStore {
   readonly #watchers: StoreWatcher[] = [];
   readonly #order: ChangeOrder | undefined;
 
-  /** `order`: shared by all watched stores on one database whose changes are asked for side by side. Default: changes come one by one. */
+  /**
+   * `order`: shared by all watched stores on one database that change it concurrently. Default:
+   * changes are sent one at a time.
+   */
   constructor(store: RowStore, order?: ChangeOrder) {
     this.#store = store;
     this.#order = order;
