@@ -1,25 +1,25 @@
 import type { Column, Signal } from "../schema/index.js";
 
-/** What an observer of any kind is told of a change. */
+/** A change, as an observer of any kind receives it. */
 export interface Change<V = unknown, K = unknown> {
   readonly row: K;
   /**
-   * What the column holds now, as of the transaction's start; `undefined` after a delete, and for a
+   * The column's value at the start of the run's transaction. Undefined after a delete, and for a
    * signal.
    */
   readonly value: V | undefined;
   /**
-   * What the column held at this observer's last committed run; `undefined` where there was none,
-   * and for a signal.
+   * The column's value at this observer's last committed run. Undefined if there was none, and for
+   * a signal.
    */
   readonly previous: V | undefined;
-  /** Which cell of the family; `undefined` for a column and a signal. */
+  /** The qualifier of a family's cell. Undefined for a column and a signal. */
   readonly qualifier: string | undefined;
   /** The column, the cell of the family, or the signal. */
   readonly column: Column<V, K> | Signal<K>;
   /**
-   * Aborted when the run is given up: its `timeoutMs` is over, or that of its worker's `stop`. For
-   * requests to other services.
+   * Aborted when the run is given up, because its `timeoutMs` or that of its worker's `stop` has
+   * passed. Pass it to requests to other services.
    */
   readonly signal: AbortSignal;
 }
@@ -44,7 +44,7 @@ export interface SignalChange<K> extends Change<never, K> {
   readonly column: Signal<K>;
 }
 
-/** Everything of a {@link Change} but the signal, which most runs never ask for. */
+/** The parts of a {@link Change}, without the signal, which most runs never use. */
 export interface ChangeParts {
   readonly row: unknown;
   readonly value: unknown;
@@ -53,7 +53,7 @@ export interface ChangeParts {
   readonly column: Column<unknown, unknown> | Signal<unknown>;
 }
 
-/** A change as a run gets it; its AbortSignal is made when it is first asked for. */
+/** A change as a run receives it. It makes its AbortSignal when the run first uses it. */
 export class RunChange implements Change {
   readonly row: unknown;
   readonly value: unknown;
@@ -76,7 +76,7 @@ export class RunChange implements Change {
   }
 }
 
-/** Says once, and why, that a run is given up. */
+/** Tells once that a run is given up, and why. */
 export class GiveUp {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -94,7 +94,10 @@ export class GiveUp {
     return this.#reason;
   }
 
-  /** Calls `tell` when the run is given up, or at once if it has been. One at a time. */
+  /**
+   * Calls `tell` when the run is given up, or at once if it has been. It keeps only one such
+   * function.
+   */
   whenGivenUp(tell: ((reason: Error) => void) | undefined): void {
     this.#tell = tell;
     if (this.#reason !== undefined) tell?.(this.#reason);

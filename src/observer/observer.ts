@@ -15,13 +15,13 @@ import type { Isolation, Transaction } from "../transaction/index.js";
 import type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
 import { checkOptions, type ObserverOptions } from "./options.js";
 
-// Symbol.for, not instanceof: two copies of the package may meet in one program.
+// Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
 const brand = Symbol.for("percolatordb.observer");
 
 /** What a program does with each change of a column. Made by {@link observer}. */
 export interface Observer {
   readonly name: string;
-  /** What it watches. */
+  /** The column, family or signal that it watches. */
   readonly target: AnyColumn;
   readonly attempts: number;
   readonly backoff: Backoff;
@@ -35,20 +35,23 @@ export interface Observer {
 }
 
 /**
- * Declares what is to be done with each change of a column, a family or a signal (the paper,
- * section 2.4). `run` gets a transaction and the change; what it writes commits together with the
- * fact that the change was handled, so each change is handled exactly once, however often a run is
- * begun. Several changes before a run are one. A run that throws is run again with backoff; after
- * `attempts` the change is parked.
+ * Declares what a program does with each change of a column, a family or a signal (the paper,
+ * section 2.4). `run` gets a transaction and the change. Its writes commit together with the record
+ * that the change was handled. So on a column or family, a run commits exactly once per change,
+ * however often it is begun. On a signal, a run happens at least once after each notification.
  *
- * On a column or family, commits happen exactly once per change; on a signal, runs happen at least
- * once after each notification. Declaring touches no database: give observers to `open`.
+ * Several changes before a run count as one. A run that throws is repeated with backoff. After
+ * `attempts` failed runs, the change is parked. A declaration touches no database: pass observers
+ * to `open`.
  *
- * @throws ObserverError for an option that cannot be meant; SchemaError for a bad name.
+ * @throws ObserverError for an invalid option.
+ * @throws SchemaError for an invalid name.
  *
- * @example const titles = observer("titles", documents.contents, (tx, { row, value }) => { if
- * (value === undefined) return tx.delete(documents.title, row); tx.set(documents.title, row,
- * titleOf(value)); });
+ * @example
+ * const titles = observer("titles", documents.contents, (tx, { row, value }) => {
+ *   if (value === undefined) return tx.delete(documents.title, row);
+ *   tx.set(documents.title, row, titleOf(value));
+ * });
  */
 export function observer<V, K>(
   name: string,
@@ -83,7 +86,7 @@ export function observer(
   return Object.freeze({ [brand]: true, name, target, run: run as Observer["run"], ...checked });
 }
 
-/** Whether this was made by {@link observer} (of whatever copy of the package). */
+/** Whether {@link observer} made this, in this or another copy of the package. */
 export function isObserver(value: unknown): value is Observer {
   return typeof value === "object" && value !== null && brand in value;
 }

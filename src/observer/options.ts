@@ -3,34 +3,34 @@ import { ObserverError, type OptionNames } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
 import type { Isolation } from "../transaction/index.js";
 
-/** How an observer is run. Everything has a default. */
+/** How an observer runs. All are optional. */
 export interface ObserverOptions {
-  /** Failed runs of one change after which it is parked. From 1 to 1,000; default: 5. */
+  /** How many failed runs of one change park it. From 1 to 1,000. Default: 5. */
   readonly attempts?: number | undefined;
   /**
-   * The wait between attempts, `{ initialMs, maximumMs }`: doubles each time, half of it random.
-   * Default: 100 ms at first, 60,000 ms at most.
+   * The wait between attempts, `{ initialMs, maximumMs }`. It doubles each time, and half of it is
+   * jitter. Default: at first 100 ms, at most 60,000 ms.
    */
   readonly backoff?: Partial<Backoff> | undefined;
   /**
-   * Milliseconds after which a run is fenced and counts as failed; `Infinity` for never. Default:
+   * Milliseconds after which a run is fenced and counts as failed. `Infinity` for never. Default:
    * 60,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Runs at the same time in one process. Default: what the worker allows. */
+  /** The most runs at the same time in one process. Default: as many as the worker allows. */
   readonly concurrency?: number | undefined;
-  /** Of the transaction that a run gets. Default: `"snapshot"`. */
+  /** The isolation of the run's transaction. Default: `"snapshot"`. */
   readonly isolation?: Isolation | undefined;
-  /** Changes of observers of higher priority are taken first. Default: 0. */
+  /** A worker takes changes of observers with a higher priority first. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * To be raised when `run` changes its meaning: `db.backfill` then runs what earlier versions have
-   * handled again. From 1 to 2^31 - 1; default: 1.
+   * Raise it when `run` changes its meaning. `db.backfill` then runs the observer again on cells
+   * that earlier versions have handled. From 1 to 2^31 - 1. Default: 1.
    */
   readonly version?: number | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with their defaults filled in. */
 export interface CheckedOptions {
   readonly attempts: number;
   readonly backoff: Backoff;
@@ -54,7 +54,7 @@ const infinity = Number.POSITIVE_INFINITY;
 const maxAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
 
-/** Fills in the defaults; throws an {@link ObserverError} for what cannot be meant. */
+/** Fills in the defaults. Throws an {@link ObserverError} for an invalid option. */
 export function checkOptions(observer: string, options: ObserverOptions): CheckedOptions {
   const number = (name: string, value: number, least: number, most: number, whole: boolean) => {
     const fits = value >= least && value <= most && (!whole || Number.isInteger(value) || value === infinity);

@@ -112,11 +112,11 @@ const forms: readonly Form[] = [
   },
 ];
 
-/** Values of every type that JSON has, to stand where another should. */
+/** Values of every JSON type, to replace a property of another type. */
 const misfits = fc.constantFrom<unknown>(null, true, -1, 1.5, 1e300, "x", [], {}, [[]]);
 
 describe.each(forms)("$name", ({ records, encode, decode }) => {
-  test("comes back as it was", () => {
+  test("decodes to the encoded record", () => {
     fc.assert(
       fc.property(records, (record) => {
         expect(decode(encode(record as never))).toEqual(record);
@@ -124,7 +124,7 @@ describe.each(forms)("$name", ({ records, encode, decode }) => {
     );
   });
 
-  test("is refused by name where it was cut off", () => {
+  test("names a truncated record in its error", () => {
     fc.assert(
       fc.property(records, fc.nat(), (record, cut) => {
         const whole = encode(record as never);
@@ -133,7 +133,7 @@ describe.each(forms)("$name", ({ records, encode, decode }) => {
     );
   });
 
-  test("is refused by name, or read as something of its form, whatever the bytes", () => {
+  test("names invalid bytes in its error, or decodes them to a record of its shape", () => {
     const bytes = fc.oneof(
       fc.tuple(records, fc.nat(), fc.nat({ max: 255 })).map(([record, at, byte]) => {
         const whole = encode(record as never);
@@ -158,7 +158,7 @@ describe.each(forms)("$name", ({ records, encode, decode }) => {
 });
 
 describe.each(forms.slice(1))("$name with a property of another type", ({ records, encode, decode }) => {
-  test("is refused by name, or read as something of its form", () => {
+  test("is named in the error, or decoded to a record of its shape", () => {
     fc.assert(
       fc.property(records, fc.nat(), misfits, (record, which, misfit) => {
         const json = JSON.parse(encode(record as never).toString()) as Record<string, unknown>;
@@ -175,7 +175,7 @@ describe.each(forms.slice(1))("$name with a property of another type", ({ record
   });
 });
 
-test("a record that is JSON, and no record at all, is refused by name", () => {
+test("JSON that is not a record is refused by name", () => {
   for (const { decode } of forms.slice(1)) {
     for (const text of ["null", "5", '"x"', "[]", "{}", "true"]) {
       expect(() => decode(Buffer.from(text))).toThrow(StoreDamagedError);

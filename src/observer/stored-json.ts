@@ -1,6 +1,6 @@
 import { StoreDamagedError } from "../errors/index.js";
 
-/** Whether what was read is of a type. */
+/** Whether a parsed value has the type `T`. */
 export type Guard<T> = (value: unknown) => value is T;
 
 type Shape<T> = { readonly [P in keyof T]-?: Guard<T[P]> };
@@ -10,8 +10,8 @@ export function encodeJson(value: object): Buffer {
 }
 
 /**
- * The record of bytes that are stored as JSON. `what` begins the message where they are no such
- * record.
+ * Decodes a record that is stored as JSON. `what` begins the error message if the bytes are not
+ * such a record.
  */
 export function decodeJson<T>(bytes: Uint8Array, what: string, isRecord: Guard<T>): T {
   let read: unknown;
@@ -24,7 +24,7 @@ export function decodeJson<T>(bytes: Uint8Array, what: string, isRecord: Guard<T
   throw new StoreDamagedError(`${what} is not what is written there; run \`check\`.`);
 }
 
-/** An object with these properties; others may stand beside them. */
+/** An object with these properties. It may have others as well. */
 export function record<T extends object>(shape: Shape<T>): Guard<T> {
   const checks = Object.entries(shape) as [keyof T & string, Guard<unknown>][];
   return (value): value is T => {
@@ -37,13 +37,13 @@ export function record<T extends object>(shape: Shape<T>): Guard<T> {
 
 export const isString: Guard<string> = (value): value is string => typeof value === "string";
 
-/** A count, a version, or a timestamp. */
+/** A count, a version or a timestamp: a safe integer of 0 or more. */
 export const isWhole: Guard<number> = (value): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
 const latestMs = 8.64e15;
 
-/** Wall time in milliseconds, such as a Date can show. */
+/** Wall time in milliseconds, within the range of a Date. */
 export const isTime: Guard<number> = (value): value is number =>
   typeof value === "number" && Math.abs(value) <= latestMs;
 
@@ -63,7 +63,7 @@ export function oneOf<T extends string>(...words: readonly T[]): Guard<T> {
   return (value): value is T => words.includes(value as T);
 }
 
-/** An object of any names whose values are of one type. */
+/** An object with any names, whose values all have one type. */
 export function dictionaryOf<T>(guard: Guard<T>): Guard<Readonly<Record<string, T>>> {
   return (value): value is Readonly<Record<string, T>> =>
     typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(guard);

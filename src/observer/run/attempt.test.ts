@@ -30,7 +30,7 @@ async function write(db: TestDatabase, row: string, value: string | undefined): 
 }
 
 describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s", (commit) => {
-  test("leaves a hint to a newer version, however old what it knows of the registry is", async () => {
+  test("leaves a hint to a newer version, however old its view of the registry is", async () => {
     const make = (version: number) => observer("versioned", documents.contents, () => {}, { version });
     const old = await openTest({ commit, observers: [make(1)] });
     await write(old, "a", "x");
@@ -44,7 +44,7 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     expect(await countHints(db.store)).toEqual({});
   });
 
-  test("two attempts at one change: one commits, the other finds it done", async () => {
+  test("two attempts at one change: one commits, and the other finds it handled", async () => {
     const seen: string[] = [];
     const counting = observer("counting", documents.contents, async (_tx, { row }) => {
       seen.push(row);
@@ -59,7 +59,7 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     expect(seen).toEqual(["a", "a"]);
   });
 
-  test("a signal that was parked elsewhere and notified again keeps its new hint, however old the task is", async () => {
+  test("a signal that was parked in another process and notified again keeps its new hint, however old the task is", async () => {
     const rows: string[] = [];
     const poked = observer("poked", documents.poke, (_tx, { row }) => rows.push(row));
     const db = await openTest({ commit, observers: [poked] });
@@ -101,7 +101,8 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     const notify = () => db.transact((tx) => tx.notify(documents.poke, "a"));
     await notify();
     const task = await taken;
-    // Another process gives the change up before the run begins here, and it is notified again.
+    // Another process parks the change before the run begins here, and the signal is notified
+    // again.
     await park(db.registry, task, await db.context.oracle.next(), 5, new Error("no luck"));
     await notify();
     goOn();
@@ -110,7 +111,7 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     await worker.stop();
   });
 
-  test("a hint without a change, or of a transaction that was rolled back, runs nothing", async () => {
+  test("a hint without a change, or of a rolled-back transaction, runs nothing", async () => {
     const never = observer("never", documents.contents, () => {
       throw new Error("never");
     });

@@ -18,12 +18,12 @@ import type { RegisteredObserver } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
 
-/** How often in a row an observer may be due to its own writes alone. */
+/** How many runs in a row may be due only to the observer's own writes. */
 const longestChain = 1_000;
-/** A run that lasts longer is counted and announced in its hint, in milliseconds. */
+/** A longer run is counted and announced in its hint, in milliseconds. */
 const longRunMs = 1_000;
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export type AttemptResult =
   | {
       readonly outcome: "committed";
@@ -31,26 +31,29 @@ export type AttemptResult =
       /** Commit timestamp of the change that it handled; 0 for a signal. */
       readonly changedAt: number;
       readonly commitTimestamp: number;
-      /** It notified the very signal that it ran for. */
+      /** Whether it notified the signal that it ran for. */
       readonly notifiedItself: boolean;
       readonly settling: Promise<unknown> | undefined;
     }
   | {
       readonly outcome: "clean";
-      /** Every change at or below it is handled or parked; a newer hint stands. */
+      /** Every change up to it is handled or parked. A newer hint stays. */
       readonly start: number;
       readonly settling: Promise<unknown>;
     }
-  /** The observer is no longer registered, or in another version: its hints are another's. */
+  /**
+   * The observer was unregistered or registered in another version. Its hints belong to other
+   * programs.
+   */
   | { readonly outcome: "left" }
   /**
-   * The cell was given up for the processes that it ended, and has changed since: its time has not
-   * come.
+   * The cell was parked because it ended processes, and has changed since. Its time has not come
+   * yet.
    */
   | { readonly outcome: "suspended"; readonly waitMs: number }
   | {
       readonly outcome: "failed";
-      /** Start timestamp; undefined where it failed before it had one. */
+      /** Start timestamp. Undefined if it failed before it had one. */
       readonly start: number | undefined;
       readonly kind: FailureKind;
       readonly error: unknown;
@@ -60,14 +63,14 @@ export interface AttemptOptions {
   readonly registry: Registry;
   readonly task: Task;
   readonly giveUp: GiveUp;
-  /** Called once when the run lasts long. */
+  /** Called once if the run lasts long. */
   readonly onLong: () => void;
 }
 
 /**
- * One attempt at one hint (protocol §5.2), in a transaction of its own: reads whether the observer
- * is due, runs it, and commits what it wrote with the acknowledgment. The hint goes with the
- * commit, or after it.
+ * Makes one attempt at one hint (protocol §5.2), in its own transaction. It reads whether the
+ * observer is due, runs it, and commits its writes together with the acknowledgment. The hint is
+ * deleted with the commit or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   const { registry, task } = options;
@@ -77,7 +80,8 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     const { isolation, name } = observer;
     const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
     tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });
-    // After the start is taken: whoever registered a new version, and left a hint since, is seen.
+    // Read after the start timestamp is taken, so that it sees a new version that has left a hint
+    // since.
     const registered = (await registry.fresh()).observers.get(name);
     if (registered === undefined || registered.record.version !== observer.version) {
       tx.rollback();
@@ -97,7 +101,7 @@ class Attempt {
   readonly #tx: CoreTransaction;
   readonly #registered: RegisteredObserver;
   readonly #predictor: RunReadPredictor | undefined;
-  /** Whether the program's function came to its end. */
+  /** Whether the observer's function returned without an error. */
   #isWhole = false;
 
   constructor(options: AttemptOptions, tx: CoreTransaction, registered: RegisteredObserver) {
@@ -108,7 +112,7 @@ class Attempt {
     if (this.#predictor !== undefined) tx.reader.predictBy(this.#predictor);
   }
 
-  /** Called once. */
+  /** Runs the attempt. Call it once. */
   async run(): Promise<AttemptResult> {
     try {
       return await this.#run();
@@ -153,9 +157,9 @@ class Attempt {
   }
 
   /**
-   * A change of a cell that was given up for the processes that it ended is run when the longest
-   * wait between attempts has passed since: a cell that keeps changing ends one process in that
-   * time, and not one after the other.
+   * How long to wait with a changed cell that was parked because it ended processes, in
+   * milliseconds. It runs once per longest wait between attempts. So a cell that keeps changing
+   * ends one process in that time, instead of one after another.
    */
   async #suspendedForMs({ parked, acknowledgment }: CellState): Promise<number> {
     if (parked === undefined || parked.chain === 0 || parked.start <= (acknowledgment?.start ?? 0)) return 0;
@@ -166,13 +170,13 @@ class Attempt {
     if (entry === undefined) return 0;
     const { maximumMs } = observer.backoff;
     const waitMs = decodeParkedEntry(entry).parkedAt + maximumMs - this.#tx.context.environment.now();
-    // A longer wait than there can be is another clock's.
+    // Another process's clock may have written a wait that is longer than possible.
     return Math.min(waitMs, maximumMs);
   }
 
   /**
-   * An observer that writes what it watches is due again by that; it may settle, but not go on for
-   * ever.
+   * Throws if the observer keeps making itself due by writing the column that it watches. It may
+   * take a while to settle, but must not continue forever.
    */
   #refuseEndless(state: CellState): void {
     const { task } = this.#options;
@@ -185,7 +189,10 @@ class Attempt {
     );
   }
 
-  /** Runs the program's function, fenced after its time. Returns its transaction, still open. */
+  /**
+   * Runs the observer's function, and fences it after its timeout. Returns its transaction, still
+   * open.
+   */
   async #callObserver(state: CellState): Promise<Transaction> {
     const { task, giveUp } = this.#options;
     const { observer } = task;
@@ -252,7 +259,7 @@ class Attempt {
     );
   }
 
-  /** Writes the acknowledgment, as the primary, and takes away the record of having given up. */
+  /** Writes the acknowledgment as the primary cell, and deletes the parked record. */
   #acknowledge(state: CellState): void {
     const { cell } = this.#options.task;
     const { table, row, column } = cell;
@@ -277,7 +284,7 @@ class Attempt {
   }
 
   /**
-   * Deletes the hint's versions at or below `upTo`; if that fails, the next attempt at the hint
+   * Deletes the hint's versions at or below `upTo`. If that fails, the next attempt at the hint
    * deletes them.
    */
   async #removeHint(upTo: number): Promise<MutationAnswer> {

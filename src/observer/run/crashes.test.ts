@@ -14,16 +14,13 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-/**
- * Processes that end one after the other, each while it runs an observer on a row whose value is
- * "bad".
- */
+/** Processes that end one after another. Each runs an observer on a row whose value is "bad". */
 class Lives {
   readonly store = memoryStore();
   begun = 0;
-  /** It ends no process any more. */
+  /** Whether the observer no longer ends its process. */
   isMended = false;
-  /** Runs on row b fail. */
+  /** Whether runs on row b fail. */
   fails = false;
   readonly #commit: "one-phase" | "two-phase";
   #passedMs = 0;
@@ -33,7 +30,7 @@ class Lives {
     this.#commit = commit;
   }
 
-  /** Its observer, whose runs on a bad row end the process. */
+  /** The observer. Its runs on a bad row end the process. */
   readonly killer = observer(
     "killer",
     documents.contents,
@@ -48,7 +45,9 @@ class Lives {
     { attempts, backoff: { initialMs: 5_000, maximumMs } },
   );
 
-  /** A new process, which has found out that the one before it is dead, and runs nothing yet. */
+  /**
+   * Starts a new process, which has found out that the previous one is dead, and runs nothing yet.
+   */
   async next(): Promise<TestDatabase> {
     this.environment = new TestEnvironment(this.#passedMs);
     const db = await openTest({
@@ -62,7 +61,7 @@ class Lives {
     return db;
   }
 
-  /** The process is killed: its time stands still from now on. */
+  /** Kills the process: its time is frozen from now on. */
   end(): void {
     this.#passedMs = this.environment.monotonic() + 6_000;
   }
@@ -71,7 +70,7 @@ class Lives {
     return db.transact((tx) => tx.set(documents.contents, row, value));
   }
 
-  /** Lets time pass, less than makes a run a long one, until so many runs were begun. */
+  /** Lets time pass until `count` runs have begun, but less than makes a run a long one. */
   async untilBegun(count: number): Promise<void> {
     for (let waited = 0; this.begun < count && waited < 9; waited++) await this.environment.advance(100);
   }
@@ -84,8 +83,8 @@ describe.each(["one-phase", "two-phase"] as const)(
       const lives = new Lives(commit);
       for (let life = 1; life <= attempts + 1; life++) {
         const db = await lives.next();
-        // Since the end of the process before it was noted: nobody can have run this version of the
-        // hint.
+        // The end of the previous process is recorded before this write, so no process can have run
+        // this version of the hint.
         await lives.write(db, "a", `bad ${life}`);
         db.pool.work();
         await lives.untilBegun(life);
@@ -93,7 +92,7 @@ describe.each(["one-phase", "two-phase"] as const)(
         await lives.write(db, "a", `bad ${life} again`);
         lives.end();
       }
-      // The first death may be anybody's fault: from the second on it is known what was run.
+      // Any run may have caused the first death. From the second one on, the record says what ran.
       expect(lives.begun).toBeLessThanOrEqual(attempts + 1);
       const db = await lives.next();
       const worker = db.pool.work();
@@ -119,7 +118,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       }
     }
 
-    test("and was parked for it ends one process in the longest wait between attempts, and no more", async () => {
+    test("and was parked for it ends at most one process in the longest wait between attempts", async () => {
       const lives = new Lives(commit);
       const { db, deaths } = await afterParking(lives);
       for (let second = 0; second < maximumMs / 1_000 - 2; second++) {
@@ -130,7 +129,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       await lives.environment.advance(3_000);
       expect(lives.begun).toBe(deaths + 1);
       lives.end();
-      // Once was enough: it is parked again.
+      // One more death was enough: the row is parked again.
       const last = await lives.next();
       await lives.write(last, "a", "bad once more");
       last.pool.work();
@@ -139,7 +138,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       expect(await all(listParked(last.registry))).toHaveLength(1);
     });
 
-    test("is handled as soon as it does no harm, and by `retry` at once", async () => {
+    test("is handled as soon as it is harmless, or at once after `retry`", async () => {
       const lives = new Lives(commit);
       const { db, worker, deaths } = await afterParking(lives);
       await lives.write(db, "a", "good");
@@ -159,7 +158,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       await lives.environment.until(after.worker.stop());
     });
 
-    test("a run that failed before its process ended, and was renewed since, counts as no crash", async () => {
+    test("a run that failed before its process ended, and was renewed since, does not count as a crash", async () => {
       const lives = new Lives(commit);
       const first = await lives.next();
       await lives.write(first, "a", "bad");
@@ -173,7 +172,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       second.pool.work();
       await lives.environment.advance(500);
       expect(second.runs.filter((run) => run.outcome === "failed")).toHaveLength(1);
-      // It waits for its second attempt, and is not under way.
+      // The hint waits for its second attempt, and does not run.
       lives.end();
       lives.fails = false;
       const last = await lives.next();

@@ -15,19 +15,19 @@ import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
 /**
- * For so long after an unclean end of a process that ran an observer, in microseconds of the
- * oracle, its runs are recorded before they start: a minute. A worker that is replaced begins
- * within seconds of the end, with the changes that stand.
+ * For how long after an unclean end of a process its observers' runs are recorded before they
+ * start, in microseconds of the oracle: a minute. A replaced worker begins with the existing
+ * changes within seconds of the end.
  */
 const watchedUs = 60_000_000;
 
-/** What is known of processes that ended while a change was being run. */
+/** What is known about processes that ended during a run of a change. */
 export interface Crashes {
-  /** How many, the last one included. */
+  /** How many, including the last one. */
   readonly count: number;
-  /** One of them is not counted yet. */
+  /** Whether one of them is not counted yet. */
   readonly isNew: boolean;
-  /** The record of the hint is to say that it is being run, before the run starts. */
+  /** Whether the hint's crash record must announce the run before it starts. */
   readonly isWatched: boolean;
   readonly record: CrashRecord;
 }
@@ -35,10 +35,10 @@ export interface Crashes {
 const noRecord: CrashRecord = Object.freeze({ crashes: 0, countedUpTo: 0 });
 
 /**
- * Counts the processes that ended while they ran an observer on a cell. A hint that stood when a
- * process ended uncleanly may be what ended it. A cell that keeps changing has a new hint by then:
- * so for a while after such an end each run is recorded beside its hint before it starts, in a
- * record that a new hint does not replace.
+ * Counts the processes that ended during a run of an observer on a cell. A hint that existed when a
+ * process ended uncleanly may have caused the end. But a cell that keeps changing has a new hint by
+ * then. So for a while after such an end, each run is recorded before it starts, in a crash record
+ * that a new hint does not replace.
  */
 export class CrashCounter {
   readonly #registry: Registry;
@@ -51,7 +51,7 @@ export class CrashCounter {
   }
 
   /**
-   * What is known before a run. Reads the store only if a process that ran the observer ended
+   * What is known before a run. It reads the store only if a process that ran the observer ended
    * uncleanly a short while ago.
    */
   async find(task: Task): Promise<Crashes> {
@@ -69,8 +69,9 @@ export class CrashCounter {
   }
 
   /**
-   * What a session that lives announced is no crash: it still has that run under way, for another
-   * version, or has left it behind. It counts for nothing here; the hint is left to say it.
+   * Removes the announcement of a live session from a hint's state, since it is not a crash. That
+   * session still runs the hint for another version, or has left the announcement behind. The
+   * stored hint is not changed.
    */
   #withoutLiveRun(state: HintState | undefined): HintState | undefined {
     if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
@@ -82,8 +83,8 @@ export class CrashCounter {
   }
 
   /**
-   * Counts what was found in the task, and in the store before the run starts. A crash is an
-   * attempt; a long run was counted as one when it was under way.
+   * Counts a new crash in the task and in the store, before the run starts. A crash counts as an
+   * attempt. A long run was already counted while it ran.
    */
   async count(task: Task, found: Crashes): Promise<void> {
     const { isNew, record } = found;
@@ -110,10 +111,7 @@ export class CrashCounter {
     task.state = counted;
   }
 
-  /**
-   * How many there were when the change was given up that the cell was parked with, if it is still
-   * parked.
-   */
+  /** How many crashes there were when the cell's change was parked, if it is still parked. */
   async #crashesWhenParked({ observer, cell }: Task): Promise<number> {
     const { context } = this.#registry;
     const registered = (await this.#registry.fresh()).observers.get(observer.name);
@@ -129,7 +127,7 @@ export class CrashCounter {
     }
   }
 
-  /** Records that a run starts here, if runs of its observer are watched. */
+  /** Records that a run starts in this process, if runs of its observer are watched. */
   async begin(task: Task, { isWatched }: Crashes): Promise<void> {
     if (!isWatched) return;
     const { crashes = 0, countedUpTo = 0 } = task.state ?? freshState;
@@ -138,14 +136,14 @@ export class CrashCounter {
     this.#recorded.add(task);
   }
 
-  /** The run has ended, and its hint is deleted, with the record. */
+  /** The run has ended, and its hint is deleted together with the record. */
   forget(task: Task): void {
     this.#recorded.delete(task);
   }
 
   /**
-   * The run has ended, and the hint stands: the end of this process would have nothing to do with
-   * it any more.
+   * The run has ended, but its hint still exists. If this process ended now, the hint would not be
+   * the cause.
    */
   async end(task: Task): Promise<void> {
     if (!this.#recorded.delete(task)) return;

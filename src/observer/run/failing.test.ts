@@ -28,7 +28,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const quickly = { initialMs: 1, maximumMs: 2 };
 
 describe.each(["one-phase", "two-phase"] as const)("observers that fail, committing in %s", (commit) => {
-  test("a run that throws is repeated with backoff, and nothing of it is seen", async () => {
+  test("a run that throws is repeated with backoff, and its writes stay invisible", async () => {
     let runs = 0;
     const failing = observer(
       "failing",
@@ -116,7 +116,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     await environment.until(other.stop());
   });
 
-  test("a value that its codec cannot read is parked, not repeated for ever", async () => {
+  test("a value that its codec cannot read is parked, not repeated forever", async () => {
     const strict = codec<string>({
       encode: (value) => Buffer.from(value),
       decode: (bytes) => {
@@ -136,7 +136,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(parked!.error.message).toContain("too long to read");
   });
 
-  test("what is thrown may be anything, and is kept bounded", async () => {
+  test("any thrown value is kept, with a bounded size", async () => {
     const thrown: unknown[] = [
       null,
       "words",
@@ -170,7 +170,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(errors[3]!.message.length).toBeLessThan(3_000);
   });
 
-  test("an observer that ends its transaction itself is told so", async () => {
+  test("an observer that ends its transaction itself gets an error", async () => {
     const ending = observer("ending", documents.contents, (tx) => tx.rollback(), { attempts: 1 });
     const db = await start({ commit, observers: [ending] });
     await db.transact((tx) => tx.set(documents.contents, "a", "x"));
@@ -179,7 +179,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(parked!.error.message).toContain("ended the transaction that it was given");
   });
 
-  test("an observer that writes what it watches for ever is parked, and `retry` gives it as many runs again", async () => {
+  test("an observer that makes itself due forever is parked, and `retry` gives it as many runs again", async () => {
     let runs = 0;
     const endless = observer("endless", documents.words, (tx, { row, value }) => {
       runs++;
@@ -199,7 +199,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(await all(listParked(db.registry))).toHaveLength(1);
   });
 
-  test("an observer that notifies its own signal for ever is parked", async () => {
+  test("an observer that notifies its own signal forever is parked", async () => {
     let runs = 0;
     const endless = observer("endless", documents.poke, (tx, { row }) => {
       runs++;
@@ -212,7 +212,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(await all(listParked(db.registry))).toHaveLength(1);
   });
 
-  test("a run that does not finish is fenced, counts, and can do no harm afterwards", async () => {
+  test("a run that does not finish is fenced and counted, and cannot write afterwards", async () => {
     const environment = new TestEnvironment();
     let resume = () => {};
     const late: unknown[] = [];
@@ -242,7 +242,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     await environment.advance(4_900);
     expect(db.runs).toEqual([]);
     const [pending] = await all(listPending(db.registry));
-    // A long run is counted while it is under way.
+    // A long run is counted while it runs.
     expect(pending!.attempts).toBe(1);
     await environment.advance(200);
     await environment.until(worker.idle());

@@ -6,12 +6,12 @@ import { memoryStore } from "../../store/memory/index.js";
 import { check, collect } from "../../transaction/index.js";
 import { observer } from "../index.js";
 
-test("where acknowledgments are too long for write records, collection and check find them all the same", async () => {
+test("garbage collection and check find acknowledgments that are too long for write records", async () => {
   const seen: (string | undefined)[] = [];
   const watching = observer("watching", documents.contents, (_tx, { previous }) => {
     seen.push(previous);
   });
-  // An acknowledgment has 16 bytes.
+  // Less than an acknowledgment, which has 16 bytes.
   const store = memoryStore({ inlineBytes: 8 });
   const db = await openTest({ store, commit: "two-phase", observers: [watching] });
   const set = (value: string) => db.transact((tx) => tx.set(documents.contents, "a", value));

@@ -20,12 +20,12 @@ async function parkedIn({ registry }: TestDatabase): Promise<readonly { readonly
   return found;
 }
 
-/** What is due has a hint, or was given up on. */
+/** Checks that each due change has a hint or is parked. */
 async function expectWhole({ context }: TestDatabase): Promise<void> {
   expect(await check(context, [documents[definition].name, parkedTable])).toEqual([]);
 }
 
-test.each(modes)("who gives up an older change late leaves a newer one given up (%s)", async (commit) => {
+test.each(modes)("parking an older change late leaves a newer one parked (%s)", async (commit) => {
   const failing = observer(
     "failing",
     documents.contents,
@@ -44,7 +44,7 @@ test.each(modes)("who gives up an older change late leaves a newer one given up 
   await park(db.registry, taskFor(failing, "a", old!), old!, 7, error);
   expect(await parkedIn(db)).toEqual([{ attempts: 1 }]);
   expect(await countHints(db.store)).toEqual({});
-  // The newer change still counts as given up: nobody runs for it.
+  // The newer change still counts as parked, so the observer does not run for it.
   const task = taskFor(failing, "a", Number.MAX_SAFE_INTEGER);
   const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
   expect(result.outcome).toBe("clean");
@@ -52,31 +52,34 @@ test.each(modes)("who gives up an older change late leaves a newer one given up 
   await db.close();
 });
 
-test.each(modes)("a new version is given up on what the old one had handled later (%s)", async (commit) => {
-  const make = (version: number) => observer("versioned", documents.contents, () => {}, { version });
-  const old = await openTest({ commit, observers: [make(1)] });
-  await old.transact((tx) => tx.set(documents.contents, "a", "one"));
-  const [change] = await hintsOf(old);
-  await old.pool.drain();
-  const db = await openTest({ commit, store: old.store, observers: [make(2)] });
-  await backfill(db.registry, "versioned");
-  expect(await countHints(db.store)).toEqual({ versioned: 1 });
-  // As where its process ended again and again, before any run had a start.
-  await park(db.registry, taskFor(make(2), "a", change!), change!, 3, error);
-  expect(await parkedIn(db)).toEqual([{ attempts: 3 }]);
-  const task = taskFor(make(2), "a", Number.MAX_SAFE_INTEGER);
-  const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
-  expect(result.outcome).toBe("clean");
-  await expectWhole(db);
-  await old.close();
-  await db.close();
-});
+test.each(modes)(
+  "a new version is parked on a change that the old one handled later (%s)",
+  async (commit) => {
+    const make = (version: number) => observer("versioned", documents.contents, () => {}, { version });
+    const old = await openTest({ commit, observers: [make(1)] });
+    await old.transact((tx) => tx.set(documents.contents, "a", "one"));
+    const [change] = await hintsOf(old);
+    await old.pool.drain();
+    const db = await openTest({ commit, store: old.store, observers: [make(2)] });
+    await backfill(db.registry, "versioned");
+    expect(await countHints(db.store)).toEqual({ versioned: 1 });
+    // This happens if its process ended again and again before any run had a start timestamp.
+    await park(db.registry, taskFor(make(2), "a", change!), change!, 3, error);
+    expect(await parkedIn(db)).toEqual([{ attempts: 3 }]);
+    const task = taskFor(make(2), "a", Number.MAX_SAFE_INTEGER);
+    const result = await attempt({ registry: db.registry, task, giveUp: new GiveUp(), onLong: () => {} });
+    expect(result.outcome).toBe("clean");
+    await expectWhole(db);
+    await old.close();
+    await db.close();
+  },
+);
 
 describe.each(modes)("an old version that fails when a new one is registered (%s)", (commit) => {
   const make = (version: number, run: () => unknown = () => {}) =>
     observer("versioned", documents.contents, run, { version, attempts: 1 });
 
-  test("gives nothing up for the new one", async () => {
+  test("parks nothing for the new one", async () => {
     const old = await openTest({ commit, observers: [make(1)] });
     await old.transact((tx) => tx.set(documents.contents, "a", "one"));
     const [change] = await hintsOf(old);
@@ -118,7 +121,7 @@ describe.each(modes)("an old version that fails when a new one is registered (%s
     await environment.until(db.close());
   });
 
-  test("does not make the new one give up what it still has under way", async () => {
+  test("does not make the new one park a change that it still runs", async () => {
     const environment = new TestEnvironment();
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -141,7 +144,7 @@ describe.each(modes)("an old version that fails when a new one is registered (%s
   });
 });
 
-/** When what there are hints of was committed. */
+/** Commit timestamps of the changes that have hints. */
 async function hintsOf({ store }: TestDatabase): Promise<readonly number[]> {
   const page = await readHints(store, { start: undefined, end: undefined }, 10);
   return page.hints.map(({ timestamp }) => timestamp);

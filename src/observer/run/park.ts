@@ -8,10 +8,12 @@ import { type CellState, readCellState } from "../registry/due.js";
 import type { Registry } from "../registry/registry.js";
 
 /**
- * Gives a change up: one transaction records it in the cell's row and in the list, and the hint
- * goes. A change after `start` is not touched: its own hint stands. False where the observer is no
- * longer registered, or in another version: its hints are another's, and nothing was changed.
- * `crashes`: how many processes ended while they ran it, if that is why.
+ * Parks a change. One transaction records it in the cell's row and in the list, and deletes the
+ * hint. It does not affect a change after `start`, which has its own hint.
+ *
+ * Returns false if the observer was unregistered or has another version. Its hints then belong to
+ * other programs, and nothing was changed. `crashes` says how many processes ended during a run, if
+ * that is the reason.
  */
 export async function park(
   registry: Registry,
@@ -33,7 +35,7 @@ async function parkOnce(
   crashes: number,
 ): Promise<boolean> {
   const { context } = registry;
-  // Serializable: a run that succeeds meanwhile writes the acknowledgment that is read here.
+  // Serializable, since a run that succeeds meanwhile writes the acknowledgment that is read here.
   const tx = await CoreTransaction.begin(context, {
     isolation: "serializable",
     label: `park ${task.observer.name}`,
@@ -71,9 +73,9 @@ async function parkOnce(
 }
 
 /**
- * The start under which a change is given up; undefined where this version has dealt with it
- * meanwhile: whoever was slow must not put an older record over a newer one. The acknowledgment of
- * another version counts for nothing, and must not be the newer of both.
+ * The start timestamp to record. Undefined if this version has dealt with the change meanwhile,
+ * since a slow process must not replace a newer record with an older one. The acknowledgment of
+ * another version does not count, but the record must be newer than it.
  */
 function parkedFrom(
   { acknowledgment, parked }: CellState,

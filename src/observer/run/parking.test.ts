@@ -29,7 +29,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const quickly = { initialMs: 1, maximumMs: 2 };
 
 describe.each(["one-phase", "two-phase"] as const)(
-  "what observers gave up on, committing in %s",
+  "parked changes, committing in %s",
   (commit) => {
     test("after the last attempt a change is parked, and everything else goes on", async () => {
       const failing = observer(
@@ -61,7 +61,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       expect(parked[0]!.error.stack).toContain("parking.test.ts");
     });
 
-    test("a later change of what is parked is due again, and a success takes it from the list", async () => {
+    test("a later change of a parked cell is due again, and a success removes it from the list", async () => {
       const failing = observer(
         "failing",
         documents.contents,
@@ -81,7 +81,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(1);
     });
 
-    test("`retry` makes what is parked due again, `discard` counts it as handled", async () => {
+    test(`retry` makes a parked change due again, `discard` marks it as handled, async () => {
       let broken = true;
       const failing = observer(
         "failing",
@@ -102,7 +102,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       expect(parked.map((each) => each.qualifier)).toEqual(["discarded", "retried"]);
       broken = false;
       expect(await discardParked(db.registry, parked[0]!)).toBe(true);
-      // As it comes back from JSON, for example from a command line.
+      // The parked change after a round trip through JSON, as from a command line.
       const again = JSON.parse(JSON.stringify(parked[1]!)) as ParkedChange;
       expect(await retryParked(db.registry, again)).toBe(true);
       expect(await retryParked(db.registry, parked[1]!)).toBe(false);

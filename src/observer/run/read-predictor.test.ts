@@ -11,7 +11,7 @@ import { observer } from "../index.js";
 const pages = table("pages", { contents: text(), title: text(), words: int(), large: text() });
 const sites = table("sites", { name: text(), owner: text(), visits: int() });
 
-/** What the observer reads, besides what it is given; each test says. */
+/** What the observer reads in addition to its change. Each test sets it. */
 let reads: (tx: Transaction, row: string) => Promise<unknown>;
 
 const index = observer(
@@ -21,7 +21,7 @@ const index = observer(
     await reads(tx, row);
     tx.set(sites.visits, "all", 1);
   },
-  // What fails is not tried again while a test runs.
+  // A failed run is not repeated during a test.
   { backoff: { initialMs: 3_600_000, maximumMs: 3_600_000 } },
 );
 
@@ -58,7 +58,7 @@ beforeEach(async () => {
 
 afterEach(() => db.close());
 
-/** Runs what stands, and leaves what failed. */
+/** Runs the due changes, and leaves those that failed. */
 async function lookOnce({ pool }: TestDatabase): Promise<void> {
   const worker = pool.work({ concurrency: 1 });
   await worker.scan();
@@ -66,9 +66,7 @@ async function lookOnce({ pool }: TestDatabase): Promise<void> {
   await worker.stop();
 }
 
-/**
- * Runs the observer on a page; answers the columns that each request for a row of a table was for.
- */
+/** Runs the observer on a page. Returns the columns of each request for a row of a table. */
 async function run(row: string, of = "pages"): Promise<string[]> {
   await db.transact((tx) => tx.set(pages.contents, row, `contents of ${row}`));
   await db.context.background.settled();
@@ -92,7 +90,7 @@ function prefetched(): MetricsSnapshot["observers"][string]["prefetch"] {
 }
 
 describe("a run of an observer", () => {
-  test("has the columns of its row that the run before it read in its first request", async () => {
+  test("prefetches the columns of its row that the previous run read, in its first request", async () => {
     reads = (tx, row) => Promise.all([tx.get(pages.title, row), tx.get(pages.words, row)]);
     expect(await run("a")).toEqual(["contents", "title", "words"]);
     expect(prefetched()).toEqual({ hits: 0, misses: 2, wasted: 0 });
@@ -100,7 +98,7 @@ describe("a run of an observer", () => {
     expect(prefetched()).toEqual({ hits: 2, misses: 2, wasted: 0 });
   });
 
-  test("reads the same values as without", async () => {
+  test("reads the same values as without prefetching", async () => {
     await db.transact((tx) => {
       for (const row of ["a", "b"]) tx.set(pages.title, row, `title of ${row}`);
     });
@@ -112,7 +110,7 @@ describe("a run of an observer", () => {
     expect(prefetched().hits).toBe(1);
   });
 
-  test("has no longer what the last four did not read, and counts it as wasted until then", async () => {
+  test("no longer prefetches what the last four runs did not read, and counts it as wasted until then", async () => {
     reads = (tx, row) => tx.get(pages.title, row);
     for (let round = 0; round < 20; round++) await run(`a${round}`);
     reads = (tx, row) => tx.get(pages.words, row);
@@ -128,7 +126,7 @@ describe("a run of an observer", () => {
     expect(prefetched().wasted).toBe(4);
   });
 
-  test("has the columns of other rows that were read together, with whichever of them comes first", async () => {
+  test("prefetches columns of other rows that were read together, whichever comes first", async () => {
     reads = async (tx, row) => {
       await tx.get(sites.name, `site of ${row}`);
       await tx.get(sites.owner, `site of ${row}`);
@@ -139,7 +137,7 @@ describe("a run of an observer", () => {
     expect(await run("c", "sites")).toEqual(["name owner"]);
   });
 
-  test("has nothing ahead of rows of which one column is read", async () => {
+  test("prefetches nothing of rows of which it reads one column", async () => {
     const columns = [sites.name, sites.owner] as const;
     for (let round = 0; round < 6; round++) {
       reads = (tx) => tx.getMany(columns[round % 2]!, ["x", "y", "z"]);
@@ -148,7 +146,7 @@ describe("a run of an observer", () => {
     expect(prefetched()).toEqual({ hits: 0, misses: 0, wasted: 0 });
   });
 
-  test("has no more ahead than 256 KiB, by what the cells held", async () => {
+  test("prefetches at most 256 KiB, by the size of the cells", async () => {
     await db.transact((tx) => {
       for (const row of ["a", "b"]) {
         tx.set(pages.large, row, "x".repeat(300_000));
@@ -160,7 +158,7 @@ describe("a run of an observer", () => {
     expect(await run("b")).toEqual(["contents title", "large"]);
   });
 
-  test("learns nothing where it failed", async () => {
+  test("learns nothing from a failed run", async () => {
     reads = async (tx, row) => {
       await tx.get(pages.title, row);
       throw new Error("no");
@@ -171,7 +169,7 @@ describe("a run of an observer", () => {
   });
 });
 
-test("a run on a store in this process has nothing ahead", async () => {
+test("a run on a store in this process prefetches nothing", async () => {
   const near = await openTest({ observers: [index], tables: [pages, sites] });
   const counted = new Metrics(near.context.events);
   reads = (tx, row) => tx.get(pages.title, row);

@@ -8,45 +8,46 @@ import {
 } from "../../transaction/index.js";
 
 /**
- * Columns fetched ahead with the first read of a row, and the bytes that they are expected to have.
+ * The most columns to prefetch with the first read of a row, and the most bytes that they are
+ * expected to have.
  */
 const maxColumns = 16;
 const maxBytes = 256 * 1024;
-/** A column is expected where it was read of at least this share of such rows, of late. */
+/** A column is expected if recent runs read it in at least this share of such rows. */
 const minShare = 0.5;
 /**
- * What a row counts less than the one after it: a column that is not read of four in a row is no
+ * The weight of a row relative to the next one. A column that four rows in a row did not read is no
  * longer expected.
  */
 const fading = 0.8;
-/** Columns of which is known how often they are read, of the rows of one table. */
+/** The most columns, per table, for which to count how often they are read. */
 const maxKnown = 64;
 const maxTables = 64;
-/** Rows of one run that are learned from. */
+/** The most rows of one run to learn from. */
 const maxRows = 256;
 const nothing: readonly never[] = Object.freeze([]);
 
-/** A column that is read with others of its row. */
+/** A column that is read together with others of its row. */
 interface Habit {
   readonly column: Uint8Array;
-  /** How often, of late: the newest rows count most. */
+  /** How often it was read. Newer rows count more. */
   times: number;
-  /** Bytes of its cell, smoothed. */
+  /** Size of its cell in bytes, smoothed. */
   bytes: number;
 }
 
 /**
- * What runs of one observer read of rows of one kind: the observed row, or the others of one table.
+ * What runs of one observer read of one kind of rows: the observed row, or other rows of one table.
  */
 class Habits {
-  /** Rows that runs came to, of late. */
+  /** How many such rows the runs read. Newer rows count more. */
   #rows = 0;
   readonly #columns = new Map<string, Habit>();
   #expected: readonly Uint8Array[] | undefined;
 
   /**
-   * What is likely to be read of such a row after its first read; the likeliest and smallest where
-   * not all of it fits.
+   * The columns that a run is likely to read of such a row after its first read. If not all fit,
+   * the likeliest and smallest.
    */
   get expected(): readonly Uint8Array[] {
     this.#expected ??= this.#choose();
@@ -67,7 +68,7 @@ class Habits {
     return chosen;
   }
 
-  /** A run came to such a row, and read these columns together. */
+  /** Learns that a run read these columns of such a row together. */
   learn(read: ReadonlyMap<string, SeenColumn>): void {
     if (read.size === 0 && this.#columns.size === 0) return;
     this.#expected = undefined;
@@ -97,20 +98,20 @@ interface SeenColumn {
 interface SeenRow {
   readonly habits: Habits;
   readonly isOwn: boolean;
-  /** Columns read by the first request for the row. */
+  /** Columns that the first request for the row read. */
   readonly first: Map<string, SeenColumn>;
-  /** Columns read after it. */
+  /** Columns that the run read after it. */
   readonly later: Map<string, SeenColumn>;
-  /** Columns that came with it and were not read, so far. */
+  /** Prefetched columns that the run has not read so far. */
   readonly unread: Set<string>;
 }
 
-/** What the runs of one observer in this process have read before, learned as they go. */
+/** What the runs of one observer in this process have read. They learn as they run. */
 class ObserverHabits {
   readonly own = new Habits();
   readonly #others = new Map<string, Habits>();
 
-  /** Undefined where it reads so many tables that this one is left out. */
+  /** Undefined if the observer reads so many tables that this one is left out. */
   ofTable(table: string): Habits | undefined {
     let habits = this.#others.get(table);
     if (habits === undefined && this.#others.size < maxTables) {
@@ -121,19 +122,19 @@ class ObserverHabits {
   }
 }
 
-/** What fetching ahead came to in one run, in cells. */
+/** The result of prefetching in one run, in cells. */
 export interface PrefetchCounts {
-  /** Read, and at hand. */
+  /** Cells that were read and had been prefetched. */
   hits: number;
-  /** Read by a request of its own, of a row that had been read before. */
+  /** Cells that needed another request, although their row had been read before. */
   misses: number;
-  /** Fetched and never read. */
+  /** Cells that were prefetched and never read. */
   wasted: number;
 }
 
 /**
- * The predictor of one run: knows what earlier runs of its observer read, and watches what this one
- * does.
+ * The predictor of one run. It knows what earlier runs of its observer read, and watches what this
+ * run reads.
  */
 export class RunReadPredictor implements ReadPredictor {
   readonly #observer: ObserverHabits;
@@ -173,15 +174,15 @@ export class RunReadPredictor implements ReadPredictor {
   }
 
   /**
-   * What it came to. `isWhole`: the run was, so that what the next ones will read can be learned
-   * from it.
+   * Ends the run, and returns its counts. `isWhole`: whether the run was complete, so that later
+   * runs can learn from it.
    */
   end(isWhole: boolean): PrefetchCounts {
     for (const { habits, isOwn, first, later, unread } of this.#rows.values()) {
       this.#counts.wasted += unread.size;
       if (!isWhole) continue;
-      // Of the own row the first request is always for the same. Of others it may be for any of
-      // those that are read together.
+      // For the observed row, the first request is always the same. For other rows, it may be for
+      // any of the columns that are read together.
       habits.learn(isOwn || later.size === 0 ? later : new Map([...first, ...later]));
     }
     this.#rows.clear();
@@ -192,8 +193,8 @@ export class RunReadPredictor implements ReadPredictor {
 const known = new WeakMap<TransactionContext, Map<string, ObserverHabits>>();
 
 /**
- * The predictor of a run of an observer on a cell, by what its runs in this process have read.
- * Undefined where the store is in this process: reading costs nothing there.
+ * The predictor of a run of an observer on a cell, based on earlier runs in this process. Undefined
+ * if the store is in this process, since prefetching gains nothing there.
  */
 export function readPredictorOf(
   context: TransactionContext,

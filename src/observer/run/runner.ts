@@ -13,27 +13,22 @@ import { CrashCounter, type Crashes } from "./crashes.js";
 import { park } from "./park.js";
 
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
-/** After a time without the store or the coordinator, work goes on within seconds. */
+/** After an outage of the store or the coordinator, work continues within 5 seconds. */
 const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
-/** Conflicts in a row that count as a failed attempt: something else is wrong then. */
+/** How many consecutive conflicts count as a failed attempt, since something else must be wrong. */
 const maxConflicts = 100;
-/**
- * Attempts that ended with their process from which on a hint is run while no other such hint is.
- */
+/** From this many crashes on, a hint runs only while no other such hint runs. */
 const crashesToRunAlone = 2;
 
 type Failed = Extract<AttemptResult, { outcome: "failed" }>;
 type RunOutcome = "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
 
-/**
- * Carries a task through: counts what has to be counted before, runs it, and deals with how it
- * ended.
- */
+/** Carries out a task: counts crashes before the run, makes an attempt, and handles its result. */
 export class Runner {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
   readonly #board: TaskBoard;
-  /** Tasks whose hints say that a long run of them is under way here. */
+  /** Tasks whose hints announce a long run in this process. */
   readonly #announced = new Set<Task>();
   readonly #crashes: CrashCounter;
   #alone: Promise<void> = Promise.resolve();
@@ -45,7 +40,7 @@ export class Runner {
     this.#board = board;
   }
 
-  /** Runs a task that was taken from the board, and hands it back. Never rejects. */
+  /** Runs a task that was taken from the board, and returns it to the board. Never rejects. */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
     try {
       const found = await this.#crashes.find(task);
@@ -73,9 +68,9 @@ export class Runner {
   }
 
   /**
-   * What may have ended its process is run one at a time, so that it is found out which it was. It
-   * is counted when its turn has come: what never gets one, since another ends the process again
-   * and again, is not to be given up for it.
+   * Runs a hint that may have ended its process, one such hint at a time, to find out which one it
+   * was. The crash is counted when the hint's turn comes. Otherwise, a hint could be parked
+   * although another hint ends the process before its turn each time.
    */
   async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     const before = this.#alone;
@@ -149,8 +144,8 @@ export class Runner {
   }
 
   /**
-   * Counts a long run in its hint while it goes on, and says who has it, so that nobody else takes
-   * it on.
+   * Counts a long run in its hint while it runs, and records its session, so that no other process
+   * takes the hint on.
    */
   async #announce(task: Task): Promise<void> {
     const state = task.state ?? freshState;
@@ -168,10 +163,7 @@ export class Runner {
     }
   }
 
-  /**
-   * A run that was announced, and counts for nothing after all: the hint says again what it said
-   * before.
-   */
+  /** Restores the hint of an announced run that counts for nothing. */
   async #retract(task: Task): Promise<void> {
     if (!this.#announced.has(task)) return;
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
@@ -210,10 +202,7 @@ export class Runner {
     }
   }
 
-  /**
-   * The cell ended so many processes that it was given up; it has changed since, and is run again
-   * when some time has passed.
-   */
+  /** Delays a changed cell that was parked because it ended processes. */
   async #suspend(task: Task, waitMs: number): Promise<void> {
     const state = task.state ?? freshState;
     task.state = { ...state, notBefore: this.#environment.now() + waitMs };
@@ -225,7 +214,7 @@ export class Runner {
     this.#board.postpone(task, backoffDelay(this.#environment, backoff, attempt), true, row);
   }
 
-  /** Writes the attempt and the wait into the hint, or gives the change up after the last. */
+  /** Writes the attempt and the wait into the hint. After the last attempt, parks the change. */
   async #countFailure(
     task: Task,
     start: number | undefined,
@@ -263,7 +252,7 @@ export class Runner {
     crashes?: number,
   ): Promise<void> {
     if (!(await park(this.#registry, task, start, attempts, error, crashes))) {
-      // Nothing of it counts for another version.
+      // Nothing of this run counts for another version.
       await this.#retract(task);
       this.#board.done(task, Number.POSITIVE_INFINITY);
       return;
@@ -293,8 +282,8 @@ export class Runner {
 }
 
 /**
- * The row on which a run conflicted, which need not be the one that its observer watches; undefined
- * if it is not one row.
+ * The row on which a run conflicted. It may be another row than the observed one. Undefined if it
+ * is not a single row.
  */
 function lostOn(error: unknown): string | undefined {
   const cell = error instanceof ConflictError ? conflictCell(error) : undefined;

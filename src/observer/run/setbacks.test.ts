@@ -21,7 +21,10 @@ afterEach(async () => {
   for (const db of open.splice(0)) await db.close();
 });
 
-/** An observer that fails so, run after run, and then no more; with when each of its runs began. */
+/**
+ * An observer that fails with each of these errors in turn and then succeeds, and the start time of
+ * each run.
+ */
 function failing(failures: readonly Error[], environment: TestEnvironment) {
   const begun: number[] = [];
   const run = (tx: Transaction, { row, value }: ColumnChange<string, string>) => {
@@ -34,7 +37,7 @@ function failing(failures: readonly Error[], environment: TestEnvironment) {
   return { begun, length };
 }
 
-/** Lets it run until it has succeeded; answers how long it took from each run to the next. */
+/** Lets it run until it succeeds. Returns the time between each two runs. */
 async function waitsOf(length: Observer, begun: readonly number[], environment: TestEnvironment) {
   const db = await openTest({ environment, observers: [length] });
   open.push(db);
@@ -52,7 +55,7 @@ async function waitsOf(length: Observer, begun: readonly number[], environment: 
 const conflict = new ConflictError("Another was faster.");
 const setback = new StoreError("The store does not answer.");
 
-test("a store that fails once is asked again soon, however many conflicts were before it", async () => {
+test("a store that fails once is asked again soon, even after many conflicts", async () => {
   const environment = new TestEnvironment();
   const { begun, length } = failing([...Array(12).fill(conflict), setback], environment);
   const { waits } = await waitsOf(length, begun, environment);
@@ -60,7 +63,7 @@ test("a store that fails once is asked again soon, however many conflicts were b
   expect(waits.at(-1)).toBeLessThanOrEqual(100);
 });
 
-test("a conflict after a long time without the store is repeated as quickly as any", async () => {
+test("a conflict after a long outage of the store is repeated as quickly as any", async () => {
   const environment = new TestEnvironment();
   const { begun, length } = failing([...Array(12).fill(setback), conflict], environment);
   const { waits } = await waitsOf(length, begun, environment);
@@ -68,13 +71,13 @@ test("a conflict after a long time without the store is repeated as quickly as a
   expect(waits.at(-1)).toBeLessThanOrEqual(1);
 });
 
-test("after a store that was away for long, work goes on within seconds", async () => {
+test("after a long outage of the store, work continues within seconds", async () => {
   const environment = new TestEnvironment();
   const { begun, length } = failing(Array(12).fill(setback), environment);
   const { waits, runs } = await waitsOf(length, begun, environment);
   expect(Math.max(...waits)).toBeLessThanOrEqual(5_000);
   expect(waits.at(-1)).toBeGreaterThan(1_000);
-  // None of it is the observer's fault.
+  // None of the failures is the observer's fault.
   expect(runs.at(-1)).toMatchObject({ outcome: "committed", attempts: 0 });
 });
 
@@ -86,7 +89,7 @@ test.each([
   new StoreMovedError("data.mdb was renamed."),
   new StoreChangedError("Another process wrote to the folder."),
 ])(
-  "no change is given up for a store or coordinator that is away or refuses this process: $code",
+  "no change is parked because a store or coordinator is away or refuses this process: $code",
   async (failure) => {
     const environment = new TestEnvironment();
     const { begun, length } = failing(Array(110).fill(failure), environment);

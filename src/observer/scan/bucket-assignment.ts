@@ -3,9 +3,9 @@ import type { Observer } from "../observer.js";
 import type { Sessions } from "../session/sessions.js";
 
 /**
- * Which buckets of an observer's hints are this process's: each bucket belongs to one of the live
- * sessions that run the observer, by rendezvous hashing with a bound, so that all have equally
- * many, and a session that comes or goes moves little more than its own part.
+ * Which buckets of an observer's hints belong to this process. Each bucket belongs to one of the
+ * live sessions that run the observer. It uses rendezvous hashing with a bound. So all sessions
+ * have equally many, and a session that comes or goes moves little more than its own share.
  */
 export class BucketAssignment {
   readonly #sessions: Sessions;
@@ -25,22 +25,22 @@ export class BucketAssignment {
     return owned[bucket] ?? true;
   }
 
-  /** Whether all buckets are this process's. */
+  /** Whether all buckets belong to this process. */
   ownsAll({ name, version }: Observer): boolean {
     const hosting = this.#sessions.hosting(name, version);
     return hosting.length === 0 || (hosting.length === 1 && hosting[0] === this.#sessions.session);
   }
 
-  /** Forgets what was divided: this process hosts other observers than before. */
+  /** Forgets the assignment, since this process now hosts other observers. */
   reset(): void {
     this.#owned.clear();
   }
 }
 
 /**
- * Each bucket goes to the session that weighs the most for it, of those that have not got their
- * full part yet: by weight alone one of two would often have half as much again as the other, and
- * the other would wait for it.
+ * Gives each bucket to the session with the highest weight for it, among those whose share is not
+ * full. By weight alone, one of two sessions would often get half as much again as the other, and
+ * the other would then be idle.
  */
 function divide(own: string, hosting: readonly string[], observer: string): readonly boolean[] {
   const sessions = [own, ...hosting.filter((session) => session !== own)].sort();
@@ -65,7 +65,8 @@ function weigh(session: string, place: string): number {
   const text = `${session}\0${place}`;
   for (let index = 0; index < text.length; index++)
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  // Mixed once more: strings that differ in their ends only would weigh nearly alike.
+  // Mixes the hash once more. Otherwise strings that differ only at their end would have similar
+  // weights.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

@@ -9,7 +9,7 @@ import { bucketOf, deleteHint, hintAddress, hintPrefix, writeHintState } from ".
 import { TaskBoard } from "../queue/task-board.js";
 import { BucketScanner } from "./bucket-scanner.js";
 
-/** A process that shares the work with another one, to which every hint belongs. */
+/** A process that shares the work with another, which owns every hint. */
 describe("hints of another process's share", () => {
   let environment: TestEnvironment;
   let store: RowStore;
@@ -49,7 +49,7 @@ describe("hints of another process's share", () => {
     column: columnPath("contents"),
   });
 
-  /** Something of its own to do. */
+  /** Gives the process its own task. */
   function keepBusy(): void {
     const cell = cellOf("own");
     const own = hintAddress(hintPrefix(length.name), cell);
@@ -83,7 +83,7 @@ describe("hints of another process's share", () => {
     expect(await scanAfter(250)).toBe(1);
   });
 
-  it("count as new when they have changed meanwhile: somebody writes them, and may work on them", async () => {
+  it("count as new if they changed meanwhile: another process writes them, and may work on them", async () => {
     expect(await scanner.scan()).toBe(0);
     await environment.advance(1_500);
     await hint("a", 20);
@@ -95,9 +95,7 @@ describe("hints of another process's share", () => {
   const remove = (row: string, timestamp: number) =>
     store.mutate(deleteHint(hintAddress(hintPrefix(length.name), cellOf(row)), timestamp));
 
-  /**
-   * Lets it see so many hints of a process that is as busy as itself, and that has done them then.
-   */
+  /** Shows it `count` hints of a process that is as busy as itself, and that then handles them. */
   async function seeManyGo(count: number, meanwhile: () => Promise<void>): Promise<void> {
     const rows = Array.from({ length: count }, (_, index) => `row ${index}`);
     for (const row of rows) await hint(row, 10);
@@ -110,7 +108,7 @@ describe("hints of another process's share", () => {
     board.drop(length.name);
   }
 
-  /** How many looks it takes until something is taken on, at four a second. */
+  /** How many looks it takes until a hint is taken on, at four looks a second. */
   async function looksUntilTaken(meanwhile: () => Promise<void> = async () => {}): Promise<number> {
     for (let look = 1; look <= 100; look++) {
       await meanwhile();
@@ -119,7 +117,7 @@ describe("hints of another process's share", () => {
     return Number.POSITIVE_INFINITY;
   }
 
-  it("are found as soon, however many were seen before them that are gone", async () => {
+  it("are found as fast after many others that are gone", async () => {
     await remove("a", 10);
     await seeManyGo(5_000, async () => {});
     await hint("late", 20);
@@ -127,7 +125,7 @@ describe("hints of another process's share", () => {
     expect(board.taskOf(length.name, cellOf("late"))).toBeDefined();
   });
 
-  it("are found as soon beside one that is written again and again", async () => {
+  it("are found as fast next to one that is written again and again", async () => {
     let timestamp = 10;
     const renew = () => hint("a", ++timestamp);
     await scanner.scan();
@@ -157,7 +155,7 @@ describe("hints of another process's share", () => {
     expect(board.taskOf(length.name, cellOf(others.at(-1)!))).toBeDefined();
   });
 
-  it("are all taken on in the end, however many stand, by a busy process too", async () => {
+  it("are all taken on in the end, however many there are, by a busy process too", async () => {
     board = new TaskBoard({ environment, queueLimit: () => 20_000, isWorked: () => true, onReady: () => {} });
     scanner = makeScanner();
     keepBusy();

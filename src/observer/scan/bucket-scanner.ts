@@ -23,34 +23,36 @@ export interface BucketScannerOptions {
   readonly shares: Pick<BucketAssignment, "owns" | "ownsAll">;
   readonly board: TaskBoard;
   readonly observer: Observer;
-  /** Whose scanner this is: it jumps where another's claims begin. */
+  /**
+   * The worker that this scanner belongs to. The scanner jumps if it meets tasks of another one.
+   */
   readonly owner: unknown;
   readonly signal: AbortSignal;
 }
 
 const pageHints = 256;
-/** Jumps in one round; more would not find a free place either. */
+/** The most jumps in one round. Further jumps would hardly find a free place. */
 const maxJumps = 8;
 /**
- * How long another process's hint must have been seen standing before it is taken on, in
- * milliseconds: by a process that has nothing of its own to do, and by one that has. Two that are
- * both busy would run each other's hints, and half of those runs would be in vain.
+ * How long this process must have seen another process's hint before it takes the hint on, in
+ * milliseconds: if it is idle, and if it is busy. The longer time keeps two busy processes from
+ * running each other's hints, since half of those runs would be in vain.
  */
 const foreignAgeMs = 2_000;
 const foreignAgeOfBusyMs = 20_000;
 const foreignEveryMs = 250;
 
-/** A walk over the own buckets, from a random place round to it again. */
+/** A walk over this process's buckets, from a random place back to it. */
 interface Round {
   readonly ranges: HintRange[];
-  /** Where to go on in the first of the ranges. */
+  /** The position with which to continue in the first range. */
   position: Position | undefined;
   jumps: number;
 }
 
 /**
- * Finds hints where the processes share out their buckets among themselves, without a service
- * between them.
+ * Finds hints on a store without a cluster service. The processes divide the buckets among
+ * themselves.
  */
 export class BucketScanner implements HintScanner {
   readonly #options: BucketScannerOptions;
@@ -74,7 +76,8 @@ export class BucketScanner implements HintScanner {
   }
 
   /**
-   * Looks for hints until the round is over or the queue is full. Answers how many it found to do.
+   * Looks for hints until the round is over or the queue is full. Returns how many hints it found
+   * to run.
    */
   async scan(): Promise<number> {
     const { board, observer, shares, store, signal } = this.#options;
@@ -91,7 +94,7 @@ export class BucketScanner implements HintScanner {
     return found;
   }
 
-  /** Whether the last scan stopped before its round was over. */
+  /** Whether the last scan stopped before the end of its round. */
   get isUnfinished(): boolean {
     return this.#round !== undefined;
   }
@@ -106,7 +109,7 @@ export class BucketScanner implements HintScanner {
     const ranges = order.map((bucket) => prefixRange(bucketPrefix(this.#prefix, bucket)));
     const start = ranges[0];
     if (start === undefined) return { ranges: [], position: undefined, jumps: 0 };
-    // Not from the bucket's beginning: other scanners may be there.
+    // It does not begin at the bucket's first hint, since other scanners may be there.
     const place = this.#randomPlace(start.start!.row);
     ranges[0] = { start: { row: place }, end: start.end };
     ranges.push({ start: start.start, end: place });
@@ -149,7 +152,7 @@ export class BucketScanner implements HintScanner {
     return found;
   }
 
-  /** Leaves a stretch that another scanner works on, and comes back to it last. */
+  /** Leaves a stretch that another scanner works on, and returns to it last. */
   #jump(round: Round): void {
     round.jumps++;
     round.position = undefined;
@@ -158,7 +161,7 @@ export class BucketScanner implements HintScanner {
     round.ranges.push(...round.ranges.splice(0, by % places));
   }
 
-  /** Lets others have their turn: a store may answer at once. */
+  /** Gives other work a turn of the event loop, since a store may answer synchronously. */
   #breathe(): Promise<void> {
     return new Promise((resolve) => this.#options.environment.defer(resolve));
   }
@@ -167,8 +170,8 @@ export class BucketScanner implements HintScanner {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
     if (runner !== undefined && runner !== sessions.session) {
-      // One that has ended, or is of another version, says nothing: what it announced may have been
-      // left behind.
+      // A runner that has ended or runs another version is ignored, since it may have left its
+      // announcement behind.
       if (sessions.isHosting(runner, observer.name, observer.version)) return "waits";
     }
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
@@ -180,9 +183,9 @@ export class BucketScanner implements HintScanner {
   }
 
   /**
-   * Another process's hints are left to it, unless they have been standing for a while: then it
-   * hangs, is dead, or has more than it can do. Those that are worked on will mostly be gone at the
-   * second look.
+   * Looks at hints of other processes' buckets, and takes on those that have stood for a while.
+   * Their process may hang, be dead, or be overloaded. A hint that its process is handling is
+   * usually gone at the second look.
    */
   async #lookAtForeign(): Promise<number> {
     const now = this.#options.environment.monotonic();

@@ -20,47 +20,48 @@ export interface ClaimingScannerOptions {
 }
 
 const pageHints = 256;
-/** Hints that are claimed in one go. */
+/** How many hints to claim at a time. */
 const claimsAtOnce = 32;
 /**
- * Jumps of one walk; after them it goes on past what others have, so that what stands alone among
- * it is found.
+ * The most jumps of one walk. After them it continues through claimed hints, so that it finds
+ * unclaimed ones among them.
  */
 const maxJumps = 8;
-/** Pages of one walk; the next one begins somewhere else. */
+/** The most pages of one walk. The next walk begins at another place. */
 const maxPages = 64;
-/** For how long a claim that was refused is not asked for again, in milliseconds. */
+/** For how long a refused claim is not requested again, in milliseconds. */
 const refusedMs = 1_000;
 const maxRefused = 4_096;
 
-/** A walk over the hints of an observer, from a random place round to it again. */
+/** A walk over the hints of an observer, from a random place back to it. */
 interface Walk {
   ranges: HintRange[];
-  /** Where to go on in the first of the ranges. */
+  /** The position with which to continue in the first range. */
   position: Position | undefined;
   jumps: number;
   pages: number;
 }
 
-/** What was done with some hints. */
+/** The result of claiming some hints. */
 interface Taking {
   readonly found: number;
-  /** The first that was not looked at, since the queue was full. */
+  /** The first hint that it did not look at, because the queue was full. */
   readonly full: StandingHint | undefined;
-  /** Whether another process works here. */
+  /** Whether another process works in this place. */
   readonly hasMet: boolean;
 }
 
 /**
- * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4): begins at a
- * random place, claims what it finds before it takes it on, and jumps to another random place when
- * it meets another's claim. So any number of workers divide the work without knowing of each other.
+ * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4). It begins
+ * at a random place, and claims each hint before it takes the hint on. If it meets another
+ * process's claim, it jumps to another random place. So any number of workers divide the work
+ * without knowing of each other.
  */
 export class ClaimingScanner implements HintScanner {
   readonly #options: ClaimingScannerOptions;
   readonly #whole: HintRange;
   readonly #places: ScanPositions;
-  /** Rows that another process has, with until when it is not asked for them again. */
+  /** Rows that another process has claimed, and until when not to request them again. */
   readonly #refused = new Map<string, number>();
   #walk: Walk | undefined;
 
@@ -76,13 +77,14 @@ export class ClaimingScanner implements HintScanner {
     return this.#options.observer;
   }
 
-  /** Whether the last walk stopped before it had gone round. */
+  /** Whether the last walk stopped before its end. */
   get isUnfinished(): boolean {
     return this.#walk !== undefined;
   }
 
   /**
-   * Looks for hints until the walk is over or the queue is full. Answers how many it found to do.
+   * Looks for hints until the walk is over or the queue is full. Returns how many hints it found to
+   * run.
    */
   async scan(): Promise<number> {
     const { board, observer } = this.#options;
@@ -93,7 +95,7 @@ export class ClaimingScanner implements HintScanner {
     return this.#goOn(this.#walk);
   }
 
-  /** The whole round, from a random place. */
+  /** The whole range of hints, from a random place around to it. */
   async #fromAnywhere(): Promise<HintRange[]> {
     const place = await this.#places.next();
     return [
@@ -115,7 +117,8 @@ export class ClaimingScanner implements HintScanner {
       if (taking.full !== undefined) {
         const { row, column } = taking.full.address;
         walk.position = { row, column };
-        // What was found may take long; the pages before it were of another moment.
+        // Handling the found hints may take long, so the earlier pages are outdated and count no
+        // more.
         walk.pages = 0;
         return found;
       }
@@ -133,14 +136,14 @@ export class ClaimingScanner implements HintScanner {
     return found;
   }
 
-  /** Lets others have their turn: a store may answer at once. */
+  /** Gives other work a turn of the event loop, since a store may answer synchronously. */
   #breathe(): Promise<void> {
     return new Promise((resolve) => this.#options.environment.defer(resolve));
   }
 
   /**
-   * Claims hints and takes them on, some at a time. Stops where another process is met, if it is to
-   * jump.
+   * Claims hints and takes them on, some at a time. If `jumps` is true, stops where it meets
+   * another process.
    */
   async #takeOn(hints: readonly StandingHint[], jumps: boolean): Promise<Taking> {
     const { board, observer } = this.#options;
@@ -185,17 +188,17 @@ export class ClaimingScanner implements HintScanner {
     return outcome === "held" || outcome === "waits" ? "skipped" : outcome;
   }
 
-  /** Whether its time has not come, or another live process says in it that it runs it. */
+  /** Whether the hint's time has not come, or it says that another live process runs it. */
   #waits({ state }: StandingHint): boolean {
     const { sessions, environment, observer } = this.#options;
     const { runner, notBefore } = state;
     if (runner !== undefined && runner !== sessions.session) {
-      // One that has ended, or is of another version, says nothing: what it announced may have been
-      // left behind.
+      // A runner that has ended or runs another version is ignored, since it may have left its
+      // announcement behind.
       if (sessions.isHosting(runner, observer.name, observer.version)) return true;
     }
     const waitMs = notBefore - environment.now();
-    // A longer wait than there can be is another clock's.
+    // Another process's clock may have written a wait that is longer than possible.
     return waitMs > 0 && waitMs <= observer.backoff.maximumMs;
   }
 

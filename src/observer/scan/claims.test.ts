@@ -7,7 +7,7 @@ import { memoryStore } from "../../store/memory/index.js";
 import { observer } from "../index.js";
 import type { Observer } from "../observer.js";
 
-/** A database of a cluster's member. */
+/** A member of a cluster, with its database. */
 function openMember(environment: TestEnvironment, cluster: TestMember, hosted: Observer) {
   const counting = memoryStore().atomic!;
   return openTest({
@@ -20,7 +20,7 @@ function openMember(environment: TestEnvironment, cluster: TestMember, hosted: O
   });
 }
 
-test("a claim that is refused when its task is over leaves the next task of the cell its own", async () => {
+test("a claim that is refused after its task is over does not affect the next task of the cell", async () => {
   const environment = new TestEnvironment();
   const service = new TestCluster();
   const member = service.member();
@@ -64,7 +64,7 @@ test.each([
   { by: "worker", observerRuns: undefined, workerRuns: 2, claimed: 10 },
   { by: "observer", observerRuns: 1, workerRuns: undefined, claimed: 5 },
 ])(
-  "no more is claimed than will soon be run, as the $by limits it: who joins later finds work",
+  "a process claims no more than it will run soon, as the $by limits it: a process that joins later finds work",
   async (limits) => {
     const environment = new TestEnvironment();
     const service = new TestCluster();

@@ -2,16 +2,16 @@ import { byteString, type MaybePromise } from "../../store/index.js";
 import type { CellAddress } from "../../transaction/index.js";
 import type { Cluster } from "../cluster.js";
 
-/** A row that is claimed, and by how many tasks of this process. */
+/** A claimed row, and how many tasks of this process use it. */
 interface Claim {
   users: number;
-  /** Undefined once it was granted. */
+  /** The request for the claim. Undefined once it was granted. */
   asking: Promise<boolean> | undefined;
 }
 
 /**
- * The rows on which this process works, as the cluster knows them (the paper, section 2.4). All
- * hints of one observer on one row share a claim. There are never more than tasks on the board.
+ * The rows that this process has claimed in the cluster (the paper, section 2.4). All hints of one
+ * observer on one row share a claim. There are never more claims than tasks on the board.
  */
 export class Claims {
   readonly #cluster: Cluster;
@@ -21,12 +21,12 @@ export class Claims {
     this.#cluster = cluster;
   }
 
-  /** Rows that are claimed, or about to be. */
+  /** Number of rows that are claimed or requested. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Claims a hint's row. False where another process has it; each true is to be given back. */
+  /** Claims a hint's row. False if another process has it. After each true, call {@link give}. */
   take(hint: CellAddress): MaybePromise<boolean> {
     const name = byteString(hint.row);
     const held = this.#held.get(name);
@@ -42,7 +42,7 @@ export class Claims {
   }
 
   async #settled(name: string, claim: Claim, asking: Promise<boolean>): Promise<boolean> {
-    // A claim is advice: where nobody says no, the work is done.
+    // A claim is only advice. Without an answer, this process does the work.
     const isGranted = await asking.catch(() => true);
     claim.asking = undefined;
     if (isGranted) return true;
@@ -50,7 +50,10 @@ export class Claims {
     return false;
   }
 
-  /** A task is over, or was let go: the claim goes back with the last. */
+  /**
+   * Releases a claim when a task is over or was let go. The last task of the row gives it back to
+   * the cluster.
+   */
   give(hint: CellAddress): void {
     const name = byteString(hint.row);
     const held = this.#held.get(name);

@@ -25,7 +25,7 @@ beforeEach(() => {
   });
 });
 
-test("what another process commits is noticed within 50 ms, and every 5 ms while more comes", async () => {
+test("it notices a commit of another process within 50 ms, and looks every 5 ms while more come", async () => {
   await environment.advance(1_000);
   expect(moved).toBe(0);
   counter = 2;
@@ -38,14 +38,14 @@ test("what another process commits is noticed within 50 ms, and every 5 ms while
   expect(moved).toBeGreaterThanOrEqual(1 + 150 / 5);
 });
 
-test("looks become rarer while nothing happens", async () => {
+test("it looks less often while nothing happens", async () => {
   await environment.advance(1_000);
   const before = looks;
   await environment.advance(1_000);
   expect(looks - before).toBe(20);
 });
 
-test("a process that has runs of its own under way is not disturbed by what they commit", async () => {
+test("a process's own running observers do not trigger it", async () => {
   await environment.advance(10);
   isQuiet = false;
   counter = 2;
@@ -55,7 +55,7 @@ test("a process that has runs of its own under way is not disturbed by what they
   expect(moved).toBe(0);
 });
 
-test("a counter that cannot be read is looked at again", async () => {
+test("it tries again if the counter cannot be read", async () => {
   await environment.advance(10);
   counter = new Error("the disk is away");
   await environment.advance(100);
@@ -64,13 +64,13 @@ test("a counter that cannot be read is looked at again", async () => {
   expect(moved).toBe(1);
 });
 
-test("nothing is looked at after the stop", async () => {
+test("it stops looking after the stop", async () => {
   watch.stop();
   await environment.advance(1_000);
   expect(looks).toBe(0);
 });
 
-test("a store that no other process can write to is not watched", () => {
+test("it does not watch a store that no other process can write to", () => {
   const options = { environment, isQuiet: () => true, onMoved: () => {} };
   expect(watchCommits(memoryStore(), options)).toBeUndefined();
 });

@@ -1,10 +1,7 @@
 import type { Environment, Timer } from "../../environment/index.js";
 import type { AtomicStore, RowStore } from "../../store/index.js";
 
-/**
- * Milliseconds between two looks: after something was committed, and when nothing has been for a
- * while.
- */
+/** Milliseconds between two reads of the counter: after a commit, and after a while without one. */
 const minMs = 5;
 const maxMs = 50;
 const slowing = 1.1;
@@ -12,15 +9,18 @@ const slowing = 1.1;
 export interface CommitWatcherOptions {
   readonly environment: Environment;
   readonly counter: AtomicStore["counter"];
-  /** Whether this process has nothing under way, so that what moves the counter is another's. */
+  /**
+   * Whether this process runs nothing, so that any movement of the counter comes from another
+   * process.
+   */
   readonly isQuiet: () => boolean;
-  /** Called when somebody has committed something meanwhile. */
+  /** Called when another process has committed. */
   readonly onMoved: () => void;
 }
 
 /**
- * Notices what other processes commit, milliseconds later. A look at the counter of a store in this
- * machine costs a few microseconds, where a look for hints costs reads for each observer.
+ * Notices commits of other processes within milliseconds. Reading the counter of a store on this
+ * machine costs a few microseconds. Looking for hints costs several reads for each observer.
  */
 export class CommitWatcher {
   readonly #options: CommitWatcherOptions;
@@ -48,14 +48,14 @@ export class CommitWatcher {
     if (!this.#stopped) this.#schedule();
   }
 
-  /** Undefined where it cannot be read at once: whoever has to know why reads it again. */
+  /** Undefined if the counter cannot be read synchronously. The scan then finds out why. */
   #counter(): number | undefined {
     try {
       const counter = this.#options.counter();
       if (typeof counter === "number") return counter;
       counter.catch(() => undefined);
     } catch {
-      // The scan that comes anyway meets the same failure, and tells of it.
+      // The next scan meets the same failure, and reports it.
     }
     return undefined;
   }
@@ -66,7 +66,9 @@ export class CommitWatcher {
   }
 }
 
-/** Watches a store that other processes of this machine may write to; undefined for any other. */
+/**
+ * Watches a store that other processes of this machine may write to. Undefined for any other store.
+ */
 export function watchCommits(
   store: RowStore,
   options: Omit<CommitWatcherOptions, "counter">,

@@ -10,8 +10,8 @@ import {
 } from "../hint/hint.js";
 
 /**
- * Hints of one look, and looks of one pass: what they find is remembered until the pass after it
- * has ended.
+ * Hints of one look, and looks of one pass. Their product bounds the memory: a pass's hints are
+ * remembered until the next pass has ended.
  */
 const pageHints = 256;
 const looksOfPass = 8;
@@ -19,36 +19,36 @@ const looksOfPass = 8;
 export interface ForeignHintsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
-  /** With which all hints of the observer begin. */
+  /** The prefix of all hints of the observer. */
   readonly prefix: Uint8Array;
-  /** Whether a hint is of another process's share. */
+  /** Whether a hint belongs to another process's share. */
   readonly isForeign: (hint: StandingHint) => boolean;
   /**
-   * When a hint that stands is old at the latest, in milliseconds: no stretch is watched for
+   * The age at which the scanner takes on any hint, in milliseconds. No stretch is watched for
    * longer.
    */
   readonly oldMs: number;
   readonly signal: AbortSignal;
 }
 
-/** When a hint was first seen as it is, and in which pass last. */
+/** When a hint was first seen in its current version, and the last pass that saw it. */
 interface Sighting {
   readonly timestamp: number;
   readonly since: number;
   pass: number;
 }
 
-/** A hint that stands, and for how long it has been seen standing unchanged. */
+/** A hint, and for how long it has been seen unchanged. */
 export interface AgedHint {
   readonly hint: StandingHint;
   readonly standsMs: number;
 }
 
 /**
- * Watches hints of other processes' shares for those that stand for long. However many there are,
- * what is remembered is bounded and is soon looked at again: one stretch of them is passed over
- * time after time, until nothing in it stands any more that stood a pass ago, or it was watched for
- * long enough; then comes the next stretch.
+ * Watches the hints of other processes' shares for those that stay too long. Its memory is bounded,
+ * however many hints there are. It watches one stretch of hints, and passes over it again and
+ * again. It moves to the next stretch when none of the hints of a pass ago is left, or when it has
+ * watched the stretch for long enough.
  */
 export class ForeignHints {
   readonly #options: ForeignHintsOptions;
@@ -56,12 +56,14 @@ export class ForeignHints {
   readonly #seen = new Map<string, Sighting>();
   /** Where the stretch begins. */
   #start: HintRange["start"];
-  /** When its first pass ended: all of it has been seen since. */
+  /** When the first pass over the stretch ended. All its hints have been seen since. */
   #seenSince = 0;
   #pass = 0;
   #passSince = 0;
   #looks = 0;
-  /** What the pass has not come to, round to where it began; it may end before. */
+  /**
+   * The ranges that the pass has not reached yet, around to its start. The pass may end earlier.
+   */
   #left: HintRange[] = [];
 
   constructor(options: ForeignHintsOptions) {
@@ -69,7 +71,7 @@ export class ForeignHints {
     this.#whole = prefixRange(options.prefix);
   }
 
-  /** Looks at the next of them. */
+  /** Looks at the next page of hints. */
   async look(): Promise<readonly AgedHint[]> {
     const now = this.#options.environment.monotonic();
     if (this.#looks === 0) this.#beginPass(now);
@@ -94,7 +96,7 @@ export class ForeignHints {
     return bucketPrefix(prefix, Math.floor(environment.random() * buckets));
   }
 
-  /** Where few stand, one look goes all the way round. */
+  /** If there are few hints, one look covers all of them. */
   async #read(): Promise<readonly StandingHint[]> {
     const { store, signal } = this.#options;
     const hints: StandingHint[] = [];
@@ -108,7 +110,7 @@ export class ForeignHints {
     return hints;
   }
 
-  /** Since when it has been standing as it is. */
+  /** Since when the hint has been seen in its current version. Monotonic time. */
   #see({ address, timestamp }: StandingHint, now: number): number {
     const key = `${byteString(address.row)}\0${byteString(address.column)}`;
     const seen = this.#seen.get(key);
@@ -120,7 +122,7 @@ export class ForeignHints {
     return now;
   }
 
-  /** What the pass did not meet is gone. */
+  /** Forgets the hints that the pass did not meet, since they are gone. */
   #endPass(now: number): void {
     let stands = false;
     for (const [key, { pass, since }] of this.#seen) {
@@ -131,15 +133,15 @@ export class ForeignHints {
     const next = this.#left[0]?.start;
     if (this.#pass === 1 || next === undefined) this.#seenSince = now;
     if (next === undefined) {
-      // There is nothing else to watch. From elsewhere, so that two who have nothing else to do
-      // meet less.
+      // There is nothing else to watch. It continues elsewhere, so that two idle processes meet
+      // less often.
       this.#start = { row: this.#anyBucket() };
     } else if (this.#seen.size === 0 || (this.#pass > 1 && (!stands || this.#isWatchedLong))) {
       this.#moveTo(next);
     }
   }
 
-  /** Whether all of the stretch was looked at once more when it was old. */
+  /** Whether the whole stretch was seen once more after its hints were old enough. */
   get #isWatchedLong(): boolean {
     return this.#passSince - this.#seenSince >= this.#options.oldMs;
   }
@@ -151,7 +153,7 @@ export class ForeignHints {
     this.#seen.clear();
   }
 
-  /** Begins anew: the shares have changed. */
+  /** Starts again, since the shares have changed. */
   forget(): void {
     this.#moveTo(undefined);
   }

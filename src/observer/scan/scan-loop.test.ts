@@ -8,7 +8,7 @@ import { memoryStore } from "../../store/memory/index.js";
 import { hintTable } from "../../transaction/index.js";
 import { ScanLoop } from "./scan-loop.js";
 
-/** A store that other processes may write to, which takes so long for a look at the hints. */
+/** A store that other processes may write to, and that takes `lookMs` for a read of the hints. */
 function slowStore(environment: TestEnvironment, lookMs: number) {
   const store = memoryStore({ environment });
   const counted = { looks: 0 };
@@ -31,7 +31,7 @@ function slowStore(environment: TestEnvironment, lookMs: number) {
   return { store: shared, counted };
 }
 
-test("a worker rests four times as long as it looked for hints, though others commit all the time", async () => {
+test("a worker pauses four times as long as it looked for hints, even if others commit all the time", async () => {
   const environment = new TestEnvironment();
   const { store, counted } = slowStore(environment, 200);
   const db = await openTest({ store, environment, observers: [length] });
@@ -48,7 +48,7 @@ test("a worker rests four times as long as it looked for hints, though others co
   await environment.until(db.close());
 });
 
-test("who is woken soon scans at once after its rest, and as soon as ever where there is none", async () => {
+test("a worker that is woken soon scans right after its pause, or at once without one", async () => {
   const environment = new TestEnvironment();
   const db = await openTest({ environment, observers: [length] });
   const scans: number[] = [];

@@ -8,10 +8,10 @@ import type { RegistryView } from "../registry/view.js";
 /** Finds the hints of one observer for one worker (protocol §5.9). */
 export interface HintScanner {
   readonly observer: Observer;
-  /** Whether there was more to find than the queue could take. */
+  /** Whether there were more hints than the queue could take. */
   readonly isUnfinished: boolean;
   /**
-   * Looks for hints until there are no more or the queue is full. Answers how many it found to do.
+   * Looks for hints until there are no more or the queue is full. Returns how many it found to run.
    */
   scan(): Promise<number>;
 }
@@ -19,15 +19,16 @@ export interface HintScanner {
 const firstPollMs = 50;
 const maxPollMs = 250;
 const maxPauseMs = 1_000;
-/** Where any process finds any hint, so many together look as often as one alone would. */
+/** If any process may find any hint, this many processes together look as often as one alone. */
 const sessionsOfOnePoll = 8;
 const maxCrowdedPollMs = 10_000;
-/** Pauses last so many times as long as the scan before them. */
+/** A pause lasts this many times as long as the scan before it. */
 const restForWork = 4;
 
 /**
- * Scans for a worker, one observer after the other: at once when woken, and every now and then, so
- * that hints of other processes, and such as did not fit in the queue, are found.
+ * Scans for a worker, one observer after another. It scans at once when it is woken, and regularly
+ * in between. The regular scans find hints of other processes, and hints that did not fit into the
+ * queue.
  */
 export class ScanLoop {
   readonly #registry: Registry;
@@ -40,11 +41,11 @@ export class ScanLoop {
   #running: Promise<void> | undefined;
   #wokenMeanwhile = false;
   #wantedMeanwhile = false;
-  /** Until when it rests after the last scan, by the monotonic clock. */
+  /** The end of its pause after the last scan. Monotonic time. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  /** `sessions`: how many processes share the work in such a way that each may find all of it. */
+  /** `sessions`: how many processes share the work, if each of them may find all hints. */
   constructor(
     registry: Registry,
     environment: Environment,
@@ -57,7 +58,7 @@ export class ScanLoop {
     this.#sessions = sessions;
   }
 
-  /** Scans now, or once more after the scan under way. */
+  /** Scans now. If a scan is running, scans once more after it. */
   wake(): void {
     if (this.#stopped) return;
     if (this.#running !== undefined) {
@@ -71,7 +72,7 @@ export class ScanLoop {
     });
   }
 
-  /** Scans as soon as it has rested after the last scan: for what may happen all the time. */
+  /** Scans right after its pause, for events that may happen all the time. */
   wakeSoon(): void {
     if (this.#running !== undefined) this.#wantedMeanwhile = true;
     else if (!this.#stopped) this.#wakeAfterRest();
@@ -85,11 +86,11 @@ export class ScanLoop {
 
   #wakeIn(ms: number): void {
     this.#timer?.cancel();
-    // Not a background timer: a process in which a worker stands goes on until it is stopped.
+    // Not a background timer: a process with a worker lives until the worker is stopped.
     this.#timer = this.#environment.setTimer(() => this.wake(), ms);
   }
 
-  /** Resolves when the scan that is under way, if there is one, has ended. */
+  /** Resolves when the running scan has ended, or at once if none runs. */
   async ended(): Promise<void> {
     await this.#running;
   }
@@ -101,7 +102,7 @@ export class ScanLoop {
     await this.#running;
   }
 
-  /** Whether there was more to find of an observer than its queue could take. */
+  /** Whether there were more hints of an observer than its queue could take. */
   isUnfinished(observer: string): boolean {
     return this.#scanners.some((scanner) => scanner.observer.name === observer && scanner.isUnfinished);
   }
@@ -110,7 +111,7 @@ export class ScanLoop {
     const startedAt = this.#environment.monotonic();
     let found = 0;
     try {
-      // Whoever was unregistered, or registered anew, is noticed here at the latest.
+      // Detects observers that were unregistered or re-registered since the last scan.
       const view = await this.#registry.fresh();
       for (const scanner of this.#scanners) {
         if (this.#stopped) return;
@@ -124,7 +125,8 @@ export class ScanLoop {
     const crowd = Math.max(1, this.#sessions() / sessionsOfOnePoll);
     const maxMs = Math.min(maxCrowdedPollMs, maxPollMs * crowd);
     const pollMs = found > 0 ? firstPollMs : Math.min(maxMs, this.#pollMs * 2);
-    // Where very many hints wait for their time, looking at them must not take all of it.
+    // If very many hints wait for their time, looking at them must not take all of the event loop's
+    // time.
     const endedAt = this.#environment.monotonic();
     const pauseMs = Math.min(maxPauseMs, restForWork * (endedAt - startedAt));
     this.#restsUntil = endedAt + pauseMs;
@@ -132,8 +134,8 @@ export class ScanLoop {
   }
 
   /**
-   * A program that is older than the registry leaves an observer to the newer ones, and says so
-   * once.
+   * Whether the program's version of an observer is the registered one. If not, leaves the observer
+   * to newer programs, and reports that once.
    */
   #isCurrent(view: RegistryView, { name, version }: Observer): boolean {
     const registered = view.observers.get(name)?.record.version;

@@ -6,20 +6,20 @@ import { bucketPrefix, buckets, type StandingHint } from "../hint/hint.js";
 const maxSplits = 256;
 const splitsEveryMs = 60_000;
 const maxRemembered = 64;
-/** Rows of one page that are remembered. */
+/** How many rows of one page to remember. */
 const rememberedOfPage = 4;
 
 export interface ScanPositionsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
-  /** With which all hints of the observer begin. */
+  /** The prefix of all hints of the observer. */
   readonly prefix: Uint8Array;
 }
 
 /**
- * Random places among the hints of one observer (the paper, section 2.4: a random tablet, and a
- * random key in it): the store's own split points, rows that were seen, and any place of any
- * bucket.
+ * Draws random positions among the hints of one observer. The paper uses a random tablet and a
+ * random key in it (section 2.4). Here they are the store's split points, rows that were seen
+ * before, and any position of any bucket.
  */
 export class ScanPositions {
   readonly #options: ScanPositionsOptions;
@@ -31,12 +31,12 @@ export class ScanPositions {
     this.#options = options;
   }
 
-  /** Remembers some of the rows that a page showed: there are likely to be more around them. */
+  /** Remembers some rows of a page, since more hints are likely near them. */
   learn(hints: readonly StandingHint[]): void {
     for (let count = 0; count < Math.min(rememberedOfPage, hints.length); count++) {
       const { row } = hints[this.#below(hints.length)]!.address;
       const slot = this.#rows.length < maxRemembered ? this.#rows.length : this.#below(maxRemembered);
-      // The page's memory is not to be kept for one row of it.
+      // Copied, so that one remembered row does not keep the whole page in memory.
       this.#rows[slot] = Buffer.from(row);
     }
   }

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s", (commit) => {
-  test("an observer handles a change, and its hint goes", async () => {
+  test("an observer handles a change, and its hint is deleted", async () => {
     const db = await start({ commit, observers: [length] });
     await db.transact((tx) => tx.set(documents.contents, "a", "hello"));
     expect(await countHints(db.store)).toEqual({ length: 1 });
@@ -35,7 +35,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(db.runs.map((run) => run.outcome)).toEqual(["committed"]);
   });
 
-  test("several changes before a run are one", async () => {
+  test("several changes before a run count as one", async () => {
     const db = await start({ commit, observers: [length] });
     for (const contents of ["1", "22", "333"]) {
       await db.transact((tx) => tx.set(documents.contents, "a", contents));
@@ -58,7 +58,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     ]);
   });
 
-  test("each cell of a family is a change of its own, with its qualifier", async () => {
+  test("each cell of a family is a separate change, with its qualifier", async () => {
     const seen: string[] = [];
     const lengths = observer("lengths", documents.anchors, (tx, { row, value, qualifier, column }) => {
       seen.push(`${row}:${qualifier}:${column.qualifier}=${value}`);
@@ -107,7 +107,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     ]);
   });
 
-  test("values too long to stand beside their record are read, as `previous` too", async () => {
+  test("values that are too long for their record are read, as `previous` too", async () => {
     const seen: number[] = [];
     const watcher = observer("watcher", documents.contents, (_tx, { value, previous }) => {
       seen.push(previous?.length ?? 0, value?.length ?? 0);
@@ -120,7 +120,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(seen).toEqual([0, 50_000, 50_000, 60_000]);
   });
 
-  test("an observer's writes wake other observers, and `drain` waits for all of it", async () => {
+  test("an observer's writes trigger other observers, and `drain` waits for all of them", async () => {
     const second = observer("second", documents.length, (tx, { row, value }) => {
       tx.set(documents.poked, row, (value ?? 0) * 2);
     });
@@ -163,7 +163,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await countHints(db.store)).toEqual({});
   });
 
-  test("a worker runs what is committed at once, without a scan", async () => {
+  test("a worker runs committed changes at once, without a scan", async () => {
     const db = await start({ commit, observers: [length] });
     await using worker = db.pool.work();
     await worker.idle();
@@ -186,7 +186,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await db.transact((tx) => tx.get(documents.words, "total"))).toBe(40);
   });
 
-  test("a writer that hosts no observer leaves hints, and a worker that hosts some leaves the others'", async () => {
+  test("a writer without observers leaves hints, and a worker leaves those of observers that it does not have", async () => {
     const first = await start({ commit, observers: [length, words] });
     const writer = await start({ commit, store: first.store, tables: [documents] });
     await writer.transact((tx) => tx.set(documents.contents, "a", "b c"));
@@ -213,7 +213,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await writer.transact((tx) => tx.get(documents.length, "a"))).toBe(3);
   });
 
-  test("`drain` on nothing is done at once, and may be called twice at the same time", async () => {
+  test(`drain` resolves at once if nothing is due, and may be called twice at the same time, async () => {
     const db = await start({ commit, observers: [length] });
     await db.pool.drain();
     await db.transact((tx) => tx.set(documents.contents, "a", "abc"));
@@ -222,7 +222,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(3);
   });
 
-  test("what does not fit in the queue is found by the scan", async () => {
+  test("the scan finds changes that do not fit into the queue", async () => {
     const db = await start({ commit, observers: [length], queueLimit: 4 });
     const worker = db.pool.work({ concurrency: 2 });
     await worker.idle();
@@ -235,7 +235,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await countHints(db.store)).toEqual({});
   });
 
-  test("concurrency is bounded, per worker and per observer, and the higher priority goes first", async () => {
+  test("concurrency is bounded, per worker and per observer, and a higher priority runs first", async () => {
     const running = { slow: 0, maxSlow: 0, all: 0, maxAll: 0 };
     const order: string[] = [];
     const run = (name: string) => async () => {
@@ -261,7 +261,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(order.filter((name) => name === "slow")).toHaveLength(12);
   });
 
-  test("two workers in two sessions on one store share the work, and do it once", async () => {
+  test("two workers in two sessions on one store share the work, and handle each change once", async () => {
     let runs = 0;
     const counted = observer("counted", documents.contents, (tx, { row }) => {
       runs++;
@@ -341,7 +341,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await countHints(db.store)).toEqual({});
   });
 
-  test("a stopped worker begins nothing new, and waits for what runs", async () => {
+  test("a stopped worker begins nothing new, and waits for its runs", async () => {
     const begun: string[] = [];
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -368,7 +368,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(begun).toHaveLength(2);
   });
 
-  test("stopping with a deadline gives runs up, and they count for nothing", async () => {
+  test("stopping with a deadline gives up runs, which count for nothing", async () => {
     const reasons: unknown[] = [];
     const stuck = observer("stuck", documents.contents, async (_tx, { signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));

@@ -3,8 +3,8 @@ import type { MaybePromise } from "../../store/index.js";
 import type { Cluster } from "../cluster.js";
 
 /**
- * How long no run may be in flight before this process counts as quiet: a busy one does not say so
- * between two runs.
+ * For how long this process must have no run before it reports itself quiet, in milliseconds. A
+ * busy process does not report between two runs.
  */
 const quietAfterMs = 20;
 
@@ -15,9 +15,9 @@ export interface BusyReportOptions {
 }
 
 /**
- * Tells the cluster whether this process has runs in flight. One that was quiet waits until that is
- * known before it begins a run, so that whoever finds all processes quiet, and nobody's turn
- * between two looks, knows that nothing ran.
+ * Tells the cluster whether this process has runs in progress. A quiet process waits for the
+ * cluster's answer before it begins a run. So if a process finds all others quiet in two looks,
+ * with no busy period in between, nothing ran.
  */
 export class BusyReport {
   readonly #options: BusyReportOptions;
@@ -30,7 +30,7 @@ export class BusyReport {
     this.#options = options;
   }
 
-  /** A run is to begin; it may when this resolves. */
+  /** Called before a run. The run may begin when the result resolves. */
   begin(): MaybePromise<void> {
     this.#running++;
     this.#timer?.cancel();
@@ -50,7 +50,7 @@ export class BusyReport {
     this.#isKnown = true;
   }
 
-  /** A run has ended. */
+  /** Called after a run. */
   end(): void {
     this.#running--;
     if (this.#running > 0) return;
@@ -65,7 +65,7 @@ export class BusyReport {
     this.#options.cluster.quiet();
   }
 
-  /** Says at once that nothing runs any more. */
+  /** Reports at once that nothing runs any more. */
   close(): void {
     this.#timer?.cancel();
     this.#quiet();

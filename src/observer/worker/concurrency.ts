@@ -1,35 +1,38 @@
-/** Runs at the same time if nothing else was asked for; conflicts may reduce them. */
+/** The default number of concurrent runs. Conflicts may reduce it. */
 export const defaultConcurrency = 64;
-/** Runs that wait for the same flush cost only memory. */
+/**
+ * The most concurrent runs on a store with group commit. A run that waits for a shared flush costs
+ * only memory.
+ */
 const maxRuns = 512;
 const step = 32;
 /**
- * Rows in conflict are run one at a time as it is, and other processes may be the cause: fewer runs
- * than these would only be slower.
+ * The fewest concurrent runs. Conflicting rows already run one at a time, and other processes may
+ * be the cause, so a lower limit would only be slower.
  */
 const minRuns = 8;
-/** Ended runs between two decisions: so many times the limit. */
+/** How many runs must end between two decisions, as a multiple of the limit. */
 const windowRuns = 2;
-/** Above this share of conflicts there are fewer at the same time, and below the other one more. */
+/** Above the first share of conflicts the limit shrinks, and below the second one it grows. */
 const manyConflicts = 0.1;
 const fewConflicts = 0.02;
 
 /** How many runs of one observer a worker has at the same time. */
 export interface ConcurrencyLimit {
   readonly limit: number;
-  /** Told when a run has ended; `isFull` if no other could have begun beside it. */
+  /** Called when a run has ended. `isFull`: whether the limit kept another run from beginning. */
   ended(isFull: boolean, conflicted: boolean): void;
 }
 
-/** As many as was asked for. */
+/** The number that the program set. */
 export function fixedConcurrency(limit: number): ConcurrencyLimit {
   return { limit, ended: () => undefined };
 }
 
 /**
- * The more runs of an observer there are at a time, the more of them conflict. There are fewer of
- * them while many do, down to 8, and more again while all are in use and hardly any conflict.
- * Decided by counting, not by clocks.
+ * Adapts the limit to conflicts: the more runs of an observer are concurrent, the more of them
+ * conflict. The limit shrinks, down to 8, while many runs conflict. It grows while all runs are in
+ * use and hardly any conflict. It counts runs and uses no clock.
  */
 export class AdaptiveConcurrency implements ConcurrencyLimit {
   limit = defaultConcurrency;
@@ -39,8 +42,8 @@ export class AdaptiveConcurrency implements ConcurrencyLimit {
   #wasFull = false;
 
   /**
-   * `sharesFlushes`: whether runs wait for a flush that they share, so that there may be up to 512
-   * of them, and not 64.
+   * `sharesFlushes`: whether concurrent runs wait for a shared flush. If so the limit may grow to
+   * 512, else to 64.
    */
   constructor(sharesFlushes: boolean) {
     this.#most = sharesFlushes ? maxRuns : defaultConcurrency;

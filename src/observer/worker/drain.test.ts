@@ -4,7 +4,7 @@ import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { type Observer, observer } from "../index.js";
 
-/** An observer that runs one change at a time, each until it is let on. */
+/** An observer that runs one change at a time. Each run waits until the test releases it. */
 function gated(name: string) {
   let isOpen = false;
   let goOn = () => {};
@@ -34,7 +34,7 @@ async function start(observers: readonly Observer[]): Promise<void> {
 
 afterEach(() => environment.until(db.close()));
 
-test("draining with a signal that was aborted before rejects, also when nothing is due", async () => {
+test("draining with an aborted signal rejects, even if nothing is due", async () => {
   environment = new TestEnvironment();
   db = await openTest({ environment, observers: [] });
   const signal = AbortSignal.abort(new Error("enough"));
@@ -42,7 +42,7 @@ test("draining with a signal that was aborted before rejects, also when nothing 
 });
 
 describe("draining while workers stop", () => {
-  test("one that needed no worker of its own, and ends first, leaves the worker of another", async () => {
+  test("a drain that needed no worker and ends first leaves the other's worker", async () => {
     const { gated: slow, letAllOn } = gated("slow");
     await start([slow]);
     const worker = db.pool.work();
@@ -62,7 +62,7 @@ describe("draining while workers stop", () => {
     expect(db.pool.worked.size).toBe(0);
   });
 
-  test("does what the worker that stops leaves, though it had a worker for something else", async () => {
+  test("finishes the work of a stopping worker, even if it had a worker for other observers", async () => {
     const { gated: slow, letAllOn } = gated("slow");
     const quick = observer("quick", documents.contents, () => {});
     await start([slow, quick]);

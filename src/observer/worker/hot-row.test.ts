@@ -25,8 +25,8 @@ afterEach(async () => {
 });
 
 /**
- * Each request to the store takes a turn of the event loop, and a millisecond: runs overlap. The
- * changes stand before a worker begins.
+ * Each request to the store takes a turn of the event loop and a millisecond, so that runs overlap.
+ * The changes are committed before a worker begins.
  */
 async function openHot(observers: readonly Observer[]): Promise<[TestDatabase, TestEnvironment]> {
   const environment = new TestEnvironment();
@@ -60,7 +60,7 @@ test.each([undefined, 64])(
   },
 );
 
-test("an observer whose runs conflict is run by fewer at a time, and no other observer of the worker is", async () => {
+test("only the observer whose runs conflict gets fewer concurrent runs", async () => {
   const [db, environment] = await openHot([counting, copying]);
   const worker = db.pool.work();
   expect([worker.maxRunsOf("counting"), worker.maxRunsOf("copying")]).toEqual([64, 64]);

@@ -5,7 +5,7 @@ import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { sleep } from "../../environment/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 
-/** The oracle of a store that cannot count: the counter of another. */
+/** An oracle for a store without a counter: the counter of another store. */
 function separateOracle() {
   const counting = memoryStore().atomic!;
   return {
@@ -15,7 +15,7 @@ function separateOracle() {
 }
 
 describe("idle on a store of one-row mutations", () => {
-  test("drain ends where the registry is read anew each time", async () => {
+  test("drain ends if the registry is read again each time", async () => {
     const environment = new TestEnvironment();
     const db = await openTest({
       store: memoryStore({ environment, atomicBatches: false }),
@@ -33,8 +33,8 @@ describe("idle on a store of one-row mutations", () => {
   });
 });
 
-describe("work that goes on in the background", () => {
-  test("is waited for as it stands when all is done, and not what comes after it", async () => {
+describe("background work", () => {
+  test("is waited for if it began before everything was done, but not if it began later", async () => {
     const environment = new TestEnvironment();
     const db = await openTest({ environment, observers: [length] });
     const { background } = db.context;
@@ -59,7 +59,7 @@ describe("work that goes on in the background", () => {
     await environment.until(db.close());
   });
 
-  test("is not waited for any more when the signal is aborted", async () => {
+  test("is no longer waited for when the signal is aborted", async () => {
     const environment = new TestEnvironment();
     const db = await openTest({ environment, observers: [length] });
     let end = () => {};

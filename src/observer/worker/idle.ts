@@ -5,29 +5,31 @@ import { type Survey, type SurveyedWork, surveyHints } from "./survey.js";
 
 const waiting = "Waiting until nothing is due";
 
-/** How far the work is. */
+/** The progress of the work. */
 export interface DrainProgress {
-  /** Runs that ended since the call. */
+  /** How many runs ended since the call. */
   readonly runs: number;
-  /** Changes that are known here and not done: waiting, running, or to be tried again. */
+  /**
+   * How many changes this process knows and has not handled: waiting, running, or to be retried.
+   */
   readonly waiting: number;
-  /** Whether more may stand in the store than is known here. */
+  /** Whether the store may hold more changes than this process knows. */
   readonly more: boolean;
 }
 
 export interface IdleOptions {
-  /** Ends the waiting when aborted; the work goes on where workers stand. */
+  /** Ends the wait when it is aborted. Workers go on with their work. */
   readonly signal?: AbortSignal | undefined;
-  /** Told about four times a second how far it is. */
+  /** Called about four times a second with the progress. */
   readonly onProgress?: ((progress: DrainProgress) => void) | undefined;
 }
 
-/** What `db.drain` and `db.idle` take. Everything has a default. */
+/** The options of `db.drain` and `db.idle`. All are optional. */
 export type DrainOptions = IdleOptions;
 
-/** Work that may come to its end. */
+/** Work that may become idle: the workers of a process. */
 export interface EndingWork extends SurveyedWork {
-  /** Whether more stands in the store than fitted into the queues. */
+  /** Whether the store holds more changes than fitted into the queues. */
   readonly hasMore: boolean;
   /** Lets all workers look for hints now. */
   scan(): Promise<void>;
@@ -35,9 +37,9 @@ export interface EndingWork extends SurveyedWork {
 
 interface UntilIdleOptions extends IdleOptions {
   readonly closing: AbortSignal;
-  /** To be waited for first. */
+  /** A promise to wait for first. */
   readonly after?: Promise<void> | undefined;
-  /** Whether hints of observers that nobody runs are an error. */
+  /** Whether hints of observers that no live worker runs are an error. */
   readonly refuseOrphans: boolean;
 }
 
@@ -46,8 +48,9 @@ const maxPauseMs = 50;
 const progressMs = 250;
 
 /**
- * Waits until nothing is due (protocol §5.11): a hint stands until its run has committed, and what
- * the run caused has left its own hints by then; so one look that finds none is enough.
+ * Waits until nothing is due (protocol §5.11). A hint stays until its run has committed, and by
+ * then the changes that the run caused have left their own hints. So one look that finds no hint is
+ * enough.
  */
 export async function untilIdle(work: EndingWork, options: UntilIdleOptions): Promise<void> {
   const { signal, closing, after, refuseOrphans } = options;
@@ -74,12 +77,12 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
     const survey = await surveyHints(work, signal, quiescence);
     if (!survey.busy && survey.isSnapshot && board.isQuiet) {
       if (survey.orphans.size === 0 || (await areOrphans(work, quiescence, refuseOrphans, signal))) {
-        // Not what others begin meanwhile: they may never stop.
+        // Waits only for background work that has begun. New work may never stop coming.
         await unlessAborted(registry.context.background.begun(), signal, waiting);
         return;
       }
     }
-    // A worker that cannot begin, because its store fails, is waited for by nobody for ever.
+    // The wait can be aborted, since a worker on a failing store may never begin.
     await unlessAborted(work.scan(), signal, waiting);
     if (!board.isQuiet) pauseMs = minPauseMs;
     else {
@@ -89,7 +92,10 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
   }
 }
 
-/** Whether nobody runs what stands: somebody may have come meanwhile, or was not yet known here. */
+/**
+ * Whether no live worker runs the observers of the remaining hints. Looks twice, since a worker may
+ * have started meanwhile, or may not be known here yet.
+ */
 async function areOrphans(
   work: EndingWork,
   quiescence: Quiescence,

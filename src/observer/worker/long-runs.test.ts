@@ -31,7 +31,7 @@ async function hintsOf(store: RowStore, name: string): Promise<readonly Standing
   return hints.filter((hint) => hint.observer === name);
 }
 
-/** An observer whose runs last until they are released. */
+/** An observer whose runs last until the test releases them. */
 function longRunning() {
   const releases: (() => void)[] = [];
   let begun = 0;
@@ -50,7 +50,7 @@ const write = (db: TestDatabase) => db.transact((tx) => tx.set(documents.content
 const outcomes = ({ runs }: TestDatabase) => runs.map((run) => run.outcome);
 
 describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s", (commit) => {
-  test("that is given up with its worker is another's, while the session lives on", async () => {
+  test("that is given up with its worker goes to another worker, while the session lives on", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const { long, release } = longRunning();
@@ -106,7 +106,7 @@ describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s
     expect((await hintsOf(store, "long"))[0]?.state).toEqual({ attempts: 0, notBefore: 0 });
   });
 
-  test("that was stopped as often as it may fail is not given up for it", async () => {
+  test("that was stopped as often as it may fail is not parked for it", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const { long, release, begun } = longRunning();
@@ -128,7 +128,7 @@ describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s
     expect(await listParked(last.registry).next()).toMatchObject({ done: true });
   });
 
-  test("is not begun again while its worker waits for it and another one begins", async () => {
+  test("does not begin again while its worker waits for it and another worker begins", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const { long, release, begun } = longRunning();
@@ -150,7 +150,7 @@ describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s
   });
 });
 
-describe("a long run that was announced by a live session which does not run the observer", () => {
+describe("a long run announced by a live session that does not run the observer", () => {
   async function announced(options: Pick<TestOptions, "store" | "commit" | "oracle">, cluster?: TestCluster) {
     const environment = new TestEnvironment();
     const store = options.store!;
@@ -174,11 +174,11 @@ describe("a long run that was announced by a live session which does not run the
     await environment.until(worker.idle());
   }
 
-  test("is begun again where processes share the buckets", async () => {
+  test("begins again if processes share the buckets", async () => {
     await announced({ store: memoryStore(), commit: "one-phase" });
   });
 
-  test("is begun again where processes claim what they find", async () => {
+  test("begins again if processes claim the hints that they find", async () => {
     const counting = memoryStore().atomic!;
     const oracle = {
       next: (options?: { readonly signal?: AbortSignal | undefined }) => counting.next(options),

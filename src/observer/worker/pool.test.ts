@@ -8,7 +8,7 @@ import { memoryStore } from "../../store/memory/index.js";
 import { observer } from "../index.js";
 import { SessionRecords } from "../session/session-records.js";
 
-/** What observers wait for. */
+/** A gate that observers wait for. */
 class Gate {
   open = () => {};
   readonly opened = new Promise<void>((resolve) => {
@@ -16,7 +16,7 @@ class Gate {
   });
 }
 
-test("a signal that outlives its workers holds none of them", async () => {
+test("a signal that outlives its workers keeps none of them in memory", async () => {
   const environment = new TestEnvironment();
   const db = await openTest({ environment, observers: [length] });
   const { signal } = new AbortController();
@@ -30,7 +30,7 @@ test("a signal that outlives its workers holds none of them", async () => {
   await environment.until(db.close());
 });
 
-test("a signal stops its worker, before it has begun and after it", async () => {
+test("a signal stops its worker, before or after the worker has begun", async () => {
   const environment = new TestEnvironment();
   const db = await openTest({ environment, observers: [length] });
   const controller = new AbortController();
@@ -45,7 +45,7 @@ test("a signal stops its worker, before it has begun and after it", async () => 
   await environment.until(db.close());
 });
 
-test("closing waits for the runs of a worker that is stopping already", async () => {
+test("closing waits for the runs of a worker that is already stopping", async () => {
   const environment = new TestEnvironment();
   const gate = new Gate();
   const slow = observer("slow", documents.contents, async (tx, { row }) => {
@@ -76,7 +76,7 @@ test("closing waits for the runs of a worker that is stopping already", async ()
   await environment.until(db.close());
 });
 
-test("a worker that cannot take back what it announced keeps closing from no other", async () => {
+test("a worker that cannot withdraw its announcement does not keep another from closing", async () => {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment });
   const gate = new Gate();

@@ -18,47 +18,44 @@ import { type DrainOptions, type EndingWork, type IdleOptions, untilIdle } from 
 import { surveyHints } from "./survey.js";
 import { type StopOptions, Worker, type WorkerHost } from "./worker.js";
 
-/** What `db.work` takes. Everything has a default. */
+/** The options of `db.work`. All are optional. */
 export interface WorkOptions {
-  /** Which of the observers given to `open`, by themselves or by name. Default: all. */
+  /** The observers to run, by name or as objects: any of those given to `open`. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
   /**
-   * Runs at the same time. From 1 to 10,000; default: 64, of an observer down to 8 while more than
-   * a tenth of its runs conflict, and on a store that commits in one batch up to 512 while hardly
-   * any do. Commits that wait together share a flush.
+   * The most runs at the same time, from 1 to 10,000. Default: 64, adapted for each observer. It
+   * shrinks down to 8 while more than a tenth of its runs conflict. On a store with atomic batches
+   * it grows up to 512 while hardly any do, since waiting commits share a flush.
    */
   readonly concurrency?: number | undefined;
-  /** Stops the worker when aborted, as `stop` does. */
+  /** Stops the worker when it is aborted, like `stop`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface PoolOptions {
   readonly registry: Registry;
   readonly sessions: Sessions;
-  /** The observers that this process hosts, registered. */
+  /** The observers that this process hosts. They are registered. */
   readonly observers: readonly Observer[];
   /**
-   * The most changes of one observer that wait in memory; more are left to the scan. Default:
-   * 1,024; in a cluster, where what waits is claimed and nobody else does it, four for each run
-   * that there may be at a time, and 256 at the most.
+   * The most changes of one observer that wait in memory. The scan finds the others later. Default:
+   * 1,024. In a cluster, waiting changes are claimed, so that no other process handles them. There
+   * the default is four for each concurrent run, and at most 256.
    */
   readonly queueLimit?: number | undefined;
-  /**
-   * What workers take the time between their scans and attempts from. Default: the registry's
-   * environment.
-   */
+  /** The environment for the workers' scans and attempts. Default: the registry's environment. */
   readonly environment?: Environment | undefined;
 }
 
 const maxConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
 const maxClaimed = 256;
-/**
- * So that a process that has just begun, and waits for nothing, finds work that nobody has claimed.
- */
+/** Bounds the claims, so that an idle process that has just started finds unclaimed work. */
 const claimedForEachRun = 4;
 
-/** The workers of one open database, and what they share: the claims, the queues, the session. */
+/**
+ * The workers of one open database, and what they share: the claims, the queues and the session.
+ */
 export class WorkerPool implements WorkerHost, EndingWork {
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -66,18 +63,18 @@ export class WorkerPool implements WorkerHost, EndingWork {
   readonly shares: BucketAssignment;
   readonly board: TaskBoard;
   readonly runner: Runner;
-  /** The rows that this process works on, where a cluster's service knows of them. */
+  /** The rows that this process has claimed. Undefined without a cluster service. */
   readonly claims: Claims | undefined;
-  /** Says there whether this process has runs in flight. */
+  /** Reports to the cluster whether this process has runs in progress. Undefined without one. */
   readonly busy: BusyReport | undefined;
   #hosted: readonly Observer[];
   readonly #workers = new Map<Worker, readonly Observer[]>();
-  /** Those that take nothing more on, and have not ended. */
+  /** Workers that take on nothing more and have not ended. */
   readonly #leaving = new Set<Worker>();
   readonly #worked = new Map<string, Observer>();
   readonly #unlisten: () => void;
   readonly #closing = new AbortController();
-  /** How many drain, and the workers that stand for all of them. */
+  /** Number of running drains, and the workers that serve all of them. */
   #drains = 0;
   readonly #drainWorkers: Worker[] = [];
 
@@ -105,7 +102,8 @@ export class WorkerPool implements WorkerHost, EndingWork {
     });
     this.runner = new Runner(this.registry, this.sessions, this.board);
     if (this.claims === undefined) {
-      // Taken on before it was known who else works: both would run it, and one of them in vain.
+      // These tasks were taken on before it was known which other sessions run the observer. Both
+      // processes would run them, one in vain.
       this.sessions.onChange(() =>
         this.board.letGo(({ observer, cell }) => this.shares.owns(observer, bucketOf(cell.row))),
       );
@@ -113,7 +111,11 @@ export class WorkerPool implements WorkerHost, EndingWork {
     this.#unlisten = this.registry.onCommitted((hints, commit) => this.#committed(hints, commit));
   }
 
-  /** Starts a worker. */
+  /**
+   * Starts a worker.
+   *
+   * @throws ClosedError if the database was closed.
+   */
   work(options: WorkOptions = {}): Worker {
     this.#assertOpen();
     const { concurrency, signal } = options;
@@ -158,19 +160,19 @@ export class WorkerPool implements WorkerHost, EndingWork {
     );
   }
 
-  /** An observer was unregistered: workers that start from now on do not run it. */
+  /** Removes an unregistered observer. Workers that start later do not run it. */
   forget(name: string): void {
     this.#hosted = this.#hosted.filter((observer) => observer.name !== name);
   }
 
-  /** Runs under way, of all workers here. */
+  /** Number of runs in progress of all workers of this process. */
   get running(): number {
     let running = 0;
     for (const worker of this.#workers.keys()) running += worker.running;
     return running;
   }
 
-  /** How many changes of an observer may wait here, claimed. */
+  /** How many changes of an observer may wait in this process with a claim. */
   #maxClaimed(name: string): number {
     let runs = 0;
     for (const [worker, observers] of this.#workers)
@@ -179,7 +181,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     return Math.min(maxClaimed, Math.max(1, maxRuns) * claimedForEachRun);
   }
 
-  /** The observers that workers run here, by name. */
+  /** The observers that workers of this process run, by name. */
   get worked(): ReadonlyMap<string, Observer> {
     return this.#worked;
   }
@@ -221,8 +223,8 @@ export class WorkerPool implements WorkerHost, EndingWork {
   }
 
   /**
-   * Hints of a commit in this process: those of its own share, or in a cluster those that it can
-   * claim, are run at once.
+   * Runs the changes of a commit of this process at once: those of its own share, or in a cluster
+   * those that it can claim.
    */
   #committed(hints: readonly Hint[], timestamp: number): void {
     if (this.#worked.size === 0) return;
@@ -238,8 +240,8 @@ export class WorkerPool implements WorkerHost, EndingWork {
   }
 
   /**
-   * Nobody waits for the answer: where another has it already, it is let go, or the two runs are
-   * told apart by their commits.
+   * Claims a task without waiting for the answer. If another process has the claim, the board
+   * withdraws the task. If its run has already begun, only one of the two runs commits.
    */
   #claim(task: Task): void {
     const answer = this.claims!.take(task.hint);
@@ -250,7 +252,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     else withdraw(answer);
   }
 
-  /** Whether more stands in the store than fitted into the queues. */
+  /** Whether the store holds more changes than fitted into the queues. */
   get hasMore(): boolean {
     return [...this.#workers.keys()].some((worker) => worker.hasMore);
   }
@@ -261,17 +263,17 @@ export class WorkerPool implements WorkerHost, EndingWork {
   }
 
   /**
-   * Resolves when nothing is left to do, here or elsewhere.
+   * Resolves when nothing is left to do, in this or another process.
    *
-   * @throws ObserverError if changes wait for observers that no live process runs: it would wait
-   * for ever.
+   * @throws ObserverError if changes wait for observers that no live process runs, since the wait
+   * would never end.
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
   }
 
   /**
-   * As {@link idle}, for a worker that has begun, and for observers that live workers run alone.
+   * Like {@link idle}, for a worker that has begun. Considers only observers that live workers run.
    * @internal
    */
   async idleOfWorkers(options: IdleOptions, after: Promise<void>): Promise<void> {
@@ -279,11 +281,11 @@ export class WorkerPool implements WorkerHost, EndingWork {
   }
 
   /**
-   * Works until nothing is left to do, with a worker of its own for the observers that this process
-   * hosts and nobody here runs.
+   * Works until nothing is left to do. It starts a worker for the hosted observers that no worker
+   * of this process runs.
    *
-   * @throws ObserverError where changes wait for observers that no live process runs: it would wait
-   * for ever.
+   * @throws ObserverError if changes wait for observers that no live process runs, since the wait
+   * would never end.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#assertOpen();
@@ -298,15 +300,15 @@ export class WorkerPool implements WorkerHost, EndingWork {
       await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
     } finally {
       const ended = this.#endDrain();
-      // Closing waits for the workers.
+      // Closing the database waits for the workers.
       if (options.signal?.aborted) ended.catch(() => undefined);
       else await ended;
     }
   }
 
   /**
-   * Several who drain share workers, which stand until the last is done; each runs what was missing
-   * when it began.
+   * Starts workers for drains. Concurrent drains share them until the last one is done. Each drain
+   * adds a worker for the observers that were missing when it began.
    */
   #workForDrains(): void {
     if (this.#drains === 0 || this.#closing.signal.aborted) return;
@@ -324,7 +326,10 @@ export class WorkerPool implements WorkerHost, EndingWork {
     throw new ClosedError("The database was closed; it runs no observers any more.");
   }
 
-  /** Stops all workers, and waits for those that are stopping already. Harmless to repeat. */
+  /**
+   * Stops all workers, and waits for those that are already stopping. A repeated call has no
+   * further effect.
+   */
   async close(options: StopOptions = {}): Promise<void> {
     if (!this.#closing.signal.aborted) {
       this.#closing.abort(new ClosedError("The database was closed while it was waited for."));

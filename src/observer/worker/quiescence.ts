@@ -3,13 +3,10 @@ import type { TaskBoard } from "../queue/task-board.js";
 import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
-/**
- * How long a live process may not report to the cluster before it is waited for no longer, in
- * milliseconds.
- */
+/** How long to wait for a live process that does not report to the cluster, in milliseconds. */
 const patienceMs = 5_000;
 
-/** What is under way: here on the board, elsewhere by what the sessions know. */
+/** What runs: the board shows it for this process, the sessions for the others. */
 export interface Activity {
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -17,27 +14,25 @@ export interface Activity {
 }
 
 /**
- * Answers, at the end of a look at the hints, whether nothing ran between its beginning and its
- * end.
+ * Called at the end of a look at the hints. Resolves to whether nothing ran since its beginning.
  */
 export type Held = () => Promise<boolean>;
 
 /**
- * Whether nothing went on while the hints were looked at, so that many reads were as good as one
- * (protocol §5.11). The service of a cluster knows it exactly. Without one, on a store that has no
- * snapshot of its own, this process can only say that nothing ran here and that it saw no timestamp
- * taken.
+ * Finds out whether nothing ran during a look at the hints. If so, its many reads are as good as
+ * one (protocol §5.11). A cluster's service knows exactly. Without one, on a store without its own
+ * snapshots, this process only knows that nothing ran here, and that it saw no new timestamp.
  */
 export class Quiescence {
   readonly #activity: Activity;
-  /** Since when a live process has not reported to the cluster, by the monotonic clock. */
+  /** Since when a live process has not reported to the cluster. Monotonic time. */
   #unreportedSince: number | undefined;
 
   constructor(activity: Activity) {
     this.#activity = activity;
   }
 
-  /** The look begins. */
+  /** Called at the beginning of the look. */
   async begin(signal?: AbortSignal): Promise<Held> {
     const { board, sessions } = this.#activity;
     const completed = board.completed;
@@ -47,7 +42,8 @@ export class Quiescence {
         ? await this.#bySight()
         : await this.#byCluster(sessions.cluster, signal);
     return async () => {
-      // The others first: what this process begins meanwhile is seen after it.
+      // Asks about the other processes first, so that the check of this process also covers runs
+      // that begin meanwhile.
       const areStill = await others();
       return areStill && wasQuiet && board.isQuiet && board.completed === completed;
     };
@@ -60,7 +56,8 @@ export class Quiescence {
   }
 
   /**
-   * All quiet before and after, nobody's turn between, and nobody who lives and does not report.
+   * Quiet if no process is busy before or after, none was in between, and every live process
+   * reports.
    */
   async #byCluster(cluster: Cluster, signal: AbortSignal | undefined): Promise<Held> {
     const before = await cluster.activity(signal);
@@ -76,7 +73,7 @@ export class Quiescence {
     };
   }
 
-  /** What this process does it knows itself, and at once. */
+  /** Leaves out this process, which knows its own state at once. */
   #othersQuiet({ busy }: ClusterActivity): boolean {
     const { session } = this.#activity.sessions;
     return busy.size === 0 || (busy.size === 1 && busy.has(session));
@@ -89,8 +86,8 @@ export class Quiescence {
   }
 
   /**
-   * A process that is connecting anew is waited for; one that never reports would be waited for
-   * without end.
+   * Waits a while for a process that is reconnecting. A process that never reports would otherwise
+   * be waited for forever.
    */
   #bear(silent: readonly string[]): boolean {
     if (silent.length === 0) {

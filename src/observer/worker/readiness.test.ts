@@ -7,7 +7,7 @@ import { type Observer, observer, unregister } from "../index.js";
 const make = (name: string, version = 1): Observer =>
   observer(name, documents.contents, () => {}, { version });
 
-test("a worker is ready while it runs one of its observers, and says what it does not run", async () => {
+test("a worker is ready while it runs one of its observers, and names those that it does not run", async () => {
   const store = memoryStore();
   const db = await openTest({ store, observers: [make("one"), make("two")] });
   const worker = db.pool.work();
@@ -25,7 +25,7 @@ test("a worker is ready while it runs one of its observers, and says what it doe
   await unregister(newer.registry, "two");
   const ofTwo = 'Observer "two" was unregistered; this program has version 1 and no longer runs it.';
   expect(await worker.readiness()).toEqual({ isReady: false, isObsolete: true, reasons: [ofOne, ofTwo] });
-  // Registered again, in this version: it runs it.
+  // Registered again in this version, so the worker runs it.
   await newer.registry.register([], [make("two")]);
   expect(await worker.readiness()).toEqual({ isReady: true, isObsolete: false, reasons: [ofOne] });
   await worker.stop();

@@ -18,7 +18,7 @@ const twice = observer("twice", derived.copy, (tx, { row, value }) => {
   if (value === undefined) tx.delete(derived.twice, row);
   else tx.set(derived.twice, row, value * 2);
 });
-// Right only if each change is counted once, and `previous` is what was counted before.
+// The sum is right only if each change counts once and `previous` is the value counted before.
 const sum = observer(
   "sum",
   source.value,
@@ -33,7 +33,7 @@ const poked = observer("poked", source.poke, async (tx, { row }) => {
 });
 const observers = [copy, twice, sum, poked];
 
-/** Numbers from a seed. */
+/** A generator of pseudo-random numbers from a seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -46,7 +46,7 @@ function numbers(seed: number): (below: number) => number {
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Steps take their time, and fail now and then, before or after they were done. */
+/** Makes steps slow, and some of them fail, before or after they take effect. */
 function faults(run: Run): CommitHooks {
   const { random } = run;
   return {
@@ -65,11 +65,11 @@ function faults(run: Run): CommitHooks {
 interface Run {
   readonly random: (below: number) => number;
   readonly databases: TestDatabase[];
-  /** True at the end: no faults any more, and nothing new begins. */
+  /** True at the end: no more faults, and nothing new begins. */
   quiet: boolean;
 }
 
-/** Workers come and go, and collection goes as far as it may. */
+/** Starts and stops workers, and runs garbage collection up to its safepoint. */
 async function disturb(run: Run, db: TestDatabase): Promise<void> {
   const { random, databases } = run;
   while (!run.quiet) {
@@ -120,7 +120,7 @@ describe("observers under disturbance", () => {
     [1, 2, 3, 4].map((seed) => ({ name: mode.join(" and "), mode, seed })),
   );
 
-  test.each(cases)("$name: nothing is lost or done twice (seed $seed)", async ({ mode, seed }) => {
+  test.each(cases)("$name: no change is lost or handled twice (seed $seed)", async ({ mode, seed }) => {
     const run: Run = { random: numbers(seed * 7_919), databases: [], quiet: false };
     const { databases } = run;
     const store = memoryStore();

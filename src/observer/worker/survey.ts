@@ -4,32 +4,31 @@ import type { Observer } from "../observer.js";
 import type { RegistryView } from "../registry/view.js";
 import { type Activity, Quiescence } from "./quiescence.js";
 
-/** What tells whether somebody runs an observer. */
+/** What {@link surveyHints} needs to tell whether a live worker runs an observer. */
 export interface SurveyedWork extends Activity {
-  /** The observers that workers run here, by name. */
+  /** The observers that workers of this process run, by name. */
   readonly worked: ReadonlyMap<string, Observer>;
 }
 
-/** What a look at all standing hints came to. */
+/** The result of a look at all hints. */
 export interface Survey {
   /**
-   * A hint stands of an observer that a live worker runs, here or elsewhere. The look may have
-   * ended there.
+   * Whether a live worker, of this or another process, runs the observer of one of the hints. The
+   * look may have ended at that hint.
    */
   readonly busy: boolean;
-  /** Hints of registered observers that nobody runs, by observer. */
+  /** How many hints belong to registered observers that no live worker runs, by observer. */
   readonly orphans: ReadonlyMap<string, number>;
-  /** Some of them were run by one who shows no signs of life, and may be back. */
+  /** Whether a session without heartbeats ran some of these observers, and may come back. */
   readonly mayBeRun: boolean;
   /**
-   * Whether it was as good as one look at one moment: nothing ran between its beginning and its
-   * end.
+   * Whether the look is as good as a single read: nothing ran between its beginning and its end.
    */
   readonly isSnapshot: boolean;
 }
 
 interface Counted {
-  /** Hints by observer, registered or not. */
+  /** Number of hints by observer, including unregistered observers. */
   readonly counts: Map<string, number>;
   pages: number;
 }
@@ -54,7 +53,7 @@ export async function surveyHints(
   const { counts, pages } = counted;
   const isSnapshot =
     (pages === 1 && work.registry.context.store.capabilities.atomicBatches) || (await held());
-  // Read after the hints: their observers were registered before them.
+  // Read after the hints, since their observers were registered before them.
   const { observers } = await freshView(work, counts.keys());
   const orphans = new Map<string, number>();
   let mayBeRun = false;
@@ -69,7 +68,10 @@ export async function surveyHints(
   return { busy: false, orphans, mayBeRun, isSnapshot };
 }
 
-/** Undefined where one is of an observer that, by what is known of the registry, is run. */
+/**
+ * Counts the hints by observer. Undefined if the known registry has an observer of one of them that
+ * a live worker runs.
+ */
 async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): Promise<Counted | undefined> {
   const { registry } = work;
   const known = await registry.current();
@@ -88,8 +90,8 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
 }
 
 /**
- * A registry that is no older than the hints: where it is kept for a while, a new observer may not
- * be in it yet.
+ * A view of the registry that is no older than the hints. If views are cached, a new observer may
+ * be missing in the cached one.
  */
 async function freshView(work: SurveyedWork, observers: Iterable<string>): Promise<RegistryView> {
   const view = await work.registry.fresh();
@@ -98,8 +100,8 @@ async function freshView(work: SurveyedWork, observers: Iterable<string>): Promi
 }
 
 /**
- * Whether a live worker runs an observer; what this process hosts counts as soon as a worker is
- * there.
+ * Whether a live worker runs an observer. For this process, that is the case as soon as a worker
+ * has it.
  */
 function isRun(work: SurveyedWork, observer: string, version: number): boolean {
   if (work.worked.get(observer)?.version === version) return true;

@@ -26,29 +26,30 @@ import type { BusyReport } from "./busy-report.js";
 import type { ConcurrencyLimit } from "./concurrency.js";
 import type { IdleOptions } from "./idle.js";
 
-/** What {@link Worker.stop} takes. */
+/** The options of {@link Worker.stop}. */
 export interface StopOptions {
   /**
-   * Milliseconds after which runs under way are given up; they are run again elsewhere or later.
-   * Default: never.
+   * Milliseconds after which the worker gives up its runs. They run again later, or in another
+   * process. Default: never.
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Whether a worker is able to work, as {@link Worker.readiness} tells. */
+/** Whether a worker is able to work, as {@link Worker.readiness} returns it. */
 export interface WorkerReadiness {
-  /** It has begun, is not stopping, and at least one of its observers is its to run. */
+  /** Whether it has begun, is not stopping, and may run at least one of its observers. */
   readonly isReady: boolean;
   /**
-   * None of its observers is its to run: each was unregistered, or is registered in a newer
-   * version. Only a newer program helps; the command `percolator worker` ends with exit code 3.
+   * Whether it may run none of its observers: each was unregistered, or is registered in a newer
+   * version. Only a newer program helps. The command `percolator worker` then ends with exit code
+   * 3.
    */
   readonly isObsolete: boolean;
-  /** What it cannot do, and why, in words. Empty if it runs all of its observers. */
+  /** What it cannot do and why, in words. Empty if it runs all of its observers. */
   readonly reasons: readonly string[];
 }
 
-/** What a worker shares with the others of its process. @internal */
+/** What the workers of one process share. @internal */
 export interface WorkerHost {
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -56,24 +57,25 @@ export interface WorkerHost {
   readonly shares: BucketAssignment;
   readonly board: TaskBoard;
   readonly runner: Runner;
-  /** The rows that this process works on, if a cluster's service knows of them. */
+  /** The rows that this process has claimed. Undefined without a cluster service. */
   readonly claims: Claims | undefined;
-  /** Says there whether this process has runs in flight. */
+  /** Reports to the cluster whether this process has runs in progress. Undefined without one. */
   readonly busy: BusyReport | undefined;
-  /** Runs under way, of all workers here. */
+  /** Number of runs in progress of all workers of this process. */
   readonly running: number;
   /**
-   * Tells the other processes what is run here; what is still under way of a worker that stops,
-   * too.
+   * Tells the other processes what this one runs, including the runs of workers that are stopping.
    */
   announce(): Promise<void>;
-  /** A worker that stops takes nothing more on. */
+  /** Removes a worker that is stopping, so that it takes on nothing more. */
   leave(worker: Worker): void;
-  /** A worker that has left has ended. */
+  /** Removes a stopping worker after its last run has ended. */
   ended(worker: Worker): void;
-  /** Lets all workers begin as many runs as may be. */
+  /** Lets all workers begin as many runs as they may. */
   pump(): void;
-  /** Resolves when nothing is left to do of what live workers run, once `after` has resolved. */
+  /**
+   * Waits for `after`. Then resolves when the observers of live workers have nothing left to do.
+   */
   idleOfWorkers(options: IdleOptions, after: Promise<void>): Promise<void>;
 }
 
@@ -81,23 +83,26 @@ export interface WorkerHost {
 interface Lane {
   readonly observer: Observer;
   readonly width: ConcurrencyLimit;
-  /** Its runs under way here. */
+  /** Number of its runs in progress in this worker. */
   running: number;
-  /** The turn at which it was last served. */
+  /** The turn at which it last began a run. */
   servedAt: number;
 }
 
 const starting = { initialMs: 50, maximumMs: 5_000 };
 
 /**
- * Runs observers until it is stopped: those of changes that this process commits at once, those of
- * others when a scan finds them. A process in which a worker stands does not end by itself.
+ * Runs observers until it is stopped. It runs changes that this process commits at once, and
+ * changes of other processes when a scan finds them. A process with a worker does not end by
+ * itself.
  *
- * @example await using worker = db.work(); await worker.idle();
+ * @example
+ * await using worker = db.work();
+ * await worker.idle();
  */
 export class Worker {
   readonly #host: WorkerHost;
-  /** By priority, the highest first. */
+  /** Sorted by priority, the highest first. */
   readonly #lanes: readonly Lane[];
   readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
   readonly #stopping = new AbortController();
@@ -121,8 +126,8 @@ export class Worker {
   }
 
   /**
-   * With a cluster's claims each process may find all hints; without, they divide the buckets among
-   * themselves.
+   * With a cluster's claims, each process may find all hints. Otherwise the processes divide the
+   * buckets among themselves.
    */
   #scannerOf(observer: Observer): HintScanner {
     const { sessions, shares, board, registry, claims, environment } = this.#host;
@@ -140,8 +145,8 @@ export class Worker {
   }
 
   /**
-   * Whether it is able to work, and if not, why. Reads the registry, which is one read in the store
-   * or, on Bigtable, at most a second old.
+   * Whether it is able to work, and if not, why. It reads the registry: one read of the store, or
+   * on Bigtable a view that is at most a second old.
    *
    * @throws StoreError if the store does not answer.
    */
@@ -163,35 +168,35 @@ export class Worker {
     return { isReady: this.#isReady && !isStopping && !isObsolete, isObsolete, reasons };
   }
 
-  /** Runs under way. */
+  /** Number of runs in progress. */
   get running(): number {
     return this.#runs.size;
   }
 
-  /** How many of one observer there may be at a time, now. @internal */
+  /** The current limit for concurrent runs of one observer. @internal */
   maxRunsOf(name: string): number {
     return this.#lanes.find(({ observer }) => observer.name === name)?.width.limit ?? 0;
   }
 
   /**
-   * Whether there may be no more of all together: as many as of the observer that may have the
-   * most.
+   * Whether the worker runs as many changes as it may: as many as its observer with the highest
+   * limit.
    */
   get #isFull(): boolean {
     return this.#lanes.every(({ width }) => this.#runs.size >= width.limit);
   }
 
-  /** Aborted when it is to stop. @internal */
+  /** Aborted when it begins to stop. @internal */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Begins its work; once it is one of the pool's. @internal */
+  /** Begins its work. Called once it is in the pool. @internal */
   start(): void {
     this.#started = this.#start();
   }
 
-  /** Tells the other processes first, so that the work is shared out from the start. */
+  /** Tells the other processes first, so that they share the work from the start. */
   async #start(): Promise<void> {
     const { environment, events } = this.#host.registry.context;
     for (let attempt = 1; !this.#stopping.signal.aborted; attempt++) {
@@ -212,7 +217,7 @@ export class Worker {
     }
   }
 
-  /** Its own commits wake it at once; those of other processes soon. */
+  /** Notices commits of other processes soon. Its own process's commits wake it at once. */
   #watchOthers(): CommitWatcher | undefined {
     const { registry, environment } = this.#host;
     return watchCommits(registry.context.store, {
@@ -222,7 +227,7 @@ export class Worker {
     });
   }
 
-  /** Begins as many runs as may be. @internal */
+  /** Begins as many runs as it may. @internal */
   pump(): void {
     if (!this.#isReady || this.#stopping.signal.aborted) return;
     while (!this.#isFull && !this.#host.board.isCongested) {
@@ -233,7 +238,10 @@ export class Worker {
     }
   }
 
-  /** The next one to serve: of the highest priority, and in turns where several have it. */
+  /**
+   * The next observer to run: the one with the highest priority. Observers with the same priority
+   * take turns.
+   */
   #next(): Lane | undefined {
     const { board } = this.#host;
     let best: Lane | undefined;
@@ -264,20 +272,20 @@ export class Worker {
     this.#runs.set(task, { giveUp, over });
   }
 
-  /** Others are told first, where this process was quiet. */
+  /** Runs a task. If this process was quiet, tells the cluster first. */
   #run(task: Task, giveUp: GiveUp): Promise<void> {
     const { runner, busy } = this.#host;
     const told = busy?.begin();
     return told instanceof Promise ? told.then(() => runner.run(task, giveUp)) : runner.run(task, giveUp);
   }
 
-  /** Whether the queue has room again for what did not fit before. */
+  /** Whether the queue has room again for changes that did not fit before. */
   #wantsMore({ name }: Observer): boolean {
     const { board } = this.#host;
     return board.hasRoom(name) && (board.hasOverflowed(name) || this.#scanLoop.isUnfinished(name));
   }
 
-  /** Whether more stands in the store than fitted into the queues. @internal */
+  /** Whether the store holds more changes than fitted into the queues. @internal */
   get hasMore(): boolean {
     return this.observers.some((name) => this.#scanLoop.isUnfinished(name));
   }
@@ -287,21 +295,26 @@ export class Worker {
     const isBeginning = !this.#isReady;
     await this.#started;
     if (this.#stopping.signal.aborted) return;
-    // A worker that has just begun looks by itself.
+    // A worker that has just begun scans by itself.
     await (isBeginning ? this.#scanLoop.ended() : this.#scanLoop.scanned());
   }
 
   /**
-   * Resolves when no change is left that an observer of a live worker, here or in another process,
-   * is due on: everything committed before the call, and all that it caused. Waits for what is to
-   * be tried again, not for what is parked.
+   * Resolves when no change is due for an observer of any live worker, in this or another process.
+   * That covers everything committed before the call, and all changes that it caused. It waits for
+   * changes that will be retried, but not for parked ones.
+   *
+   * @throws AbortedError if `signal` is aborted.
    */
   async idle(options: IdleOptions = {}): Promise<void> {
     throwIfAborted(options.signal, "Waiting until a worker is idle");
     await this.#host.idleOfWorkers(options, this.#started);
   }
 
-  /** Begins nothing new, and resolves when the runs under way are over. Harmless to repeat. */
+  /**
+   * Begins no new runs, and resolves when those in progress have ended. A repeated call has no
+   * further effect.
+   */
   async stop(options: StopOptions = {}): Promise<void> {
     checkStop(options);
     this.#stopped ??= this.#stop();
