@@ -13,7 +13,7 @@ interface Member {
   readonly member: TestMember;
 }
 
-/** Databases on one store of one-row mutations, with one service between them. */
+/** Databases on one store of one-row mutations, with one cluster service. */
 class World {
   readonly environment = new TestEnvironment();
   readonly service = new TestCluster();
@@ -48,14 +48,14 @@ class World {
 const rowsOf = (count: number) => Array.from({ length: count }, (_, index) => `row ${index}`);
 const committedBy = ({ db }: Member) => db.runs.filter((run) => run.outcome === "committed").length;
 
-/** The row of a hint of `length`, as it is claimed. */
+/** The name under which a hint of `length` is claimed: its row. */
 function claimOf(row: string): string {
   const prefix = hintPrefix("length");
   return Buffer.concat([prefix, Buffer.of(bucketOf(Buffer.from(row))), Buffer.from(row)]).toString("latin1");
 }
 
 describe("sessions of a cluster", () => {
-  test("its word comes first; where it knows nothing, the record's", async () => {
+  test("the service's word comes first, and the record's if the service knows nothing", async () => {
     const world = new World();
     const [one, other] = [await world.join([length]), await world.join([length])];
     const { session } = one.db.sessions;
@@ -74,7 +74,7 @@ describe("sessions of a cluster", () => {
     expect(world.service.ended).toContain(session);
   });
 
-  test("a process that it has lost, and that shows signs of life, is not cleared away", async () => {
+  test("a session that the service has lost, but that sends heartbeats, is not removed", async () => {
     const world = new World();
     const [one, other] = [await world.join([length]), await world.join([length])];
     const workers = [one, other].map(({ db }) => db.pool.work());
@@ -88,9 +88,9 @@ describe("sessions of a cluster", () => {
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
-  test("its word comes before the machine's, where two machines are taken for one", async () => {
+  test("the service's word comes before the machine's, if two machines are taken for one", async () => {
     const world = new World();
-    // By its process id each of them looks as if it had ended to the other one.
+    // By its process id, each of them looks ended to the other.
     class Confused extends TestEnvironment {
       override readonly processName: string;
 
@@ -125,7 +125,7 @@ describe("sessions of a cluster", () => {
     for (const { db } of members) await Promise.race([db.close(), pass(60_000)]);
   });
 
-  test("one that it knows to be over is cleared away before its record has expired", async () => {
+  test("a session that the service knows to be over is removed before its record has expired", async () => {
     const world = new World();
     const dead = new TestEnvironment();
     const one = await world.join([length], { environment: dead });
@@ -140,7 +140,7 @@ describe("sessions of a cluster", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a worker that replaces one that was killed begins when it is certain of its end", async () => {
+  test("a worker that replaces a killed one begins when it is certain of its end", async () => {
     const world = new World();
     const dead = new TestEnvironment();
     const attempts: number[] = [];
@@ -155,7 +155,7 @@ describe("sessions of a cluster", () => {
     other.db.context.events.on("run", (run) => attempts.push(run.attempts));
     const worker = other.db.pool.work();
     await world.environment.until(worker.idle());
-    // It was never begun again: the one attempt that it had ended with its process.
+    // The change was not run again: its only attempt ended with the process.
     expect(other.db.runs.map((run) => run.outcome)).toEqual(["parked"]);
     expect(attempts).toEqual([1]);
     await world.environment.until(worker.stop());
@@ -163,7 +163,7 @@ describe("sessions of a cluster", () => {
 });
 
 describe("claims", () => {
-  test("workers divide a backlog without knowing of each other: each change once, nobody idle, nothing left claimed", async () => {
+  test("workers divide a backlog without knowing of each other: each change once, no worker idle, no claim left", async () => {
     const world = new World();
     const slow = observer("length", documents.contents, async (tx, { row }) => {
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -171,7 +171,7 @@ describe("claims", () => {
     });
     const members = [];
     for (let count = 0; count < 4; count++) members.push(await world.join([slow]));
-    // Written by nobody who works: only scans find it.
+    // The writer runs no worker, so only scans find the changes.
     await world.write(members[0]!, rowsOf(1_000));
     const workers = members.map(({ db }) => db.pool.work({ concurrency: 16 }));
     for (const worker of workers) await world.environment.until(worker.idle());
@@ -181,12 +181,12 @@ describe("claims", () => {
     const runs = members.flatMap(({ db }) => db.runs);
     expect(runs.filter((run) => run.outcome === "conflict")).toHaveLength(0);
     expect(world.service.claims.size).toBe(0);
-    // At most the queue and what runs, of each.
+    // At most the queue and the runs of each process.
     expect(world.service.maxClaims).toBeLessThanOrEqual(4 * (256 + 16));
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
-  test("what another has claimed is left to it, and what stands alone among it is found", async () => {
+  test("it leaves hints that another process has claimed, and finds unclaimed ones among them", async () => {
     const world = new World();
     const one = await world.join([length]);
     const rows = rowsOf(300);
@@ -202,7 +202,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a scan jumps a few times, and does not go on so where everything is claimed", async () => {
+  test("a scan jumps a few times, but not on and on if everything is claimed", async () => {
     const world = new World();
     const one = await world.join([length]);
     const rows = rowsOf(300);
@@ -217,7 +217,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a change of this process runs at once, and is claimed; one that another has is let go", async () => {
+  test("a change of this process runs at once and is claimed; one that another process has claimed is let go", async () => {
     const world = new World();
     const started: string[] = [];
     const releases: (() => void)[] = [];
@@ -248,7 +248,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("where nobody answers, the work is done all the same", async () => {
+  test("the work is done even if the service does not answer", async () => {
     const world = new World();
     const members = [await world.join([length]), await world.join([length])];
     for (const { member } of members) member.isAway = true;
@@ -260,7 +260,7 @@ describe("claims", () => {
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
-  test("the work of a process that was killed is taken over as soon as its claims are gone", async () => {
+  test("the work of a killed process is taken over as soon as its claims are gone", async () => {
     const world = new World();
     const dead = new TestEnvironment();
     const hangs = observer("length", documents.contents, () => new Promise<void>(() => {}));
@@ -270,7 +270,7 @@ describe("claims", () => {
     const other = await world.join([length]);
     const worker = other.db.pool.work();
     await world.environment.advance(1_500);
-    // As many as it claims: four that run, and four more for each of these.
+    // As many as it claims: four that run, and four waiting for each of these.
     await world.write(one, rowsOf(20));
     await dead.settle();
     await world.environment.advance(500);
@@ -282,7 +282,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a backlog of any length leaves memory as it is", async () => {
+  test("a backlog of any length needs bounded memory", async () => {
     const world = new World();
     const one = await world.join([length]);
     for (let part = 0; part < 4; part++) {
@@ -299,15 +299,15 @@ describe("claims", () => {
     });
     await world.environment.until(idle);
     expect(committedBy(one)).toBe(4_000);
-    // The queue, what runs, and hints that are being removed.
+    // The queue, the runs, and the hints that are being deleted.
     expect(most).toBeLessThanOrEqual(256 + 8 + 1_024);
     expect(world.service.maxClaims).toBeLessThanOrEqual(256 + 8 + 1_024);
     await world.environment.until(worker.stop());
   });
 });
 
-describe("telling whether one is busy", () => {
-  test("a run begins when it is known that the process is busy; a busy one says so once", async () => {
+describe("reporting whether a process is busy", () => {
+  test("a run begins when the service knows that the process is busy; a busy process reports it once", async () => {
     const world = new World();
     const one = await world.join([length]);
     const worker = one.db.pool.work();
@@ -315,7 +315,7 @@ describe("telling whether one is busy", () => {
     expect(world.service.told).toEqual({ busy: 0, quiet: 0 });
     const seen: number[] = [];
     one.db.context.events.on("run", () => seen.push(world.service.busy.size));
-    // The answer takes its time.
+    // The service answers late.
     const { busy } = one.member;
     let answer = () => {};
     one.member.busy = async function (this: TestMember) {
@@ -360,7 +360,7 @@ describe("idle in a cluster", () => {
     return { world, one, stop: () => world.environment.until(worker.stop()) };
   }
 
-  test("waits while another process is busy, though no hint stands", async () => {
+  test("waits while another process is busy, even if there is no hint", async () => {
     const { world, one, stop } = await quietWorld();
     const other = world.service.member();
     await other.join("other");
@@ -372,11 +372,11 @@ describe("idle in a cluster", () => {
     await stop();
   });
 
-  test("does not count a look during which somebody had a turn, or the service began anew", async () => {
+  test("does not count a look during which a process was busy or the service restarted", async () => {
     const { world, one, stop } = await quietWorld();
     const other = world.service.member();
     await other.join("other");
-    // Between any two questions somebody runs, or the service forgets.
+    // Between any two questions, a process runs or the service forgets.
     const restless = { isOn: true };
     const { activity } = one.member;
     let asked = 0;
@@ -397,7 +397,7 @@ describe("idle in a cluster", () => {
     await stop();
   });
 
-  test("waits while nobody answers, and for a process that lives and is not connected", async () => {
+  test("waits while the service does not answer, and for a live process that is not connected", async () => {
     const { world, one, stop } = await quietWorld();
     one.member.isAway = true;
     const idle = one.db.pool.idle();
@@ -414,7 +414,7 @@ describe("idle in a cluster", () => {
     await stop();
   });
 
-  test("a process that works on without the service is not waited for for ever, but told of", async () => {
+  test("does not wait forever for a process that works without the service, but reports it", async () => {
     const { world, one, stop } = await quietWorld();
     const other = await world.join([length]);
     other.member.isAway = true;

@@ -1,56 +1,61 @@
 import type { MaybePromise } from "../store/index.js";
 
-/** What is due, as one who works on it names it: the row of its hint. */
+/** The name of a due change in the cluster: the row of its hint. */
 export type ClaimKey = Uint8Array;
 
-/** What all processes of a cluster are doing, by the word of the service that they report to. */
+/** What all processes of a cluster do, as far as they report it to the service. */
 export interface ClusterActivity {
   /**
-   * Changes when the service starts anew and has forgotten everything: what was read before does
-   * not compare with it.
+   * Identifies one start of the service. It changes when the service restarts and forgets
+   * everything. Values of different epochs cannot be compared.
    */
   readonly epoch: string;
-  /** How often any process has begun to be busy since. */
+  /** How often any process has become busy in this epoch. */
   readonly busyPeriods: number;
-  /** Sessions that report to it. */
+  /** The sessions that report to the service. */
   readonly sessions: ReadonlySet<string>;
-  /** Those of them that have a run in flight. */
+  /** The sessions among them that have runs in progress. */
   readonly busy: ReadonlySet<string>;
 }
 
 /**
- * The service that the processes of a cluster share: who lives, who works on what, and whether
- * anybody does. Stated here, kept by the coordinator's room. Everything it says is a hint: without
- * it, locks are judged by their own time, work is found twice at times, and idleness is found by
- * waiting.
+ * The service that the processes of a cluster share. It knows which sessions are alive, which
+ * session works on which rows, and whether any works at all. The observer's room declares it, and
+ * the coordinator's room implements it.
+ *
+ * Everything it says is advice. Without it, locks are judged by their own expiry, two processes
+ * sometimes run the same hint, and only waiting shows that nothing is left to do.
  */
 export interface Cluster {
   /**
-   * Begins to report this process's session, which lives while the connection does. Resolves when
-   * it is known, or `signal` aborts.
+   * Begins to report this process's session, which is alive as long as the connection. Resolves
+   * when the service knows the session, or when `signal` is aborted.
    */
   join(session: string, signal?: AbortSignal): Promise<void>;
-  /** Ends the session; others are told at once that it is over. Harmless to repeat. */
+  /**
+   * Ends the session. The service tells the other processes at once. A repeated call has no further
+   * effect.
+   */
   leave(): Promise<void>;
   /**
-   * Whether a session lives: false where it was known and its connection has ended; undefined where
-   * nobody answers or it was never known.
+   * Whether a session is alive. False if the service knew it and its connection has ended.
+   * Undefined if the service does not answer or never knew the session.
    */
   alive(session: string): MaybePromise<boolean | undefined>;
   /**
-   * Claims what is due for this session. False where another live session holds it. True where it
-   * is this session's, and where nobody answers: a claim is advice.
+   * Claims a due change for this session. False if another live session has the claim. True if this
+   * session has it, and also if the service does not answer, since a claim is only advice.
    */
   claim(key: ClaimKey): MaybePromise<boolean>;
-  /** Gives a claim back. */
+  /** Releases a claim. */
   release(key: ClaimKey): void;
   /**
-   * To be acknowledged before a process that was quiet begins a run. Resolves also where nobody
-   * answers.
+   * Reports that this process is busy. A quiet process waits for it before it begins a run.
+   * Resolves even if the service does not answer.
    */
   busy(): MaybePromise<void>;
-  /** No run is in flight any more. */
+  /** Reports that this process has no runs in progress any more. */
   quiet(): void;
-  /** Undefined where nobody answers. */
+  /** What all processes do. Undefined if the service does not answer. */
   activity(signal?: AbortSignal): Promise<ClusterActivity | undefined>;
 }

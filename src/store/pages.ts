@@ -1,13 +1,16 @@
 import type { MaybePromise } from "./row-store.js";
 
-/** A page of something that is read in pages: where the next one begins; undefined on the last. */
+/**
+ * A page of data that is read in pages. `next` is where the next page begins. Undefined on the last
+ * page.
+ */
 export interface Page<N = unknown> {
   readonly next: N | undefined;
 }
 
 /**
- * Reads page after page, from `start` to the last. The caller has each page before the next is asked for, so bytes that
- * a store lends for one page must be used, or copied, before the loop goes on.
+ * Reads page after page, from `start` to the last. The caller gets each page before the next one is
+ * read. If a store's bytes are valid only until the next read, use or copy them inside the loop.
  *
  * @example
  * for await (const page of pages((start) => store.readRange({ table, start, columns, at }))) use(page.rows);

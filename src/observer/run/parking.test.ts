@@ -28,142 +28,139 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const quickly = { initialMs: 1, maximumMs: 2 };
 
-describe.each(["one-phase", "two-phase"] as const)(
-  "parked changes, committing in %s",
-  (commit) => {
-    test("after the last attempt a change is parked, and everything else goes on", async () => {
-      const failing = observer(
-        "failing",
-        documents.contents,
-        (tx, { row, value }) => {
-          if (value === "bad") throw new TypeError(`cannot do ${row}`);
-          tx.set(documents.length, row, 1);
-        },
-        { attempts: 2, backoff: quickly },
-      );
-      const db = await start({ commit, observers: [failing] });
-      await db.transact((tx) => {
-        tx.set(documents.contents, "a", "bad");
-        tx.set(documents.contents, "b", "good");
-      });
-      await db.pool.drain();
-      expect(await db.transact((tx) => tx.get(documents.length, "b"))).toBe(1);
-      expect(await countHints(db.store)).toEqual({});
-      const parked = await all(listParked(db.registry));
-      expect(parked).toHaveLength(1);
-      expect(parked[0]).toMatchObject({
-        observer: "failing",
-        row: "a",
-        column: "contents",
-        attempts: 2,
-        error: { name: "TypeError", message: "cannot do a" },
-      });
-      expect(parked[0]!.error.stack).toContain("parking.test.ts");
+describe.each(["one-phase", "two-phase"] as const)("parked changes, committing in %s", (commit) => {
+  test("after the last attempt a change is parked, and everything else goes on", async () => {
+    const failing = observer(
+      "failing",
+      documents.contents,
+      (tx, { row, value }) => {
+        if (value === "bad") throw new TypeError(`cannot do ${row}`);
+        tx.set(documents.length, row, 1);
+      },
+      { attempts: 2, backoff: quickly },
+    );
+    const db = await start({ commit, observers: [failing] });
+    await db.transact((tx) => {
+      tx.set(documents.contents, "a", "bad");
+      tx.set(documents.contents, "b", "good");
     });
+    await db.pool.drain();
+    expect(await db.transact((tx) => tx.get(documents.length, "b"))).toBe(1);
+    expect(await countHints(db.store)).toEqual({});
+    const parked = await all(listParked(db.registry));
+    expect(parked).toHaveLength(1);
+    expect(parked[0]).toMatchObject({
+      observer: "failing",
+      row: "a",
+      column: "contents",
+      attempts: 2,
+      error: { name: "TypeError", message: "cannot do a" },
+    });
+    expect(parked[0]!.error.stack).toContain("parking.test.ts");
+  });
 
-    test("a later change of a parked cell is due again, and a success removes it from the list", async () => {
-      const failing = observer(
-        "failing",
-        documents.contents,
-        (tx, { row, value }) => {
-          if (value === "bad") throw new Error("bad");
-          tx.set(documents.length, row, 1);
-        },
-        { attempts: 1 },
-      );
-      const db = await start({ commit, observers: [failing] });
-      await db.transact((tx) => tx.set(documents.contents, "a", "bad"));
-      await db.pool.drain();
-      expect(await all(listParked(db.registry))).toHaveLength(1);
-      await db.transact((tx) => tx.set(documents.contents, "a", "good"));
-      await db.pool.drain();
-      expect(await all(listParked(db.registry))).toEqual([]);
-      expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(1);
-    });
+  test("a later change of a parked cell is due again, and a success removes it from the list", async () => {
+    const failing = observer(
+      "failing",
+      documents.contents,
+      (tx, { row, value }) => {
+        if (value === "bad") throw new Error("bad");
+        tx.set(documents.length, row, 1);
+      },
+      { attempts: 1 },
+    );
+    const db = await start({ commit, observers: [failing] });
+    await db.transact((tx) => tx.set(documents.contents, "a", "bad"));
+    await db.pool.drain();
+    expect(await all(listParked(db.registry))).toHaveLength(1);
+    await db.transact((tx) => tx.set(documents.contents, "a", "good"));
+    await db.pool.drain();
+    expect(await all(listParked(db.registry))).toEqual([]);
+    expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(1);
+  });
 
-    test(`retry` makes a parked change due again, `discard` marks it as handled, async () => {
-      let broken = true;
-      const failing = observer(
-        "failing",
-        documents.anchors,
-        (tx, { row, qualifier }) => {
-          if (broken) throw new Error("broken");
-          tx.set(documents.anchorLengths.at(qualifier), row, 1);
-        },
-        { attempts: 1 },
-      );
-      const db = await start({ commit, observers: [failing] });
-      await db.transact((tx) => {
-        tx.set(documents.anchors.at("retried"), "a", "x");
-        tx.set(documents.anchors.at("discarded"), "a", "x");
-      });
-      await db.pool.drain();
-      const parked = await all(listParked(db.registry));
-      expect(parked.map((each) => each.qualifier)).toEqual(["discarded", "retried"]);
-      broken = false;
-      expect(await discardParked(db.registry, parked[0]!)).toBe(true);
-      // The parked change after a round trip through JSON, as from a command line.
-      const again = JSON.parse(JSON.stringify(parked[1]!)) as ParkedChange;
-      expect(await retryParked(db.registry, again)).toBe(true);
-      expect(await retryParked(db.registry, parked[1]!)).toBe(false);
-      expect(await discardParked(db.registry, parked[0]!)).toBe(false);
-      await db.pool.drain();
-      const row = await db.transact((tx) => tx.row(documents, "a"));
-      expect([...row!.anchorLengths]).toEqual([["retried", 1]]);
-      expect(await all(listParked(db.registry))).toEqual([]);
+  test("`retry` makes a parked change due again, `discard` marks it as handled", async () => {
+    let broken = true;
+    const failing = observer(
+      "failing",
+      documents.anchors,
+      (tx, { row, qualifier }) => {
+        if (broken) throw new Error("broken");
+        tx.set(documents.anchorLengths.at(qualifier), row, 1);
+      },
+      { attempts: 1 },
+    );
+    const db = await start({ commit, observers: [failing] });
+    await db.transact((tx) => {
+      tx.set(documents.anchors.at("retried"), "a", "x");
+      tx.set(documents.anchors.at("discarded"), "a", "x");
     });
+    await db.pool.drain();
+    const parked = await all(listParked(db.registry));
+    expect(parked.map((each) => each.qualifier)).toEqual(["discarded", "retried"]);
+    broken = false;
+    expect(await discardParked(db.registry, parked[0]!)).toBe(true);
+    // The parked change after a round trip through JSON, as from a command line.
+    const again = JSON.parse(JSON.stringify(parked[1]!)) as ParkedChange;
+    expect(await retryParked(db.registry, again)).toBe(true);
+    expect(await retryParked(db.registry, parked[1]!)).toBe(false);
+    expect(await discardParked(db.registry, parked[0]!)).toBe(false);
+    await db.pool.drain();
+    const row = await db.transact((tx) => tx.row(documents, "a"));
+    expect([...row!.anchorLengths]).toEqual([["retried", 1]]);
+    expect(await all(listParked(db.registry))).toEqual([]);
+  });
 
-    test("a failing observer of a signal is parked, retried and discarded", async () => {
-      let broken = true;
-      const failing = observer(
-        "failing",
-        documents.poke,
-        (tx, { row }) => {
-          if (broken) throw new Error("broken");
-          tx.set(documents.poked, row, 1);
-        },
-        { attempts: 2, backoff: quickly },
-      );
-      const db = await start({ commit, observers: [failing] });
-      await db.transact((tx) => {
-        tx.notify(documents.poke, "a");
-        tx.notify(documents.poke, "b");
-      });
-      await db.pool.drain();
-      const parked = await all(listParked(db.registry));
-      expect(parked.map((each) => each.row)).toEqual(["a", "b"]);
-      broken = false;
-      await retryParked(db.registry, parked[0]!);
-      await discardParked(db.registry, parked[1]!);
-      await db.pool.drain();
-      expect(await db.transact((tx) => tx.getMany(documents.poked, ["a", "b"]))).toEqual([1, undefined]);
-      expect(await all(listParked(db.registry))).toEqual([]);
-      await db.transact((tx) => tx.notify(documents.poke, "b"));
-      await db.pool.drain();
-      expect(await db.transact((tx) => tx.get(documents.poked, "b"))).toBe(1);
+  test("a failing observer of a signal is parked, retried and discarded", async () => {
+    let broken = true;
+    const failing = observer(
+      "failing",
+      documents.poke,
+      (tx, { row }) => {
+        if (broken) throw new Error("broken");
+        tx.set(documents.poked, row, 1);
+      },
+      { attempts: 2, backoff: quickly },
+    );
+    const db = await start({ commit, observers: [failing] });
+    await db.transact((tx) => {
+      tx.notify(documents.poke, "a");
+      tx.notify(documents.poke, "b");
     });
+    await db.pool.drain();
+    const parked = await all(listParked(db.registry));
+    expect(parked.map((each) => each.row)).toEqual(["a", "b"]);
+    broken = false;
+    await retryParked(db.registry, parked[0]!);
+    await discardParked(db.registry, parked[1]!);
+    await db.pool.drain();
+    expect(await db.transact((tx) => tx.getMany(documents.poked, ["a", "b"]))).toEqual([1, undefined]);
+    expect(await all(listParked(db.registry))).toEqual([]);
+    await db.transact((tx) => tx.notify(documents.poke, "b"));
+    await db.pool.drain();
+    expect(await db.transact((tx) => tx.get(documents.poked, "b"))).toBe(1);
+  });
 
-    test("parking leaves a newer change alone", async () => {
-      const holder: { db?: TestDatabase } = {};
-      const failing = observer(
-        "failing",
-        documents.contents,
-        async (tx, { row, value }) => {
-          if (value === "bad") {
-            await holder.db!.transact((inner) => inner.set(documents.contents, row, "good"));
-            throw new Error("bad");
-          }
-          tx.set(documents.length, row, 1);
-        },
-        { attempts: 1 },
-      );
-      const db = await start({ commit, observers: [failing] });
-      holder.db = db;
-      await db.transact((tx) => tx.set(documents.contents, "a", "bad"));
-      await db.pool.drain();
-      expect(db.runs.map((run) => run.outcome)).toEqual(["failed", "parked", "committed"]);
-      expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(1);
-      expect(await all(listParked(db.registry))).toEqual([]);
-    });
-  },
-);
+  test("parking leaves a newer change alone", async () => {
+    const holder: { db?: TestDatabase } = {};
+    const failing = observer(
+      "failing",
+      documents.contents,
+      async (tx, { row, value }) => {
+        if (value === "bad") {
+          await holder.db!.transact((inner) => inner.set(documents.contents, row, "good"));
+          throw new Error("bad");
+        }
+        tx.set(documents.length, row, 1);
+      },
+      { attempts: 1 },
+    );
+    const db = await start({ commit, observers: [failing] });
+    holder.db = db;
+    await db.transact((tx) => tx.set(documents.contents, "a", "bad"));
+    await db.pool.drain();
+    expect(db.runs.map((run) => run.outcome)).toEqual(["failed", "parked", "committed"]);
+    expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(1);
+    expect(await all(listParked(db.registry))).toEqual([]);
+  });
+});

@@ -213,7 +213,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await writer.transact((tx) => tx.get(documents.length, "a"))).toBe(3);
   });
 
-  test(`drain` resolves at once if nothing is due, and may be called twice at the same time, async () => {
+  test("`drain` resolves at once if nothing is due, and may be called twice at the same time", async () => {
     const db = await start({ commit, observers: [length] });
     await db.pool.drain();
     await db.transact((tx) => tx.set(documents.contents, "a", "abc"));

@@ -15,7 +15,7 @@ import { DataFile, isLong, type Meta, type Node, type Page, PageError, type Tree
 
 /** How many pages to verify before the event loop gets a turn: a few milliseconds of work. */
 const pagesAtOnce = 64;
-/** More problems than a person reads. */
+/** More problems than a person reads. The verification stops there. */
 const maxDamage = 1_000;
 /** Deeper than any tree of 2^64 bytes. */
 const deepest = 40;

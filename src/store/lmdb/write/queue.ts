@@ -208,7 +208,7 @@ export class WriteQueue {
       const request = this.#waiting[this.#taken]!;
       const spares = group.requests.length > 0 && this.#leavesFreePages(transaction);
       const refusal = request.settled ? undefined : this.#findRoom(request, transaction, spares);
-      // The transaction has no room left for this request beside others. It will be the first of
+      // The transaction has no room left for this request after the others. It will be the first of
       // the next transaction.
       if (refusal !== undefined && transaction.requests > 1) break;
       this.#taken++;
