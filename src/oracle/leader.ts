@@ -26,14 +26,16 @@ const maxReleases = 3;
  * | role | next | when |
  * | --- | --- | --- |
  * | `idle` | `standby` | the program calls {@link start} |
- * | `standby` | `leading` | the lease has run out or was given up, and this candidate has taken the row |
- * | `leading` | `leading` | it renews its lease and raises the mark; while its lease has run out, it refuses callers |
+ * | `standby` | `leading` | the lease has ended, and this candidate has taken the row |
  * | `leading` | `standby` | it finds that another candidate has taken the row |
- * | any | `stopped` | the program calls {@link stop}; it gives up the lease |
+ * | any | `stopped` | the program calls {@link stop}, which gives up the lease |
+ *
+ * A leader renews its lease and raises its mark. If its lease runs out before a renewal, its role
+ * stays `leading`, but it refuses callers until the renewal succeeds.
  *
  * Every timestamp is max(last + 1, wall clock in microseconds). It is at or below a high-water mark
  * that was saved in the row before. A new leader continues from that mark, so timestamps never go
- * back, whatever the clocks show.
+ * back, even if the clocks do.
  *
  * After taking a timestamp, the leader checks by the monotonic clock that its lease still holds.
  * Until then no other candidate can have led. So the timestamp is greater than all that were given

@@ -42,14 +42,14 @@ export interface TaskBoardOptions {
  *
  * | phase of a task | next | when |
  * | --- | --- | --- |
- * | (none) | `queued` | a commit or a scan offers its hint, the hint may run now, and the queue has room |
+ * | (none) | `queued` | its hint is offered, may run now, and the queue has room |
  * | (none) | `delayed` | its hint is offered, but may only run later |
  * | `queued` | `running` | a worker takes it |
- * | `queued` | `withdrawn` | another process owns or has claimed the hint; the task is over, and leaves the queue later |
- * | `delayed` | `queued` | its time has come and its turn on the row, or the cell has changed |
- * | `delayed` | (none) | another process has claimed the hint, or no worker here runs the observer any more |
- * | `running` | `queued` | the run ended, and the cell changed during it or may run again at once |
- * | `running` | `delayed` | the run failed, or conflicted on a row |
+ * | `queued` | `withdrawn` | the hint is another process's; the task leaves the queue later |
+ * | `delayed` | `queued` | its time and its turn on the row have come, or the cell has changed |
+ * | `delayed` | (none) | the hint is another process's, or no worker here runs the observer |
+ * | `running` | `queued` | its run ended, and may begin again at once: the cell has changed |
+ * | `running` | `delayed` | its run failed, or conflicted on a row |
  * | `running` | (none) | the cell is handled or parked, and its hint is deleted |
  */
 export class TaskBoard {

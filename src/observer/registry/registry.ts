@@ -146,8 +146,8 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Starts a read, or joins one in progress that still counts as fresh. A cached view is just as
-   * old.
+   * Reads the registry, or joins a read in progress. It joins only a read that began less than
+   * `cacheMs` ago, since its result is as old as its beginning.
    */
   #recent(): Promise<RegistryView> {
     const at = this.#environment.monotonic();
@@ -257,7 +257,7 @@ export class Registry implements Schemas, Notifications {
         async () => {
           // The declarations were compared, and a read-only registry records nothing.
           if (this.#readOnly) return;
-          // The change before this one in the line may have recorded the same.
+          // An earlier change of this process may have recorded the same.
           if (isRecorded(await this.current())) return;
           await this.#change(async (tx, view) => {
             const plan = planRegistration(view, distinct, observers);

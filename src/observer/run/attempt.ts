@@ -28,7 +28,7 @@ export type AttemptResult =
   | {
       readonly outcome: "committed";
       readonly start: number;
-      /** Commit timestamp of the change that it handled; 0 for a signal. */
+      /** Commit timestamp of the change that it handled. 0 for a signal. */
       readonly changedAt: number;
       readonly commitTimestamp: number;
       /** Whether it notified the signal that it ran for. */

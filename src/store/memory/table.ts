@@ -14,7 +14,7 @@ function escaped(bytes: Uint8Array): string {
 /**
  * A cell's position as a string that sorts by row bytes, then by column bytes. Each byte is one
  * character, each NUL is followed by 0xFF, and NUL 0x01 separates row and column. NUL 0x01 sorts
- * before all bytes that can follow, so a row sorts before the rows that it is a prefix of.
+ * before all bytes that can follow. So if one row begins with another, the shorter one sorts first.
  */
 export function cellKey(row: Uint8Array, column: Uint8Array | undefined): string {
   return column === undefined ? `${escaped(row)}\0\x01` : `${escaped(row)}\0\x01${escaped(column)}`;

@@ -17,7 +17,7 @@ export const formatName = "percolatordb";
  */
 export const flags = Object.freeze({
   lock: 1,
-  /** The newest write record's timestamp and bytes follow. */
+  /** The newest write record's timestamp and bytes follow the flags. */
   write: 2,
   data: 4,
   txn: 8,

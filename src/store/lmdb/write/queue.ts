@@ -38,11 +38,11 @@ const requestsPerLook = 8;
  *
  * | state of a group | next | when |
  * | --- | --- | --- |
- * | scheduled | filled | LMDB has opened a write transaction, and the waiting requests are written |
+ * | scheduled | filled | LMDB has opened a transaction, and the requests are written |
  * | filled | committed | LMDB reports the commit; early requests are answered |
  * | committed | flushed | the file shows the flush; all requests are answered |
- * | filled | lost | the commit failed and nothing of it is visible: the requests fail, or wait again if LMDB was reopened |
- * | filled | unknown | the commit failed and another process has committed since: the requests answer `unknown` |
+ * | filled | lost | the commit failed without effect: the requests fail or wait again |
+ * | filled | unknown | the commit failed, and another process hides its outcome |
  * | committed | broken | the flush failed: the queue accepts no more writes |
  */
 export class WriteQueue {

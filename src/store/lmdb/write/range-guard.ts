@@ -36,8 +36,8 @@ export function rangeHolds(databases: Databases, guard: RangeGuard): boolean {
 }
 
 /**
- * Whether the entry's flags leave open that the cell has such a version. Most cells need no second
- * look.
+ * Whether the cell may have such a version, judged by its entry's flags. For most cells the flags
+ * already say no.
  */
 function mayHave(
   scan: CellScan,
