@@ -1,7 +1,7 @@
 import { type Database, observer, table, text } from "percolatordb";
 import { WrongResultError } from "../harness/compare.js";
 import { rowOf, textOf } from "../harness/data.js";
-import { pause } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
 import type { RawDatabase } from "../harness/raw.js";
 import { type BenchCase, figureOf } from "./bench.js";
 

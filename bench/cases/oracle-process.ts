@@ -7,7 +7,7 @@ import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { connectCoordinator, startCoordinator } from "../../src/coordinator/index.js";
 import { serve } from "../harness/child.js";
-import { pause } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
 import { cpuSeconds } from "../harness/usage.js";
 
 export interface OracleTask {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { cpus, platform, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { pause } from "./program.js";
+import { pause } from "./pause.js";
 import { type Summary, summarize } from "./statistics.js";
 
 /** What figures depend on. */

@@ -137,8 +137,6 @@ export async function withEmulator<T>(use: () => Promise<T>): Promise<T> {
   return await use();
 }
 
-export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
 export const secondsSince = (start: number): number => (performance.now() - start) / 1_000;
 
 // What options may be.

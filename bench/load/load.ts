@@ -1,5 +1,5 @@
 import type { Database } from "percolatordb";
-import { pause } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
 import { contentsOf, documents, rowOf, type Shape, wrongIn } from "./documents.js";
 
 const tickMs = 10;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { open } from "percolatordb";
 import { serve } from "../harness/child.js";
-import { pause } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
 import { documents, observersOf } from "../load/documents.js";
 import { Load } from "../load/load.js";
 import type { Found, MemorySample } from "./figure.js";

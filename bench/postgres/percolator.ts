@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Child, withChildren } from "../harness/child.js";
-import { pause, secondsSince, withFolder } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
+import { secondsSince, withFolder } from "../harness/program.js";
 import { ProcessWatch } from "../harness/usage.js";
 import type { Verdict } from "../webindex/verdict.js";
 import type { FullRun, KillRun, PacedRun } from "./figure.js";

@@ -4,7 +4,7 @@ import { Logger, type Runner, run, type Task, type WorkerEvents } from "graphile
 import { Pool, type PoolClient } from "pg";
 import { later, restMs } from "../../examples/webindex/work.js";
 import { serve } from "../harness/child.js";
-import { pause } from "../harness/program.js";
+import { pause } from "../harness/pause.js";
 import { clock, type Moment } from "./pace.js";
 import { transact } from "./session.js";
 import { steps } from "./tasks/index.js";

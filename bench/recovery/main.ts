@@ -4,14 +4,8 @@
  */
 import { type Database, open } from "percolatordb";
 import { type Child, withChildren } from "../harness/child.js";
-import {
-  type CommonOptions,
-  pause,
-  runProgram,
-  sayProgress,
-  whole,
-  withEmulator,
-} from "../harness/program.js";
+import { pause } from "../harness/pause.js";
+import { type CommonOptions, runProgram, sayProgress, whole, withEmulator } from "../harness/program.js";
 import { documents, observersOf } from "../load/documents.js";
 import { Load } from "../load/load.js";
 import { leftBehind } from "../webindex/verdict.js";

@@ -6,14 +6,14 @@ import { type BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CellAddress } from "./cell/address.js";
 import { conflictCell } from "./commit/conflict.js";
 import { commitOnePhase } from "./commit/one-phase.js";
+import type { CommitOutcome } from "./commit/outcome.js";
 import { findHints, putHints } from "./commit/put-hints.js";
+import { ReadSet } from "./commit/read-set.js";
+import type { CommitRequest } from "./commit/request.js";
 import { commitTwoPhase } from "./commit/two-phase.js";
 import type { Hint, TransactionContext } from "./context.js";
-import type { CommitOutcome } from "./outcome.js";
 import { SnapshotReader } from "./read/reader.js";
 import type { ReaderOptions } from "./read/reader-options.js";
-import { ReadSet } from "./read-set.js";
-import type { CommitRequest } from "./request.js";
 import { TransactionTrace, traced } from "./trace.js";
 
 /** What a transaction may miss of others: `"snapshot"` lets write skew happen, `"serializable"` nothing. */

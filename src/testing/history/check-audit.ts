@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell, CellIndex } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CellIndex, CheckedTransaction } from "./checked-history.js";
 import { show } from "./classify.js";
 import type { AuditedVersion, HistoryAudit } from "./history.js";
 

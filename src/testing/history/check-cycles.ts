@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction } from "./checked-history.js";
 import { type CycleEdge, type CycleRule, cycleKind, shortestCycle } from "./cycles.js";
 import { buildGraph, type DependencyGraph, type Edge, filterGraph, strongComponents } from "./graph.js";
 

@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell, Version } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction, Version } from "./checked-history.js";
 
 /**
  * How many readers must miss a cell of a reported transaction before the cell counts as lost. A

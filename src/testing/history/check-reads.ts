@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Version } from "./cell-index.js";
-import type { CheckedTransaction, Observation } from "./checked-transaction.js";
+import type { CheckedTransaction, Observation, Version } from "./checked-history.js";
 import type { RecordedRange } from "./history.js";
 
 /**

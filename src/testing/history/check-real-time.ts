@@ -1,5 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { CheckedTransaction } from "./checked-history.js";
 
 /**
  * Checks that a transaction starts at or above every commit timestamp that was reported before it

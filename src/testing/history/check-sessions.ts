@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction } from "./checked-history.js";
 
 /** The newest version of a cell that a client knows of. */
 interface Known {

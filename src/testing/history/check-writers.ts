@@ -1,6 +1,5 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction } from "./checked-history.js";
 
 /**
  * Checks that committed writers of a cell do not overlap: of any two, one begins at or after the

@@ -1,5 +1,4 @@
 import { Anomalies, type Anomaly, type AnomalyKind } from "./anomaly.js";
-import { CellIndex } from "./cell-index.js";
 import { checkAudit } from "./check-audit.js";
 import { checkSerializable, checkSnapshotCycles } from "./check-cycles.js";
 import { checkLosses } from "./check-losses.js";
@@ -7,7 +6,7 @@ import { checkReads } from "./check-reads.js";
 import { checkRealTime } from "./check-real-time.js";
 import { checkSessions } from "./check-sessions.js";
 import { checkTimestamps, checkWriters } from "./check-writers.js";
-import { CheckedTransaction } from "./checked-transaction.js";
+import { CellIndex, CheckedTransaction } from "./checked-history.js";
 import { classifyWrongReads } from "./classify.js";
 import type { History, RecordedTransaction } from "./history.js";
 import { resolveUnknown } from "./resolve-unknown.js";

@@ -1,7 +1,6 @@
 import type { Anomalies } from "./anomaly.js";
-import type { Cell, Version } from "./cell-index.js";
 import type { WrongRead } from "./check-reads.js";
-import type { CheckedTransaction, Observation } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction, Observation, Version } from "./checked-history.js";
 import type { RecordedValue } from "./history.js";
 
 /** How many versions back to search for a writer that the reader saw in another cell. */

@@ -1,5 +1,4 @@
-import type { Cell } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction } from "./checked-history.js";
 
 /**
  * Why one transaction precedes another (Adya). It wrote the version before (ww), it wrote what the

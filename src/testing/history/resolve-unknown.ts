@@ -1,5 +1,4 @@
-import type { Cell, Version } from "./cell-index.js";
-import type { CheckedTransaction } from "./checked-transaction.js";
+import type { Cell, CheckedTransaction, Version } from "./checked-history.js";
 import type { RecordedValue } from "./history.js";
 
 /** The value that a snapshot at a start timestamp showed for a cell. */

@@ -1,5 +1,3 @@
-import type { Machine } from "./machine.js";
-
 /**
  * What follows from an event. If it is a function, calling it reports the result, after the results
  * of earlier events.
@@ -7,6 +5,17 @@ import type { Machine } from "./machine.js";
 export type Happening = void | Promise<void> | Promise<() => void>;
 
 export type EventKind = "arrival" | "answer" | "timer" | "request" | "other";
+
+/** A machine as the order of events knows it. */
+export interface EventMachine {
+  readonly processName: string;
+  /** Events that have happened to it. */
+  happened: number;
+  /** World time until which the machine stands still. */
+  readonly standsUntil: number;
+  /** Whether the machine has stopped for good. */
+  readonly isStopped: boolean;
+}
 
 /** An event at a moment of the world's time. */
 export interface SimulatedEvent {
@@ -19,7 +28,7 @@ export interface SimulatedEvent {
    * The machine that the event happens to. The event waits while the machine is paused, and never
    * happens after it has stopped. Undefined for a receiver that never fails.
    */
-  readonly machine: Machine | undefined;
+  readonly machine: EventMachine | undefined;
   readonly happen: () => Happening;
   isCancelled: boolean;
 }

@@ -1,4 +1,5 @@
 import type { SimulationCounts } from "./counts.js";
+import type { EventMachine } from "./event-queue.js";
 import type { Clocks, Machine } from "./machine.js";
 import { ElectedOracle, type OracleService } from "./oracles.js";
 import type { Incident, Plan } from "./plan.js";
@@ -37,9 +38,10 @@ export class Incidents {
   }
 
   /** Called before an event of a machine. Triggers an incident if one is due. */
-  before(machine: Machine): void {
+  before(one: EventMachine): void {
     for (const incident of this.#left) {
-      if (incident.atEvent > machine.happened || this.#machineOf(incident) !== machine) continue;
+      const machine = this.#machineOf(incident);
+      if (incident.atEvent > one.happened || machine === undefined || machine !== one) continue;
       const { name, kind, ms } = incident;
       this.#left.delete(incident);
       this.happened.push(name);

@@ -1,7 +1,12 @@
 import { settle } from "../exploration/settle.js";
 import type { SeededRandom } from "../world/index.js";
-import { type EventKind, EventQueue, type Happening, type SimulatedEvent } from "./event-queue.js";
-import type { Machine } from "./machine.js";
+import {
+  type EventKind,
+  type EventMachine,
+  EventQueue,
+  type Happening,
+  type SimulatedEvent,
+} from "./event-queue.js";
 import { RunningHash } from "./running-hash.js";
 
 export interface WorldOptions {
@@ -11,7 +16,7 @@ export interface WorldOptions {
   /** Receives a line of text for each event. */
   readonly trace?: string[] | undefined;
   /** Called before each event of a machine. The machine may then stop or pause. */
-  readonly before: (machine: Machine) => unknown;
+  readonly before: (machine: EventMachine) => unknown;
 }
 
 const kindCodes: Readonly<Record<EventKind, number>> = {
@@ -32,7 +37,7 @@ export class World {
   readonly hash = new RunningHash();
   readonly #options: WorldOptions;
   readonly #queue = new EventQueue();
-  readonly #machines = new Map<string, Machine>();
+  readonly #machines = new Map<string, EventMachine>();
   #planned = 0;
   readonly #outside = new Set<Promise<unknown>>();
 
@@ -41,7 +46,7 @@ export class World {
     this.#options = options;
   }
 
-  add(machine: Machine): void {
+  add(machine: EventMachine): void {
     this.#machines.set(machine.processName, machine);
   }
 
@@ -60,7 +65,12 @@ export class World {
     this.#options.trace?.push(`${this.time.toFixed(2).padStart(10)} ${who}: ${what}`);
   }
 
-  plan(at: number, kind: EventKind, machine: Machine | undefined, happen: () => Happening): SimulatedEvent {
+  plan(
+    at: number,
+    kind: EventKind,
+    machine: EventMachine | undefined,
+    happen: () => Happening,
+  ): SimulatedEvent {
     const event = { at, order: ++this.#planned, kind, machine, happen, isCancelled: false };
     this.#queue.push(event);
     return event;

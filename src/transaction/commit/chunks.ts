@@ -1,7 +1,7 @@
 import type { StoreCapabilities } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import { rowKey } from "../cell/address.js";
-import type { CommitRequest } from "../request.js";
+import type { CommitRequest } from "./request.js";
 
 /** Cells of one row that are locked, committed and rolled back in one mutation. The first carries the list of the others. */
 export interface Chunk {

@@ -1,7 +1,7 @@
 import { type CellAddress, showCell } from "../cell/address.js";
 import type { TransactionContext } from "../context.js";
-import type { CommitRequest } from "../request.js";
 import type { StepName } from "../steps.js";
+import type { CommitRequest } from "./request.js";
 
 /** Takes a step of a commit, at a cell of the transaction's. */
 export function commitStep<T>(

@@ -2,7 +2,7 @@ import { ConflictError } from "../../errors/index.js";
 import { type CellAddress, showCell, showColumn } from "../cell/address.js";
 import { type MetLock, metLock, pushesPerTransaction } from "../cell/met-lock.js";
 import type { TransactionContext } from "../context.js";
-import type { CommitRequest } from "../request.js";
+import type { CommitRequest } from "./request.js";
 
 /**
  * Finds out who stands in the way of a write, and deals with a lock that was left behind. Undefined where nobody does any more: whoever

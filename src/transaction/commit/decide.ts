@@ -8,7 +8,7 @@ import {
 } from "../../environment/index.js";
 import { CommitOutcomeUnknownError, PercolatorError } from "../../errors/index.js";
 import type { TransactionContext } from "../context.js";
-import type { CommitRequest } from "../request.js";
+import type { CommitRequest } from "./request.js";
 
 /** How long a step that settles a commit still goes on after the transaction was given up, in milliseconds: a store that answers does so in less. */
 const graceMs = 2_000;

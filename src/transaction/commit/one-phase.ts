@@ -14,11 +14,11 @@ import type { CellAddress } from "../cell/address.js";
 import { onePhaseGuards } from "../cell/guards.js";
 import { encodeWrite } from "../cell/records.js";
 import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
-import type { CommitOutcome } from "../outcome.js";
-import type { ReadRow } from "../read-set.js";
-import type { CommitRequest } from "../request.js";
 import { noHooks } from "../steps.js";
 import { conflict, explainConflict, unexplainedConflict } from "./conflict.js";
+import type { CommitOutcome } from "./outcome.js";
+import type { ReadRow } from "./read-set.js";
+import type { CommitRequest } from "./request.js";
 
 /** How often a commit is offered again because the registry had changed meanwhile. */
 const maxRegistryChanges = 100;

@@ -8,10 +8,10 @@ import { encodeLock } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
 import { lockedValue } from "../lock/roll-forward.js";
-import type { CommitRequest } from "../request.js";
 import type { Chunk } from "./chunks.js";
 import { commitStep } from "./commit-step.js";
 import { explainConflict, unexplainedConflict } from "./conflict.js";
+import type { CommitRequest } from "./request.js";
 
 /** How often a prewrite whose answer was `unknown` is sent again before the transaction is decided at its primary. */
 const maxRepeats = 5;

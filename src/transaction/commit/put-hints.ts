@@ -1,8 +1,8 @@
 import { backoffDelay, sleep } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Hint, TransactionContext } from "../context.js";
-import type { CommitRequest } from "../request.js";
 import { putHint } from "./one-phase.js";
+import type { CommitRequest } from "./request.js";
 
 /** How often a hint whose answer was not `applied` is put again. */
 const maxRepeats = 5;

@@ -3,7 +3,7 @@ import { lockValueGuard } from "../cell/guards.js";
 import { encodeLock } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
-import type { CommitRequest } from "../request.js";
+import type { CommitRequest } from "./request.js";
 
 /** Keeps a primary's lock young while its commit lasts, until it is stopped; keeps what readers have pushed (protocol §4.4). */
 export function keepLockYoung(

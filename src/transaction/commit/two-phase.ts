@@ -8,17 +8,17 @@ import { encodeStatus } from "../cell/records.js";
 import type { Hint, TransactionContext } from "../context.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "../lock/primary.js";
 import { lockedValue, rollForwardMutations } from "../lock/roll-forward.js";
-import type { CommitOutcome } from "../outcome.js";
-import type { CommitRequest } from "../request.js";
 import type { StepName } from "../steps.js";
 import { mayGoInBulk } from "./bulk.js";
 import { type Chunk, divideIntoChunks } from "./chunks.js";
 import { commitStep } from "./commit-step.js";
 import { conflict } from "./conflict.js";
 import { askOutcome, shortlyAfter } from "./decide.js";
+import type { CommitOutcome } from "./outcome.js";
 import { prewrite } from "./prewrite.js";
 import { findHints, putHints } from "./put-hints.js";
 import { keepLockYoung } from "./refresh.js";
+import type { CommitRequest } from "./request.js";
 import { validateReads } from "./validate.js";
 
 /** How often a transaction that readers push takes a new commit timestamp. */

@@ -9,8 +9,8 @@ import {
 import type { CellAddress } from "../cell/address.js";
 import type { TransactionContext } from "../context.js";
 import type { ReadRange } from "../read/read-recorder.js";
-import type { CommitRequest } from "../request.js";
 import { conflict } from "./conflict.js";
+import type { CommitRequest } from "./request.js";
 
 /** Rows that are read again at the same time. */
 const rowsAtOnce = 256;

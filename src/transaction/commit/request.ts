@@ -1,7 +1,7 @@
-import type { RowMutation } from "../store/index.js";
-import type { BufferedWrite } from "./buffer.js";
-import type { CellAddress } from "./cell/address.js";
-import type { Hint } from "./context.js";
+import type { RowMutation } from "../../store/index.js";
+import type { BufferedWrite } from "../buffer.js";
+import type { CellAddress } from "../cell/address.js";
+import type { Hint } from "../context.js";
 import type { ReadSet } from "./read-set.js";
 
 /** A transaction that is to be committed: everything that the commit protocols need to know of it. */

@@ -1,7 +1,7 @@
-import { LimitExceededError } from "../errors/index.js";
-import type { Columns } from "../store/index.js";
-import { rowKey } from "./cell/address.js";
-import type { ReadRange, ReadRecorder } from "./read/read-recorder.js";
+import { LimitExceededError } from "../../errors/index.js";
+import type { Columns } from "../../store/index.js";
+import { rowKey } from "../cell/address.js";
+import type { ReadRange, ReadRecorder } from "../read/read-recorder.js";
 
 /** One row of which columns were read. */
 export interface ReadRow {

@@ -1,4 +1,4 @@
-import type { Hint } from "./context.js";
+import type { Hint } from "../context.js";
 
 /** What a commit came to; a conflict is thrown. */
 export interface CommitOutcome {
