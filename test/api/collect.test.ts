@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const documents = table("documents", { contents: text() });
 
-/** A database whose first collection stands still until it is released. */
+/** Returns a database whose first collection is paused until the test releases it. */
 async function startCollecting() {
   let release = () => {};
   const released = new Promise<void>((resolve) => {

@@ -6,7 +6,10 @@ import type { AtomicStore, RowStore } from "../../src/store/index.js";
 
 const numbers = table("numbers", { value: int() });
 
-/** A store that answers no write once it is told so, but to say that it was given up, until it is let go. */
+/**
+ * A store that answers no write once the test says so. Until the test releases it, it reports only
+ * that requests were aborted.
+ */
 function stuckStore(store: RowStore) {
   const atomic = store.atomic!;
   let isStuck = false;
@@ -72,7 +75,7 @@ const doubled = observer("doubled", numbers.value, (tx, { row, value = 0 }) =>
 );
 const limit = rateLimit("limit", { perSecond: 1_000 });
 
-/** Calls that write, and end by their signal. */
+/** Calls that write, and that end by their signal. */
 const calls: Readonly<Record<string, (db: Database, signal: AbortSignal) => Promise<unknown>>> = {
   transact: (db, signal) => db.transact((tx) => tx.set(numbers.value, "row", 2), { signal }),
   "transact that uses a table for the first time": (db, signal) =>
@@ -89,7 +92,7 @@ const calls: Readonly<Record<string, (db: Database, signal: AbortSignal) => Prom
   "acquire of a rate limit": (db, signal) => limit.acquire(db, "key", { signal }),
 };
 
-/** Calls that nobody gives up. They come first, so that what waits for its turn waits for them. */
+/** Earlier calls without a signal. Calls that wait for their turn wait for these. */
 const before: readonly ((db: Database) => Promise<unknown>)[] = [
   (db) => db.transact((tx) => tx.set(table("first", { value: int() }).value, "row", 2)),
   (db) => limit.acquire(db, "key"),

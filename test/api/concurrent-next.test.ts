@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Database, family, int, open, table, text } from "../../src/index.js";
 
-// An async iterator may be asked for several items before the first has come, as read-ahead helpers do. Like an async generator, it
-// must then answer the calls in their order, each item once.
+// A caller may ask an async iterator for several items before the first has come, as read-ahead
+// helpers do. Like an async generator, the iterator must answer the calls in order, each item once.
 
 const rowCount = 700;
 const numbers = table("numbers", { value: int(), cells: family(int()) });
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => db.close());
 
-/** The items in the order of the calls, `atOnce` calls at a time. */
+/** Returns the items in the order of the calls, with `atOnce` calls at a time. */
 async function takeAtOnce<T>(items: AsyncIterator<T>, atOnce: number): Promise<T[]> {
   const taken: T[] = [];
   for (;;) {
@@ -50,7 +50,10 @@ test.each([2, 7, 50])(
   },
 );
 
-/** The items in the order of the calls, of which so many are always ahead: each that is answered is followed by another. */
+/**
+ * Returns the items in the order of the calls. There are always `ahead` open calls: each answer is
+ * followed by another call.
+ */
 async function takeAhead<T>(items: AsyncIterator<T>, ahead: number): Promise<T[]> {
   const taken: T[] = [];
   const asked = Array.from({ length: ahead }, () => items.next());

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const wide = table("wide", { parts: family(text()) });
 const columns = 40;
 
-/** A store in whose place some methods are others. */
+/** Returns a store with some methods replaced. */
 function replacing(store: RowStore, methods: Partial<RowStore>): RowStore {
   return new Proxy(store, {
     get(target, name) {
@@ -16,7 +16,7 @@ function replacing(store: RowStore, methods: Partial<RowStore>): RowStore {
   });
 }
 
-/** Answers a read of one row with at most so many columns, whatever is asked for. */
+/** Answers a read of one row with at most `most` columns, whatever the request. */
 function dividing(store: RowStore, most: number): RowStore["readRow"] {
   return (read, options) => store.readRow({ ...read, limit: Math.min(read.limit ?? most, most) }, options);
 }
@@ -35,7 +35,7 @@ test("a scan shows wide rows whole, where the store divides what it answers of o
   let lost = 0;
   const place = replacing(store, {
     readRow: dividing(store, 7),
-    // The commits of what is not primary do not arrive, at first.
+    // The commits of secondaries do not arrive at first.
     mutate: async (mutation, options) => {
       const isLost = lost === 0 && mutation.table === "wide" && !isPrimary(mutation) && isCommit(mutation);
       if (!isLost) return await store.mutate(mutation, options);

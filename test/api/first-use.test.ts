@@ -2,7 +2,7 @@ import { type Database, int, table, tuple } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withDatabase } from "../support/databases.js";
 
-/** A definition of its own each time: none is known to the database yet. */
+/** Returns a new definition each time, which the database does not know yet. */
 const makeCounters = (name = "counters") => table(name, { hits: int() });
 
 function conflictsOf(db: Database): readonly unknown[] {
@@ -11,7 +11,7 @@ function conflictsOf(db: Database): readonly unknown[] {
   return conflicts;
 }
 
-/** Tables that were not named when the database was opened. */
+/** Tables that were not listed when the database was opened. */
 describe.each(everyVariant)("on $store, $commit", (variant) => {
   test("transactions that are the first to use a table do not conflict over the catalog", async () => {
     await withDatabase(variant, {}, async (db) => {

@@ -15,7 +15,10 @@ const users = table("users", { email: text(), team: text(), note: text(), tags: 
 const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
 const teams = exactIndex("teams", users.team, { by: text(), of: (team) => [team] });
 
-/** Calls that nobody waits for. They fail as well, and say nothing about what the transaction says. */
+/**
+ * Calls that the function does not await. They also fail, which must not hide the transaction's own
+ * error.
+ */
 const calls: Readonly<Record<string, (tx: Transaction) => unknown>> = {
   get: (tx) => tx.get(users.note, "a").then((note) => tx.set(users.note, "b", note ?? "none")),
   getMany: (tx) => tx.getMany(users.note, ["a", "c"]).then((notes) => tx.set(users.note, "b", String(notes))),
@@ -64,7 +67,8 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         for (const run of [forget, marks("early"), late]) {
           await db.transact((tx) => tx.delete(users.note, "mark"));
           const error = await db.transact(run).catch((thrown: unknown) => thrown);
-          // What a store answers at once can be over before the function's promise is: nothing of it is lost then.
+          // A call that the store answers at once may end before the function's promise. Then
+          // nothing of it is lost.
           if (error === undefined && run !== forget && isFinished) continue;
           expect(error).toBeInstanceOf(UnawaitedCallError);
           expect(error).toMatchObject({ code: "UNAWAITED_CALL", retryable: false });

@@ -7,7 +7,7 @@ const documents = table("documents", { contents: text(), seen: text() });
 const seen = observer("seen", documents.contents, async (tx, { row }) => tx.set(documents.seen, row, "yes"));
 const second = 1_000;
 
-/** One process that only waits, and one with a worker. */
+/** Starts one process that only waits, and one with a worker. */
 async function start() {
   const clock = new TestClock({ oneMachine: false });
   const store = memoryStore({ environment: clock.process({ name: "store" }) });

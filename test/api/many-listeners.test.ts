@@ -25,7 +25,7 @@ test.each(everyVariant)(
       await Promise.all(rows.map(() => db.drain()));
       await Promise.all(rows.map(() => db.drain({ signal })));
       await Promise.all(rows.map(() => db.idle({ signal })));
-      // Node tells warnings in a later turn.
+      // Node reports warnings in a later turn.
       await new Promise((resolve) => setImmediate(resolve));
       expect(warnings).toEqual([]);
     });

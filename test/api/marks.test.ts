@@ -6,8 +6,8 @@ import { definition } from "../../src/schema/index.js";
 import { everyVariant, withTwo } from "../support/databases.js";
 
 /*
- * The catalog says that a column has a schema, and which column a constraint's table is written with, so that what does not know the
- * program's module writes neither.
+ * The catalog records that a column has a schema, and which column a constraint's table is written
+ * with. Tools without the program's module therefore write neither.
  */
 
 const strict = table("people", { profile: json(z.object({ city: z.string() })), email: text() });
@@ -23,12 +23,12 @@ describe.each(everyVariant)("$store, $commit", (variant) => {
         (await db.tables()).get("people")![definition].columns.get("profile")!;
       const use = (db: typeof one, declared: typeof loose | typeof strict) =>
         db.transact(async (tx) => tx.get(declared.profile, "ann"));
-      // As an earlier version of the program has recorded it.
+      // As an earlier version of the program recorded it.
       await use(one, loose);
       await expect.poll(async () => (await recorded()).codec?.hasSchema).toBe(false);
       await use(two, strict);
       await expect.poll(async () => (await recorded(one)).codec?.hasSchema).toBe(true);
-      // The earlier version goes on, and takes nothing back.
+      // The earlier version runs again, and removes no mark.
       await use(one, loose);
       await use(one, table("people", { profile: json() }) as never as typeof loose);
       await one.transact((tx) => tx.set(loose.profile, "ann", { city: "Bergen" }));

@@ -8,7 +8,10 @@ const length = observer("length", documents.contents, (tx, { row, value }) =>
   tx.set(documents.length, row, value?.length ?? 0),
 );
 
-/** A writer that has its copy of the registry, on a store on which each process keeps one for a while. */
+/**
+ * Starts a writer that has cached the registry, on a store where each process caches it for a
+ * while.
+ */
 async function start() {
   const clock = new TestClock();
   const store = memoryStore({ environment: clock.process(), atomicBatches: false });

@@ -10,8 +10,9 @@ import {
 } from "percolatordb";
 import { expect, test } from "vitest";
 
-// The compiler refuses most of these. A program in JavaScript, or one that reads its options from a file, gets as far as here: what cannot
-// be meant must not count as another option, such as a misspelt `serializable` as `snapshot`.
+// The compiler refuses most of these options. A program in JavaScript, or one that reads its
+// options from a file, can still pass them. An invalid option must not act as another one: a
+// misspelt `serializable` must not act as `snapshot`.
 
 const pages = table("pages", { title: text(), words: text() });
 const titles = observer("titles", pages.title, () => {});

@@ -3,7 +3,10 @@ import { openLmdbStore } from "percolatordb/lmdb";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
 
-/** Reads on the embedded store, which lends its cells: in order, of their time, and with errors in their place. */
+/**
+ * Reads on the embedded store, which lends its cells. They must come in order, at their time, and
+ * with errors in their place.
+ */
 
 const numbers = table("numbers", { value: int(), other: int() });
 const count = 1_500;

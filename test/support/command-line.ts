@@ -6,7 +6,7 @@ import { afterEach, vi } from "vitest";
 import { type EndSignal, type Io, type OutputStream, runCli } from "../../src/cli/index.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 
-/** What a command line came to. */
+/** The result of a command line. */
 export class Outcome {
   readonly code: number;
   readonly stdout: string;
@@ -23,7 +23,7 @@ export class Outcome {
     return this.stdout.split("\n").slice(0, -1);
   }
 
-  /** The documents of the standard output, a line each. */
+  /** The JSON documents of the standard output, one a line. */
   get documents(): readonly Record<string, unknown>[] {
     return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
@@ -57,11 +57,11 @@ export interface CommandOptions {
   readonly stdin?: string | Uint8Array | Readable | undefined;
   readonly stdout?: OutputStream | undefined;
   readonly stderr?: OutputStream | undefined;
-  /** Variables of the environment. Default: none. */
+  /** Environment variables. Default: none. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A command line under way in this process. */
+/** A command line that runs in this process. */
 export interface RunningCommand {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -69,7 +69,7 @@ export interface RunningCommand {
   signal(signal: EndSignal): void;
 }
 
-/** A temporary folder in which command lines run; it is removed after the test. */
+/** A temporary folder in which command lines run. It is removed after the test. */
 export class CommandLine {
   readonly folder: string;
 
@@ -116,7 +116,7 @@ export class CommandLine {
     return this.start(args, options).outcome;
   }
 
-  /** Writes a file into the folder; answers its path. */
+  /** Writes a file into the folder and returns its path. */
   async write(name: string, text: string): Promise<string> {
     const path = join(this.folder, name);
     await writeFile(path, text);

@@ -25,7 +25,7 @@ const nobody: ObservedColumns = {
   observersOf: () => [],
 };
 
-/** A context of transactions over a store, without observers and without a catalog. */
+/** Returns a transaction context over a store, without observers and without a catalog. */
 export function bareContext(
   store: RowStore,
   settings: Partial<TransactionSettings> = {},

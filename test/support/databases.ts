@@ -7,7 +7,7 @@ import { memoryStore } from "percolatordb/memory";
 import { type OpenWithHooksOptions, openWithHooks } from "percolatordb/testing";
 import { startEmulator } from "./emulator/index.js";
 
-/** Every store and commit path that a database can have here by its location alone. */
+/** Every store and commit path that a location alone can select on this machine. */
 export const variants = [
   { store: "memory", commit: "auto" },
   { store: "memory", commit: "two-phase" },
@@ -16,8 +16,8 @@ export const variants = [
 ] as const;
 
 /**
- * And stores of one-row mutations, whose timestamps come from elsewhere: from another store's counter, and, on Bigtable's emulator,
- * from a coordinator.
+ * Also stores of one-row mutations with an external oracle: another store's counter, or a
+ * coordinator for Bigtable's emulator.
  */
 export const everyVariant = [
   ...variants,
@@ -27,13 +27,13 @@ export const everyVariant = [
 
 export type Variant = (typeof everyVariant)[number];
 
-/** A folder of its own, removed by the returned function. */
+/** Creates a new folder. The returned function removes it. */
 export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "percolatordb-"));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Opens an empty database of a variant, runs `use`, closes it and removes what it left. */
+/** Opens an empty database of a variant, runs `use`, closes the database and removes its files. */
 export async function withDatabase(
   variant: Variant,
   options: OpenWithHooksOptions,
@@ -50,8 +50,8 @@ export async function withDatabase(
 }
 
 /**
- * The same, opened as two processes do where the store lies outside of both; `other` has a connection, a session and a memory
- * of its own. Elsewhere `other` is the same database.
+ * As `withDatabase`, with two databases. If the store lies outside the process, `other` has its own
+ * connection, session and caches, as in a second process. Otherwise `other` is the same database.
  */
 export async function withTwo(
   variant: Variant,
@@ -76,7 +76,7 @@ export async function withTwo(
 
 type Open = (options: OpenWithHooksOptions) => Promise<Database>;
 
-/** Makes a place for a database of a variant, and removes it. */
+/** Creates a place for a database of a variant, and removes it afterwards. */
 async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Promise<void>): Promise<void> {
   if (store === "bigtable") {
     await using emulator = await startEmulator();
@@ -94,10 +94,13 @@ async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Pr
   }
 }
 
-/** Where databases on an emulator are. */
+/** The location of databases on an emulator. */
 export const bigtableLocation = "bigtable://test/test";
 
-/** Opens the database of an emulator; the first of its processes starts the coordinator that all share. */
+/**
+ * Opens the database of an emulator. The first of its processes starts the coordinator that all of
+ * them share.
+ */
 export async function openOnEmulator(
   emulatorHost: string,
   options: OpenWithHooksOptions = {},
@@ -106,7 +109,7 @@ export async function openOnEmulator(
   return await openWithHooks(store, { coordinator: "auto", ...options });
 }
 
-/** The oracle of a store that cannot count: the counter of another. */
+/** An oracle for a store without a counter: the counter of another store. */
 function separateOracle(): Oracle {
   const counting = memoryStore().atomic!;
   return { next: (options) => counting.next(options), latest: () => counting.counter() };

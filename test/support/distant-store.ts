@@ -15,14 +15,17 @@ import type { TransactionContext } from "../../src/transaction/context.js";
 import type { CommitHooks } from "../../src/transaction/steps.js";
 import { bareContext } from "./context.js";
 
-/** A store of one-row mutations that answers a turn of the event loop later, and remembers what it was asked. */
+/**
+ * A store of one-row mutations that answers one turn of the event loop later, and records its
+ * requests.
+ */
 export class DistantTestStore implements RowStore {
   readonly description = "distant";
   readonly atomic = undefined;
   readonly reads: RowRead[] = [];
   readonly scans: RangeRead[] = [];
   readonly mutations: RowMutation[] = [];
-  /** Mutations that were applied. */
+  /** Count of applied mutations. */
   applied = 0;
   readonly #store: RowStore;
 
@@ -34,7 +37,7 @@ export class DistantTestStore implements RowStore {
     return this.#store.capabilities;
   }
 
-  /** The columns of the reads of rows of a table, each as its names together. */
+  /** Returns the columns of each read of a row of a table, with their names joined. */
   columnsRead(table: string): string[] {
     return this.reads
       .filter((read) => read.table === table)
@@ -101,7 +104,7 @@ export function countingOracle(): Oracle {
   };
 }
 
-/** A context over such a store, without observers and without a catalog. */
+/** Returns a context over such a store, without observers and without a catalog. */
 export function distantContext(store: RowStore, hooks?: CommitHooks): TransactionContext {
   const settings = { commit: "two-phase", lockTtlMs: 60_000 } as const;
   return { ...bareContext(store, settings, hooks), oracle: countingOracle() };

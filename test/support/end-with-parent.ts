@@ -1,6 +1,7 @@
 /**
- * Ends this process when the one that forked it has ended, even by `SIGKILL`: nobody else would. Does nothing if this process was not forked. To be
- * called when the process has begun, since it looks whether the parent has ended before.
+ * Ends this process when the process that forked it has ended, even by `SIGKILL`. Does nothing if
+ * this process was not forked. Call it at the start, because it checks whether the parent has ended
+ * already.
  */
 export function endWithParent(): void {
   if (process.send === undefined) return;

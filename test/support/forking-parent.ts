@@ -1,4 +1,7 @@
-/** Forks each script that it is told of, so that nothing but its own care for its parent ends it, and says its process id. */
+/**
+ * Forks each script that it is told to, and prints the process id. Nothing but the script's own
+ * watch on its parent ends it.
+ */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-/** Everything that an iterable gives. */
+/** Returns all items of an iterable. */
 export async function gather<T>(iterable: AsyncIterable<T>): Promise<readonly T[]> {
   const items: T[] = [];
   for await (const item of iterable) items.push(item);

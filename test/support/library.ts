@@ -33,7 +33,7 @@ const bigints = codec<bigint>({
 /** A table whose values only a module can read. */
 export const ledger = table("ledger", { total: bigints });
 
-/** Opens the database `data` of a command line's folder for as long as `use` runs. */
+/** Opens the database `data` in a command line's folder while `use` runs. */
 export async function withLibrary<T>(
   { folder }: CommandLine,
   use: (db: Database) => Promise<T>,
@@ -47,7 +47,7 @@ export async function withLibrary<T>(
   return await use(db);
 }
 
-/** A command line in a new folder, with a database of three tables in `data`. */
+/** Creates a command line in a new folder, with a database of three tables in `data`. */
 export async function libraryCommandLine(): Promise<CommandLine> {
   const cli = await CommandLine.create();
   await withLibrary(cli, async (db) => {
@@ -69,7 +69,7 @@ export async function libraryCommandLine(): Promise<CommandLine> {
   return cli;
 }
 
-/** A module that declares the library's table with a codec of its own. */
+/** A module that declares the library's table with a custom codec. */
 export const ledgerModule = (source: string) => `
 import { codec, table } from ${JSON.stringify(source)};
 const bigints = codec<bigint>({

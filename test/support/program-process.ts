@@ -10,11 +10,11 @@ export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** The network that it lives in. Default: this machine's. */
+  /** The network of the process. Default: this machine's. */
   readonly namespace?: NetworkNamespace | undefined;
 }
 
-/** A Node process of a test: what it says, and signals to it. */
+/** A Node process of a test, with its output and signals to it. */
 export class ProgramProcess {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
@@ -58,12 +58,12 @@ export class ProgramProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The signal or the exit code that it ended with. */
+  /** The signal or the exit code with which it ended. */
   get end(): string {
     return this.#child.signalCode ?? String(this.#child.exitCode);
   }
 
-  /** Whether it is stopped, as the system tells. */
+  /** Whether the operating system says that it is stopped. */
   get isStopped(): boolean {
     try {
       const state = readFileSync(`/proc/${this.pid}/stat`, "latin1");
@@ -77,7 +77,10 @@ export class ProgramProcess {
     this.#child.stdin!.write(`${line}\n`);
   }
 
-  /** Waits until it has said something that satisfies `is`, after the first `from` lines. Throws where it ends before, or takes too long. */
+  /**
+   * Waits for a line after the first `from` lines that satisfies `is`. Throws if the process ends
+   * before that, or takes too long.
+   */
   async said(is: (line: string) => boolean, from = 0): Promise<void> {
     const hasSaid = () => this.lines.slice(from).some(is);
     const came = await until(() => hasSaid() || this.hasEnded);
@@ -90,7 +93,9 @@ export class ProgramProcess {
     if (!this.hasEnded) this.#child.kill(signal);
   }
 
-  /** Resolves when it has ended, by itself or however. Throws, and kills it, where that takes too long. */
+  /**
+   * Resolves when the process has ended for any reason. Kills it and throws if that takes too long.
+   */
   async ended(): Promise<void> {
     let isLate = false;
     const timer = setTimeout(() => {
@@ -102,7 +107,7 @@ export class ProgramProcess {
     if (isLate) throw new Error(`Process ${this.pid} did not end. ${this.errors}`);
   }
 
-  /** Ends it in good order. Throws where it does not end so. */
+  /** Ends the process in good order. Throws if it ends in another way. */
   async terminate(): Promise<void> {
     this.signal("SIGTERM");
     await this.ended();

@@ -15,7 +15,7 @@ import {
 
 const afterAll = Number.POSITIVE_INFINITY;
 
-/** A cell of the table "t" by its row and column. */
+/** Returns a cell of the table "t" by its row and column. */
 export function at(row: string, column = "c"): CellAddress {
   return { table: "t", row: Buffer.from(row), column: Buffer.from(column) };
 }
@@ -24,7 +24,7 @@ export function recordCell(kind: "ack" | "parked", observer: string, cell: CellA
   return { ...cell, column: Buffer.concat([Buffer.from(`~${kind}\0${observer}\0`), cell.column]) };
 }
 
-/** A watched store to which anything can be done, sound or not. */
+/** A watched store to which a test can write anything, valid or not. */
 export class Scene {
   readonly store: RowStore;
   readonly violations: Violation[] = [];
@@ -37,7 +37,7 @@ export class Scene {
     this.watcher = this.watch();
   }
 
-  /** Another watcher, from now on. */
+  /** Starts another watcher, from now on. */
   watch(): ProtocolWatcher {
     const onViolation = (violation: Violation) => this.violations.push(violation);
     const watcher = new ProtocolWatcher({ store: this.store, onViolation, registryCacheMs: 0 });
@@ -45,7 +45,7 @@ export class Scene {
     return watcher;
   }
 
-  /** The invariants that were broken, each once. */
+  /** The broken invariants, each once. */
   get broken(): readonly number[] {
     return [...new Set(this.violations.map(({ invariant }) => invariant))];
   }
@@ -59,7 +59,7 @@ export class Scene {
     await this.#watched.atomic!.commit({ rows: mutated });
   }
 
-  /** Writes as a one-phase commit does; no value deletes. */
+  /** Writes as a one-phase commit does. Without a value it deletes. */
   write(cell: CellAddress, start: number, commit: number, value?: string | Uint8Array): Promise<void> {
     return this.mutate(cell, write(cell, start, commit, value, true));
   }
@@ -68,7 +68,7 @@ export class Scene {
     return this.mutate(cell, lock(cell, start, primary, value, minCommit));
   }
 
-  /** Locks with a value that stands in a data cell. */
+  /** Locks a cell, with its value in a data cell. */
   async lockExternal(cell: CellAddress, start: number, primary: CellAddress, value: string): Promise<void> {
     const { column } = cell;
     const data: Mutation = { type: "put", column, part: "data", timestamp: start, value: Buffer.from(value) };
@@ -192,7 +192,7 @@ export function write(
   return { type: "put", column, part: "write", timestamp: commit, value: encoded };
 }
 
-/** A write record whose value stands in a data cell. */
+/** A write record whose value is in a data cell. */
 export function writeExternal({ column }: CellAddress, start: number, commit: number): Mutation {
   const value = encodeWrite({ start, kind: "put", onePhase: false, value: undefined });
   return { type: "put", column, part: "write", timestamp: commit, value };
@@ -228,7 +228,7 @@ function lockValue(
   });
 }
 
-/** COMMIT where there is a commit timestamp, else ROLLBACK. */
+/** A status: COMMIT if there is a commit timestamp, else ROLLBACK. */
 export function status({ column }: CellAddress, start: number, commit?: number): Mutation {
   const value = encodeStatus(
     commit === undefined ? { outcome: "rolled-back" } : { outcome: "committed", commit },

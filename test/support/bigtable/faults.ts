@@ -5,12 +5,12 @@ import { type Handler, TestService } from "./service.js";
 
 const ended: (() => Promise<void>)[] = [];
 
-/** Closes what was opened; for after each test. */
+/** Closes everything that the test opened. Call it after each test. */
 export async function endAll(): Promise<void> {
   for (const end of ended.splice(0)) await end();
 }
 
-/** A store on a service that answers as it is told. */
+/** Opens a store on a service whose answers the test decides. */
 export async function openOn(
   handlers: Record<string, Handler>,
   options: BigtableStoreOptions = {},

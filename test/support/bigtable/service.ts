@@ -13,7 +13,10 @@ import protobuf from "protobufjs";
 const here = (name: string) =>
   fileURLToPath(new URL(`../../../src/store/bigtable/protos/${name}`, import.meta.url));
 
-/** The official messages, by the library that reads .proto files itself: another codec than the store's. */
+/**
+ * The official messages, read by a library that parses .proto files itself: a codec independent of
+ * the store's.
+ */
 export const protos = new protobuf.Root();
 protos.resolvePath = (_, path) => (path.startsWith("google/") ? path : here(path));
 protos.loadSync(["bigtable.proto", "admin.proto"]).resolveAll();
@@ -21,16 +24,19 @@ protos.loadSync(["bigtable.proto", "admin.proto"]).resolveAll();
 /** A message as plain data. */
 export type Plain = Record<string, unknown>;
 
-/** What a service does with a call: answers, each of them, or fails by throwing `{ code }`. Waiting for ever is allowed. */
+/**
+ * How a service handles a call. It returns one or several answers, fails by throwing `{ code }`, or
+ * never settles.
+ */
 export type Handler = (request: Plain, call: Call) => AsyncIterable<Plain> | Promise<Plain> | Plain;
 
 export interface Call {
   readonly metadata: Metadata;
-  /** How many calls of the method came before. */
+  /** Count of earlier calls of the method. */
   readonly index: number;
-  /** Answers with headers before anything else. */
+  /** Sends headers before anything else. */
   sendHeaders(headers: Readonly<Record<string, string>>): void;
-  /** Whether whoever asked has given up. */
+  /** Whether the client has cancelled the call. */
   cancelled(): boolean;
 }
 
@@ -42,7 +48,7 @@ function metadataOf(entries: Trailers): Metadata {
   return metadata;
 }
 
-/** The trailers by which a service says how long to wait before the next try. */
+/** Returns the trailers by which a service says how long to wait before the next attempt. */
 export function retryAfter(retryDelay: { readonly seconds?: number; readonly nanos?: number }): Trailers {
   const info = protos.lookupType("google.rpc.RetryInfo");
   const status = protos.lookupType("google.rpc.Status");
@@ -55,7 +61,7 @@ export function retryAfter(retryDelay: { readonly seconds?: number; readonly nan
   return { "grpc-status-details-bin": encode(status, { code: 14, details }) };
 }
 
-/** A failure with a status of gRPC. */
+/** A failure with a gRPC status. */
 export class Failure extends Error {
   readonly code: status;
   /** Its trailers. */
@@ -68,7 +74,9 @@ export class Failure extends Error {
   }
 }
 
-/** A service that does what a test says, method by method; others are UNIMPLEMENTED. Counts the calls. */
+/**
+ * A service whose methods a test implements. All others answer UNIMPLEMENTED. It counts the calls.
+ */
 export class TestService {
   readonly calls: { readonly method: string; readonly request: Plain; readonly metadata: Metadata }[] = [];
   readonly handlers: Record<string, Handler>;
@@ -169,18 +177,18 @@ export class TestService {
   }
 }
 
-/** What GetTable says of a table that can be used. */
+/** The answer of GetTable for a usable table. */
 export const usableTable: Plain = {
   columnFamilies: { lock: {}, write: {}, data: {}, txn: {} },
   granularity: 1,
 };
 
-/** Answers as a stream. */
+/** Yields the messages as a stream. */
 export async function* answers(...messages: readonly Plain[]): AsyncGenerator<Plain> {
   yield* messages;
 }
 
-/** A row of one cell, as ReadRows answers it. */
+/** A row of one cell, as ReadRows returns it. */
 export function rowChunk(row: string, value: string, more: Plain = {}): Plain {
   return {
     rowKey: Buffer.from(row),
@@ -193,7 +201,7 @@ export function rowChunk(row: string, value: string, more: Plain = {}): Plain {
   };
 }
 
-/** Never. */
+/** Returns a promise that never settles. */
 export function never(): Promise<Plain> {
   return new Promise(() => undefined);
 }

@@ -1,4 +1,7 @@
-/** Certificates for tests alone: an authority, a certificate for this machine, one for another name, and the key of both. */
+/**
+ * Certificates for tests only: an authority, a certificate for this machine, one for another name,
+ * and the key of both.
+ */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUYRZcBu2Idi6BTYhrMDzFR2owjucwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOdGVzdCBhdXRob3JpdHkwIBcNMjYxMTIxMDEwMTEzWhgPMjEy

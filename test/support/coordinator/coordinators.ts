@@ -8,17 +8,17 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 
 const slower = 20;
 
-/** Time passes slower, so that no answer of a busy machine comes too late. */
+/** An environment with slow time, so that no answer of a busy machine arrives too late. */
 export const unhurried: Environment = {
   ...systemEnvironment,
   monotonic: () => systemEnvironment.monotonic() / slower,
   setTimer: (callback, delayMs, options) => systemEnvironment.setTimer(callback, delayMs * slower, options),
 };
 
-/** Coordinators and clients in this process, over real sockets; all are closed with it. */
+/** Coordinators and clients in this process, over real sockets. Closing it closes all of them. */
 export class Coordinators {
   readonly #environment: Environment;
-  /** A store of one-row mutations, as coordinators of a cluster share it. */
+  /** A store of one-row mutations, which the coordinators of a cluster share. */
   readonly store: RowStore = memoryStore({ atomicBatches: false });
   readonly #opened: (() => Promise<void>)[] = [];
 
@@ -26,7 +26,7 @@ export class Coordinators {
     this.#environment = environment;
   }
 
-  /** Its lease is never over by itself, however long the machine does other things. */
+  /** Starts a coordinator whose lease never expires by itself, however busy the machine is. */
   async start(options: Partial<CoordinatorOptions> = {}): Promise<Coordinator> {
     const place = { store: this.store, environment: this.#environment };
     const coordinator = await startCoordinator({ ...place, leaseMs: 3_600_000, ...options });
@@ -34,7 +34,7 @@ export class Coordinators {
     return coordinator;
   }
 
-  /** One that leads. */
+  /** Starts a coordinator and waits until it leads. */
   async lead(options: Partial<CoordinatorOptions> = {}): Promise<Coordinator> {
     let coordinator: Coordinator | undefined;
     await new Promise<void>((resolve, reject) => {
@@ -55,7 +55,7 @@ export class Coordinators {
     return client;
   }
 
-  /** A client with a session. */
+  /** Returns a client with a session. */
   async member(session: string, options: Partial<ConnectOptions> = {}): Promise<CoordinatorClient> {
     const client = this.client(options);
     await client.cluster.join(session);

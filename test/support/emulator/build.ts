@@ -20,7 +20,10 @@ const howToGetOne =
   `the packages it is built from: \`apt-get install -y ${packages.join(" ")}\`; or name a cbtemulator in ` +
   "PERCOLATOR_BIGTABLE_EMULATOR.";
 
-/** Path of an emulator built from Debian's packages: once, and kept among the caches of node_modules. */
+/**
+ * Returns the path of an emulator built from Debian's packages. It is built once, and cached in
+ * node_modules.
+ */
 export async function buildEmulator(): Promise<string> {
   if (existsSync(program)) return program;
   if (!hasSources()) await installSources();
@@ -70,7 +73,10 @@ async function build(folder: string, output: string): Promise<void> {
   await run("go", ["build", "-overlay", overlay, "-o", output, source], { env, maxBuffer: 16 << 20 });
 }
 
-/** A row's list of columns is shared with readers while it changes, and timestamps end in the year 10,000. */
+/**
+ * Fixes two faults of the source: readers share a row's list of columns while it changes, and
+ * timestamps end in the year 10,000.
+ */
 function mend(text: string): string {
   const once = (from: RegExp, to: string) => {
     if (text.match(from) === null)

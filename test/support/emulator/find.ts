@@ -1,7 +1,7 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
-/** Path of an emulator that this machine has, or undefined. */
+/** Returns the path of an emulator on this machine, or undefined if there is none. */
 export function findEmulator(environment: NodeJS.ProcessEnv): string | undefined {
   const named = environment.PERCOLATOR_BIGTABLE_EMULATOR;
   if (named !== undefined && named !== "") {
@@ -11,13 +11,13 @@ export function findEmulator(environment: NodeJS.ProcessEnv): string | undefined
   return onPath("cbtemulator", environment) ?? besideGcloud(environment);
 }
 
-/** The first program of that name on the PATH. */
+/** Returns the first program of that name on the PATH. */
 export function onPath(name: string, environment: NodeJS.ProcessEnv): string | undefined {
   const folders = (environment.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** The Google Cloud SDK keeps it in a folder of its own, which is on no PATH. */
+/** The Google Cloud SDK keeps the emulator in a folder of its own, which is not on the PATH. */
 function besideGcloud(environment: NodeJS.ProcessEnv): string | undefined {
   const gcloud = onPath("gcloud", environment);
   if (gcloud === undefined) return undefined;

@@ -4,21 +4,30 @@ import { createInterface } from "node:readline";
 import { buildEmulator } from "./build.js";
 import { findEmulator } from "./find.js";
 
-/** A running emulator of Bigtable. All it holds is in its memory. */
+/** A running Bigtable emulator. It keeps all data in memory. */
 export interface Emulator {
-  /** `127.0.0.1:PORT`, as `BIGTABLE_EMULATOR_HOST` has it. */
+  /** `127.0.0.1:PORT`, the value for `BIGTABLE_EMULATOR_HOST`. */
   readonly host: string;
   readonly pid: number;
-  /** Sends it a signal: SIGSTOP and SIGCONT, or SIGKILL, after which {@link stop} complains no more. */
+  /**
+   * Sends the emulator a signal: SIGSTOP, SIGCONT or SIGKILL. After SIGKILL, {@link stop} does not
+   * throw.
+   */
   signal(signal: NodeJS.Signals): void;
-  /** Ends it, and waits until it has. Throws where it had ended by itself before. Harmless to repeat. */
+  /**
+   * Stops the emulator and waits until it has ended. Throws if it had ended by itself. A second
+   * call does nothing more.
+   */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const startMs = 30_000;
 
-/** Ends the emulator when its parent does, however that ends: then the standard input is closed. */
+/**
+ * A script that ends the emulator when its parent ends for any reason: the standard input is then
+ * closed.
+ */
 const keeper = `
 exec 3<&0
 "$@" </dev/null 3<&- &
@@ -29,8 +38,9 @@ wait $pid
 `;
 
 /**
- * Starts an emulator on a free port of this machine: the one that `PERCOLATOR_BIGTABLE_EMULATOR` names, that the PATH or the
- * Google Cloud SDK has, or one built from Debian's packages. Throws, with what to install, where there is none.
+ * Starts an emulator on a free port: the one that `PERCOLATOR_BIGTABLE_EMULATOR` names, or one on
+ * the PATH or in the Google Cloud SDK, or one built from Debian's packages. If there is none,
+ * throws and says what to install.
  */
 export async function startEmulator(): Promise<Emulator> {
   return await startProgram(findEmulator(process.env) ?? (await buildEmulator()));
@@ -38,7 +48,8 @@ export async function startEmulator(): Promise<Emulator> {
 
 /** Starts the emulator at `path`. */
 export async function startProgram(path: string): Promise<Emulator> {
-  // With more than one processor the emulator now and then loses or repeats a column of a row that changes.
+  // With several processors the emulator occasionally loses or repeats a column of a row that
+  // changes.
   const child = spawn("sh", ["-c", keeper, "sh", path, "-host", "127.0.0.1", "-port", "0"], {
     env: { ...process.env, GOMAXPROCS: "1" },
     stdio: ["pipe", "pipe", "pipe"],
@@ -119,7 +130,7 @@ class RunningEmulator implements Emulator {
     }
   }
 
-  /** Whether it was there to get the signal. */
+  /** Returns whether the emulator was there to receive the signal. */
   #kill(signal: NodeJS.Signals): boolean {
     try {
       return this.#running && process.kill(this.pid, signal);

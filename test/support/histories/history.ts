@@ -12,12 +12,12 @@ type Value = number | undefined;
 
 const text = (value: Value) => (value === undefined ? undefined : String(value));
 
-/** A cell of the only column of the only table of the histories that tests make by hand. */
+/** Returns a cell in the only column of the only table of hand-made histories. */
 export function cell(row: string): CellName {
   return { table: "t", row, column: "v" };
 }
 
-/** What a transaction does: operations get their moments when the history is put together. */
+/** An operation of a transaction. Operations get their moments when the history is built. */
 type Step = (tick: () => number) => RecordedOperation;
 
 export function read(row: string, value: Value): Step {
@@ -34,7 +34,7 @@ export function write(row: string, value: Value): Step {
   return (tick) => ({ type: "write", cell: cell(row), value: text(value), at: tick() });
 }
 
-/** A range of rows that has shown these, and nothing else. */
+/** A range of rows that returned these cells and no others. */
 export function scan(
   rows: { readonly start: string; readonly end?: string; readonly reverse?: boolean },
   ...shown: readonly (readonly [row: string, value: number])[]
@@ -53,17 +53,26 @@ export function scan(
 
 export interface HandMade {
   readonly start: number;
-  /** Told committed, with what it wrote at this timestamp. Default: read-only, told committed. */
+  /**
+   * Commit timestamp of a transaction that was reported as committed. Default: none, for a
+   * read-only transaction that was reported as committed.
+   */
   readonly commit?: number;
   readonly outcome?: "conflicted" | "failed" | "unknown";
   readonly serializable?: boolean;
   readonly client?: string;
-  /** Whether when it began and ended is known: then it began after all those before it. Default: where a client is named. */
+  /**
+   * Whether the start and end moments are known. If so, the transaction began after all those
+   * before it. Default: true if a client is named.
+   */
   readonly timed?: boolean;
   readonly steps: readonly Step[];
 }
 
-/** A history by hand: transactions T1, T2, ... in the order given, their operations one after the other. */
+/**
+ * Builds a history by hand: transactions T1, T2, ... in the order given, with their operations one
+ * after the other.
+ */
 export function makeHistory(...made: readonly HandMade[]): History {
   let now = 0;
   const tick = () => ++now;
@@ -91,7 +100,7 @@ export function makeHistory(...made: readonly HandMade[]): History {
 
 type AuditEntry = readonly [start: number, commit: number, value: Value];
 
-/** What the store was found to hold, by row. */
+/** Returns an audit with these versions, by row. */
 export function makeAudit(
   cells: Readonly<Record<string, readonly AuditEntry[]>>,
   safepoint = 0,
@@ -109,7 +118,7 @@ export function makeAudit(
   };
 }
 
-/** A history by hand, and the kinds of anomaly in it. */
+/** A hand-made history, and the kinds of anomaly in it. */
 export interface Case {
   readonly name: string;
   readonly kinds: readonly AnomalyKind[];
@@ -117,5 +126,5 @@ export interface Case {
   readonly audit?: HistoryAudit;
 }
 
-/** What stands before. */
+/** The initial contents. */
 export const setup = { start: 1, commit: 2, steps: [write("x", 0), write("y", 0)] };

@@ -1,6 +1,6 @@
 import { type Case, makeAudit, makeHistory, read, scan, setup, write } from "./history.js";
 
-/** Histories that are as they should be. */
+/** Histories without anomalies. */
 export const sound: readonly Case[] = [
   { name: "nothing at all", kinds: [], history: makeHistory() },
   {

@@ -6,12 +6,12 @@ import { onPath } from "../emulator/find.js";
 const run = promisify(execFile);
 
 /**
- * A network of its own for processes of a test, joined to this machine's by one cable: what is started with {@link command} reaches
- * {@link hostAddress} and nothing else, until the cable is pulled.
+ * A separate network for processes of a test, connected to this machine by one virtual cable.
+ * Processes started with {@link command} reach only {@link hostAddress}, until the cable is pulled.
  */
 export class NetworkNamespace implements AsyncDisposable {
   readonly name: string;
-  /** The address of this machine at its end of the cable. */
+  /** This machine's address at its end of the cable. */
   readonly hostAddress: string;
   readonly #cable: string;
 
@@ -21,7 +21,10 @@ export class NetworkNamespace implements AsyncDisposable {
     this.hostAddress = hostAddress;
   }
 
-  /** Makes one. Rejects, with what is missing, where this machine does not permit it: see {@link obstacleToNamespaces}. */
+  /**
+   * Creates a namespace. If this machine does not allow it, rejects and says what is missing: see
+   * {@link obstacleToNamespaces}.
+   */
   static async create(): Promise<NetworkNamespace> {
     const id = randomInt(1 << 14);
     const name = `percolator-${id}`;
@@ -43,12 +46,12 @@ export class NetworkNamespace implements AsyncDisposable {
     return namespace;
   }
 
-  /** A command and its arguments, to be run within. */
+  /** Returns a command and its arguments that run inside the namespace. */
   command(program: string, args: readonly string[]): readonly [program: string, args: readonly string[]] {
     return ["ip", ["netns", "exec", this.name, program, ...args]];
   }
 
-  /** Pulls the cable: what is sent, either way, arrives nowhere. */
+  /** Pulls the cable: nothing arrives in either direction. */
   disconnect(): Promise<void> {
     return ip("link", "set", this.#cable, "down");
   }
@@ -57,9 +60,9 @@ export class NetworkNamespace implements AsyncDisposable {
     return ip("link", "set", this.#cable, "up");
   }
 
-  /** Its processes must have ended. */
+  /** Removes the namespace. Its processes must have ended. */
   async remove(): Promise<void> {
-    // The cable's other end goes with the namespace, and this one with that, though not at once.
+    // Removing the namespace removes the cable too, but not at once.
     await ip("link", "delete", this.#cable).catch(() => undefined);
     await ip("netns", "delete", this.name);
   }
@@ -69,7 +72,10 @@ export class NetworkNamespace implements AsyncDisposable {
   }
 }
 
-/** Why there can be no network namespaces on this machine; undefined where there can. Installs what is missing where it may. */
+/**
+ * Returns why this machine cannot create network namespaces, or undefined if it can. Installs what
+ * is missing if it may.
+ */
 export async function obstacleToNamespaces(): Promise<string | undefined> {
   if (process.platform !== "linux") return "network namespaces are Linux's";
   if (process.getuid?.() !== 0) return "network namespaces need root";
@@ -93,7 +99,10 @@ export async function obstacleToNamespaces(): Promise<string | undefined> {
   }
 }
 
-/** Says loudly that a test was not run; throws where it is expected to be, which is where `CI` is set. */
+/**
+ * Prints prominently that a test did not run. Throws if the test must run, which is so if `CI` is
+ * set.
+ */
 export function untested(obstacle: string): void {
   if (process.env.CI !== undefined) throw new Error(`Not tested, and expected to be: ${obstacle}.`);
   process.stderr.write(`\n!!! NOT TESTED HERE: ${obstacle}.\n\n`);

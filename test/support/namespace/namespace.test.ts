@@ -7,7 +7,7 @@ import { NetworkNamespace, obstacleToNamespaces, untested } from "./index.js";
 
 const run = promisify(execFile);
 
-/** Connects, says what it hears, and ends with its input. */
+/** Connects, prints what it receives, and ends with its input. */
 const client = `
 const socket = require("node:net").connect(Number(process.argv[2]), process.argv[1]);
 socket.pipe(process.stdout);

@@ -1,17 +1,20 @@
 import type { ClaimKey, Cluster, ClusterActivity } from "../../../src/observer/cluster.js";
 
-/** A cluster's service in this process, whose members answer after a turn, or not at all. */
+/**
+ * A cluster's coordinator in this process. Its members get answers after a turn of the event loop,
+ * or not at all.
+ */
 export class TestCluster {
   epoch = "1";
   busyPeriods = 0;
   readonly sessions = new Set<string>();
   readonly ended = new Set<string>();
   readonly busy = new Set<string>();
-  /** Claimed rows, with whose they are. */
+  /** Claimed rows, with their owners. */
   readonly claims = new Map<string, string>();
-  /** The most claims that there ever were. */
+  /** Largest number of claims so far. */
   maxClaims = 0;
-  /** How often it was told that somebody is busy, and quiet. */
+  /** How often a member reported that it is busy, and that it is quiet. */
   told = { busy: 0, quiet: 0 };
 
   member(): TestMember {
@@ -29,7 +32,7 @@ export class TestCluster {
 export class TestMember implements Cluster {
   readonly #service: TestCluster;
   session = "";
-  /** Nobody answers. */
+  /** Whether no member gets an answer. */
   isAway = false;
 
   constructor(service: TestCluster) {

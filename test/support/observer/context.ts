@@ -32,7 +32,7 @@ export interface TestOptions {
   readonly cluster?: Cluster | undefined;
 }
 
-/** A database without the database room: what the tests of this room open. */
+/** The parts of a database that the tests of the observer room open. */
 export interface TestDatabase {
   readonly store: RowStore;
   readonly context: TransactionContext;
@@ -98,7 +98,7 @@ export async function openTest(options: TestOptions = {}): Promise<TestDatabase>
   };
 }
 
-/** A fetch of how many hints stand in a store, by observer. */
+/** Counts the hints in a store, by observer. */
 export async function countHints(store: RowStore): Promise<Record<string, number>> {
   const { readHints } = await import("../../../src/observer/hint/hint.js");
   const counts: Record<string, number> = {};

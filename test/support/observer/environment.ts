@@ -8,7 +8,7 @@ interface StandingTimer {
 
 let ids = 0;
 
-/** An environment whose time passes only when a test says so; everything else goes on by itself. */
+/** An environment whose time passes only when a test says so. Everything else runs by itself. */
 export class TestEnvironment implements Environment {
   #now = 0;
   #timers = new Set<StandingTimer>();
@@ -54,12 +54,12 @@ export class TestEnvironment implements Environment {
     setImmediate(callback);
   }
 
-  /** Lets whatever can go on without time passing go on. */
+  /** Runs everything that can run without time passing. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Time passes, and nothing is done meanwhile, as where the process is stopped. */
+  /** Lets time pass without running anything, as if the process was stopped. */
   freeze(ms: number): void {
     this.#now += ms;
   }
@@ -83,8 +83,8 @@ export class TestEnvironment implements Environment {
   }
 
   /**
-   * Lets a millisecond pass with each turn of the event loop until a promise is settled. Timers that are due at the same time fire
-   * together, so that what they begin overlaps.
+   * Lets a millisecond pass with each turn of the event loop until a promise settles. Timers that
+   * are due at the same time fire together, so their effects overlap.
    */
   async flow<T>(promise: Promise<T>): Promise<T> {
     let over = false;
@@ -102,7 +102,7 @@ export class TestEnvironment implements Environment {
     return promise;
   }
 
-  /** Lets time pass until a promise is settled. */
+  /** Lets time pass until a promise settles. */
   async until<T>(promise: Promise<T>, maxMs = 600_000): Promise<T> {
     let over = false;
     const watch = () => {

@@ -3,7 +3,10 @@ import type { Observer } from "../../../src/observer/index.js";
 import type { Task } from "../../../src/observer/queue/task.js";
 import { columnPath } from "../../../src/schema/index.js";
 
-/** The task of an observer of `documents.contents` on a row, as a worker has it that found a hint of that timestamp. */
+/**
+ * Returns the task that a worker creates when it finds a hint with this timestamp, for an observer
+ * of `documents.contents`.
+ */
 export function taskFor(of: Observer, row: string, timestamp: number): Task {
   const cell = { table: "documents", row: Buffer.from(row), column: columnPath("contents") };
   return {

@@ -38,7 +38,7 @@ export class TestWorld {
     return { cancel: () => this.timers.delete(timer) };
   }
 
-  /** Lets whatever can go on without time passing go on. */
+  /** Runs everything that can run without time passing. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -54,14 +54,14 @@ export class TestWorld {
       this.timers.delete(due);
       this.time = Math.max(this.time, due.at);
       due.callback();
-      // One turn does: all that is awaited here is timers and promises.
+      // One turn is enough, because the code awaits only timers and promises.
       await new Promise((resolve) => setImmediate(resolve));
     }
     this.time = end;
     await this.settle();
   }
 
-  /** Lets time pass until a promise is settled. */
+  /** Lets time pass until a promise settles. */
   async until<T>(promise: Promise<T>, maxMs = 120_000): Promise<T> {
     let over = false;
     const watch = () => {
@@ -74,7 +74,7 @@ export class TestWorld {
     return promise;
   }
 
-  /** Lets time pass until something is so. */
+  /** Lets time pass until a condition holds. */
   async when(isSo: () => boolean, maxMs = 120_000): Promise<void> {
     await this.settle();
     for (let passed = 0; !isSo() && passed < maxMs; passed += 10) await this.advance(10);
@@ -83,8 +83,9 @@ export class TestWorld {
 }
 
 /**
- * What becomes of a mutation on its way. `silent`: done, and never answered. `twice`: the second answer comes. `late`: held
- * back. `behind-late`: done after the first of those held back.
+ * What happens to a mutation on its way. `silent`: applied, without an answer. `twice`: applied
+ * twice, with the second answer. `late`: held back. `behind-late`: applied after the first one that
+ * is held back.
  */
 export type Fate =
   | "done"
@@ -96,22 +97,22 @@ export type Fate =
   | "twice"
   | "fails";
 
-/** A machine with clocks of its own, which may stand still as a whole. */
+/** A machine with clocks of its own, which a test may pause as a whole. */
 export class TestMachine implements Environment {
   readonly processName = "test";
   readonly world: TestWorld;
   /** Speed of its clocks. */
   readonly rate: number;
-  /** Wall time at true time 0, in milliseconds. */
+  /** Wall-clock time at true time 0, in milliseconds. */
   wallStart: number;
   isPaused = false;
-  /** The fates of the next mutations, in order; then `done`. */
+  /** The fates of the next mutations, in order. After them the fate is `done`. */
   fates: Fate[] = [];
-  /** Mutations whose fate was `late`. */
+  /** The mutations that are held back. */
   readonly late: (() => Promise<MutationAnswer>)[] = [];
-  /** The next reads that fail. */
+  /** Number of next reads that fail. */
   failingReads = 0;
-  /** Milliseconds that each request takes, either way. */
+  /** Milliseconds that each request takes in each direction. */
   latency: () => number = () => 0;
   readonly store: RowStore;
   #resume: (() => void)[] = [];
@@ -160,7 +161,7 @@ export class TestMachine implements Environment {
     for (const resume of this.#resume.splice(0)) resume();
   }
 
-  /** Resolves when the machine runs: an answer to one that stands still waits. */
+  /** Resolves when the machine runs. Answers to a paused machine wait. */
   async #awake(): Promise<void> {
     while (this.isPaused) await new Promise<void>((resolve) => this.#resume.push(resolve));
   }
@@ -169,7 +170,7 @@ export class TestMachine implements Environment {
     const ms = this.latency();
     if (ms > 0) {
       await new Promise<void>((resolve) => {
-        // The network goes on while the machine stands still.
+        // The network continues while the machine is paused.
         this.world.addTimer(networkOf(this.world), resolve, this.world.time + ms);
       });
     }

@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Ends a connection with a reset. One that is just saying its end is closed instead: Node would then never close it, nor end. */
+/**
+ * Ends a connection with a reset. Closes a connection that is sending its end instead, because Node
+ * would never finish closing it.
+ */
 export function breakOff(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished;
   if (isEnding) socket.destroy();

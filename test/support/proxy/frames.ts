@@ -2,7 +2,10 @@ const headerBytes = 9;
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".length;
 const [data, headers] = [0, 1];
 
-/** Follows the frames of one direction of an HTTP/2 connection: where one begins that carries a part of a call. */
+/**
+ * Follows the frames of one direction of an HTTP/2 connection, to find those that carry a part of a
+ * call.
+ */
 export class Frames {
   /** Bytes until the next frame begins. */
   #left: number;
@@ -13,7 +16,10 @@ export class Frames {
     this.#left = isClients ? preface : 0;
   }
 
-  /** Where in `chunk`, the next bytes, the first frame of headers or data begins; undefined where none does. */
+  /**
+   * Returns where in `chunk`, the next bytes, the first frame of headers or data begins. Undefined
+   * if there is none.
+   */
   take(chunk: Buffer): number | undefined {
     let found: number | undefined;
     for (let at = 0; at < chunk.length; ) {

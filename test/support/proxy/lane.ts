@@ -1,15 +1,18 @@
 import type { Socket } from "node:net";
 import { Frames } from "./frames.js";
 
-/** The way of what is sent: up to the server, or down to the client. */
+/** The direction: up to the server, or down to the client. */
 export type Way = "up" | "down";
 
-/** What happens to all that goes one way. */
+/** What happens to everything in one direction. */
 export interface Passage {
   readonly way: Way;
   delayMs: number;
   silent: boolean;
-  /** Called at the first frame of a call that comes: what came before it goes on, and it does not. */
+  /**
+   * Called at the first frame of a call. Everything before the frame is forwarded; the frame is
+   * not.
+   */
   cutAtCall: (() => void) | undefined;
 }
 
@@ -17,10 +20,12 @@ type Item =
   | { readonly type: "data"; readonly dueAt: number; readonly chunk: Buffer }
   | { readonly type: "end" | "reset"; readonly dueAt: number };
 
-/** So many bytes may be held; beyond, the sender is let wait. */
+/** Most bytes to hold. Beyond that, the sender must wait. */
 const maxHeld = 16 << 20;
 
-/** One direction of one connection: hands on what it gets, in order, when its passage lets it. */
+/**
+ * One direction of one connection. It forwards what it receives, in order, when its passage allows.
+ */
 export class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -30,7 +35,7 @@ export class Lane {
   #heldBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  /** Bytes handed on. */
+  /** Bytes forwarded. */
   bytes = 0;
 
   constructor(from: Socket, to: Socket, passage: Passage) {
@@ -47,7 +52,7 @@ export class Lane {
     to.on("drain", () => from.resume());
   }
 
-  /** Goes on with what is due. To be called when the passage has changed. */
+  /** Forwards what is due. The caller calls it after each change of the passage. */
   go(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -61,7 +66,7 @@ export class Lane {
     }
   }
 
-  /** Forgets what it holds, and hands on nothing more. */
+  /** Drops what it holds, and forwards nothing more. */
   end(): void {
     this.#isOver = true;
     this.#held = [];

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server that says back what it hears, and keeps it. */
+/** Starts a server that echoes and records what it receives. */
 async function startEcho(): Promise<{ address: string; heard: () => string; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   let heard = "";
@@ -177,7 +177,7 @@ test("a server that is not there breaks the connection", async () => {
   await until(() => proxy.connections === 0);
 });
 
-/** Calls over HTTP/2, as gRPC's are. */
+/** Starts a server for HTTP/2 calls such as those of gRPC. */
 async function startHttp2(): Promise<{
   proxy: NetworkProxy;
   served: string[];

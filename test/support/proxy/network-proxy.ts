@@ -10,8 +10,8 @@ interface Connection {
 }
 
 /**
- * Stands between clients and a server on TCP, and does to what passes what a network can do: takes time, loses one direction or
- * both, cuts connections. Without orders it hands on everything at once.
+ * A TCP proxy between clients and a server that imitates network faults: it delays, loses one
+ * direction or both, and cuts connections. By default it forwards everything at once.
  */
 export class NetworkProxy implements AsyncDisposable {
   readonly #server: Server;
@@ -20,7 +20,7 @@ export class NetworkProxy implements AsyncDisposable {
   #refuses = false;
   #accepted = 0;
   #passed = { up: 0, down: 0 };
-  /** `HOST:PORT` of the server. May be changed for connections to come. */
+  /** `HOST:PORT` of the server. A change applies to later connections. */
   target: string;
 
   private constructor(target: string, server: Server) {
@@ -29,7 +29,7 @@ export class NetworkProxy implements AsyncDisposable {
     server.on("connection", (client) => this.#accept(client));
   }
 
-  /** Listens at a free port of `host`. Default: 127.0.0.1. */
+  /** Listens on a free port of `host`. Default: 127.0.0.1. */
   static async start(target: string, host = "127.0.0.1"): Promise<NetworkProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     server.listen(0, host);
@@ -43,17 +43,17 @@ export class NetworkProxy implements AsyncDisposable {
     return `${address}:${port}`;
   }
 
-  /** Connections that stand. */
+  /** Count of open connections. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** Connections since the beginning. */
+  /** Count of connections since the start. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Bytes that were handed on, each way. */
+  /** Bytes forwarded in each direction. */
   get passed(): Readonly<Record<Way, number>> {
     const passed = { ...this.#passed };
     for (const { lanes } of this.#connections) {
@@ -63,25 +63,25 @@ export class NetworkProxy implements AsyncDisposable {
     return passed;
   }
 
-  /** From now on everything takes so long, each way or the one named. */
+  /** Delays everything by `ms` milliseconds from now on, in both directions or the given one. */
   delay(ms: number, way?: Way): void {
     for (const each of this.#ways(way)) each.delayMs = ms;
   }
 
   /**
-   * Nothing passes any more, both ways or the one named. Connections stand; what is sent is held, and arrives when it heals, as
-   * what TCP sends again does; a cut loses it.
+   * Forwards nothing more, in both directions or the given one. Connections stay open. What is sent
+   * is held and arrives after {@link heal}, as TCP would send it again. A cut loses it.
    */
   silence(way?: Way): void {
     for (const each of this.#ways(way)) each.silent = true;
   }
 
-  /** Takes no connections any more. */
+  /** Refuses new connections. */
   refuse(): void {
     this.#refuses = true;
   }
 
-  /** All is well again. Connections that were cut stay so. */
+  /** Ends all faults. Connections that were cut stay closed. */
   heal(): void {
     this.#refuses = false;
     for (const each of this.#ways()) {
@@ -92,14 +92,15 @@ export class NetworkProxy implements AsyncDisposable {
     for (const { lanes } of this.#connections) for (const lane of lanes) lane.go();
   }
 
-  /** Breaks every connection; what was on its way is lost. */
+  /** Breaks every connection and loses what was on its way. */
   cut(): void {
     for (const connection of this.#connections) this.#break(connection);
   }
 
   /**
-   * Waits for the next part of a call over HTTP/2 that goes that way, and breaks its connection instead of handing it on: `"up"`
-   * loses a request, `"down"` an answer whose request was delivered and carried out. Resolves when it has happened.
+   * Waits for the next part of an HTTP/2 call in a direction, and breaks its connection instead of
+   * forwarding it. `"up"` loses a request; `"down"` loses the answer to a request that was carried
+   * out. Resolves when it has happened.
    */
   cutAtCall(way: Way): Promise<void> {
     return new Promise((resolve) => {
