@@ -124,7 +124,7 @@ export class CombineQueue<V, U, K = string> {
   readonly #batch: number;
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
-  /** Lower limits for some buckets: their last runs wrote more than a transaction holds. */
+  /** The reduced {@link Run.most} of buckets whose last runs wrote too much for a transaction. */
   readonly #most = new Map<number, number>();
   #writer: string | undefined;
   #added = 0;

@@ -97,8 +97,8 @@ export class ExportQueueFullError extends LimitExceededError {
 type DueKey = readonly [key: string, turn: number];
 
 /**
- * Delivers entries that transactions add to an outside system: in order for each key, and at least
- * once. {@link exportQueue} creates it.
+ * A queue whose entries are delivered to an outside system: in order for each key, and at least
+ * once. Transactions add the entries. {@link exportQueue} creates it.
  */
 export class ExportQueue<V, K = string> {
   readonly name: string;
