@@ -1,22 +1,29 @@
 import type { Environment } from "../environment/index.js";
 
-/** However short the retention, a transaction has so much time, in milliseconds: a slow machine may need it. */
+/**
+ * 5 s: the minimum time that a transaction holds collection back, even under a shorter retention.
+ * Slow machines need it.
+ */
 const minHeldMs = 5_000;
 
-/** For how long a transaction or snapshot holds collection back: for the retention. Collection then goes on without it. */
+/**
+ * Milliseconds for which a transaction or snapshot holds collection back: the retention, but at
+ * least 5 s.
+ */
 export function heldMs(retentionMs: number): number {
   return Math.max(retentionMs, minHeldMs);
 }
 
 interface Registered {
   count: number;
-  /** Of the newest registration, in milliseconds of monotonic time. */
+  /** Monotonic time of the newest registration, in milliseconds. */
   registeredAt: number;
 }
 
 /**
- * The transactions and snapshots of this process that still read, by start timestamp: what collection in this
- * process must not take from under them, and what the process publishes for the others.
+ * The open transactions and snapshots of this process, by start timestamp. Collection in this
+ * process keeps their versions. The process publishes the oldest one for collection in other
+ * processes.
  */
 export class ActiveTransactions {
   readonly #environment: Pick<Environment, "monotonic">;
@@ -26,9 +33,12 @@ export class ActiveTransactions {
     this.#environment = environment;
   }
 
-  /** Registers a start timestamp, or a floor below it, until the returned function is called. */
+  /**
+   * Registers a start timestamp, or a floor below it, until the caller calls the returned function.
+   */
   register(timestamp: number): () => void {
-    // The timestamp does not tell when it was taken: a store that counts by itself gives that of its last commit.
+    // The timestamp does not tell the time: a store with its own counter issues that of its last
+    // commit.
     const registeredAt = this.#environment.monotonic();
     const found = this.#starts.get(timestamp);
     if (found === undefined) {
@@ -47,10 +57,13 @@ export class ActiveTransactions {
     };
   }
 
-  /** The oldest timestamp among those that were registered at most `maxAgeMs` ago; Infinity if there is none. Default: any age. */
+  /**
+   * The oldest timestamp that was registered at most `maxAgeMs` ago. Infinity if there is none.
+   * Default: any age.
+   */
   oldest(maxAgeMs = Number.POSITIVE_INFINITY): number {
     const since = this.#environment.monotonic() - maxAgeMs;
-    // A Map keeps the order of insertion, and starts come nearly in order: but not exactly.
+    // Start timestamps arrive only nearly in order, so the first of the Map may not be the oldest.
     let oldest = Number.POSITIVE_INFINITY;
     for (const [start, { registeredAt }] of this.#starts) {
       if (start < oldest && registeredAt >= since) oldest = start;

@@ -1,10 +1,13 @@
-/** While more requests are under way, what comes waits, and goes together when they have become fewer. */
+/** If more requests than this are under way, new ones wait. They go together when fewer remain. */
 const fewUnderWay = 32;
 const maxAtOnce = 1_024;
-/** Requests that wait; while more do, commits wait, too. */
+/** Maximum number of requests that may wait before commits have to wait too. */
 const maxWaiting = 16_384;
 
-/** Work that goes on after its caller was answered; closing waits for it. */
+/**
+ * Work that continues after its caller was answered, mostly the secondaries of two-phase commits.
+ * Closing the database waits for it.
+ */
 export class BackgroundWork {
   readonly #running = new Set<Promise<void>>();
   readonly #waiting: (() => Promise<void>)[] = [];
@@ -12,16 +15,16 @@ export class BackgroundWork {
   #isBeginning = false;
   readonly #roomless: (() => void)[] = [];
 
-  /** The work must not reject. */
+  /** Tracks work until it ends. The work must not reject. */
   track(work: Promise<void>): void {
     this.#running.add(work);
     void work.finally(() => this.#running.delete(work));
   }
 
   /**
-   * Sends a request that nobody is kept waiting by: with those of the same tick, and while many are under way, with all that come
-   * until they have been answered. So the store gets them in bulk the more there are, and a few that it does not answer hold up
-   * no others. In the order of the calls.
+   * Sends a background request, in the order of the calls. Requests of one tick go together. If
+   * more than 32 are under way, later ones wait and go together too. The busier the store, the
+   * larger the groups. A few requests without an answer do not hold up others.
    */
   send<T>(request: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -53,18 +56,21 @@ export class BackgroundWork {
     if (this.#waiting.length < maxWaiting) for (const goOn of this.#roomless.splice(0)) goOn();
   }
 
-  /** Whoever is to cause more work waits here while too much of it waits already; undefined: go on. */
+  /**
+   * Back-pressure for two-phase commits. Returns undefined, or a promise that resolves when fewer
+   * requests wait.
+   */
   room(): Promise<void> | undefined {
     if (this.#waiting.length < maxWaiting) return undefined;
     return new Promise((resolve) => this.#roomless.push(resolve));
   }
 
-  /** Resolves when what is running now has ended. */
+  /** Resolves when all work that is running now has ended. */
   async begun(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  /** Resolves when nothing is running, work begun meanwhile included. */
+  /** Resolves when no work is running, including work that starts meanwhile. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -7,23 +7,24 @@ export interface BufferedWrite extends CellAddress {
   readonly value: Uint8Array | undefined;
 }
 
-/** Bytes counted for each cell besides its key and value. */
+/** Bytes counted for each cell in addition to its key and value. */
 const overheadBytes = 100;
 
-/** From so many writes on they are found by a map, and by comparing before. */
+/** Above this number of writes, a map finds a cell. Below it, a linear search is cheaper. */
 const fewWrites = 16;
 
 const nothing: readonly never[] = Object.freeze([]);
 
 /**
- * What a transaction will write: the last write of each cell counts. Bounded in bytes. What a small transaction does not
- * need is not made: thousands of them may be under way.
+ * The writes and notifications of one transaction until its commit. The last write to a cell
+ * counts. Bounded in bytes. Fields stay undefined until they are used, because thousands of small
+ * transactions may be running.
  */
 export class WriteBuffer {
   readonly #limit: number;
   #bytes = 0;
   #writes: BufferedWrite[] | undefined;
-  /** Where in `#writes` a cell is, once they are many. */
+  /** Index in `#writes` by cell. Present if there are many writes. */
   #places: Map<string, number> | undefined;
   #signals: Map<string, CellAddress> | undefined;
   #sorted: readonly BufferedWrite[] | undefined;
@@ -41,7 +42,7 @@ export class WriteBuffer {
     return this.#writes !== undefined;
   }
 
-  /** Cells written. */
+  /** Number of cells written. */
   get size(): number {
     return this.#writes === undefined ? 0 : this.#writes.length;
   }
@@ -56,13 +57,13 @@ export class WriteBuffer {
     this.#grow(writeBytes(write) - (before === undefined ? 0 : writeBytes(before)));
     this.#sorted = undefined;
     this.#sortedByTable = undefined;
-    // A list made with what it holds is smaller than one that grows to it.
+    // An array literal takes less memory than an array that grows from empty.
     if (this.#writes === undefined) this.#writes = [write];
     else if (before === undefined) this.#add(this.#writes, write);
     else this.#writes[place] = write;
   }
 
-  /** Where in the writes the cell is; -1 where it is not. */
+  /** Index of the cell in `#writes`, or -1. */
   #place(address: CellAddress): number {
     const writes = this.#writes;
     if (writes === undefined) return -1;
@@ -101,14 +102,14 @@ export class WriteBuffer {
     return this.#signals === undefined ? nothing : [...this.#signals.values()];
   }
 
-  /** All writes, by table, row and column. */
+  /** All writes in table, row and column order. */
   all(): readonly BufferedWrite[] {
     if (this.#writes === undefined) return nothing;
     this.#sorted ??= [...this.#writes].sort(compareAddresses);
     return this.#sorted;
   }
 
-  /** The writes of one table, by row and column. */
+  /** The writes to one table, in row and column order. */
   ofTable(table: string): readonly BufferedWrite[] {
     this.#sortedByTable ??= new Map();
     let sorted = this.#sortedByTable.get(table);
@@ -133,7 +134,7 @@ function writeBytes(write: BufferedWrite): number {
   return overheadBytes + write.row.length + write.column.length + (write.value?.length ?? 0);
 }
 
-/** By table, then row, then column, each by its bytes. */
+/** Orders cells by table, then row, then column, each by its bytes. */
 export function compareAddresses(a: CellAddress, b: CellAddress): number {
   if (a.table !== b.table) return a.table < b.table ? -1 : 1;
   return Buffer.compare(a.row, b.row) || Buffer.compare(a.column, b.column);

@@ -12,92 +12,112 @@ import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
 import type { Yielding } from "./yielding.js";
 
-/** The tables that the database knows. Stated here, kept by a higher room. */
+/** The recorded tables of the database. The observer room's registry implements this interface. */
 export interface Schemas {
-  /** Whether this very definition was recorded, or found to agree with what is recorded. */
+  /** Whether this definition was recorded or agrees with the recorded one. */
   known(table: TableDefinition): boolean;
-  /** Records tables at their first use; rejects with a `SchemaError` where they clash with what is recorded. Given up by `signal`. */
+  /**
+   * Records tables at their first use. Rejects with a `SchemaError` if they contradict the recorded
+   * definitions. `signal` aborts the wait.
+   */
   record(tables: readonly TableDefinition[], signal?: AbortSignal): Promise<void>;
-  /** A row's key as messages and commands show it: text as it is, a composite key as a JSON array of its parts. */
+  /**
+   * Shows a row's key in messages and commands. Text stays text. A composite key becomes a JSON
+   * array of its parts.
+   */
   showRow(table: string, row: Uint8Array): string;
 }
 
-/** Who watches what, as of one generation of the registry. */
+/** The observers of each column, as of one generation of the registry. */
 export interface ObservedColumns {
   /**
-   * Guards under which this view is still true when a batch is applied, on a store with atomic batches. The
-   * same objects every time, so that a store may remember their outcome.
+   * Guards that hold if this view is still current when a store applies a batch. Always the same
+   * object, so that a store may remember the outcome.
    */
   readonly guards: RowMutation;
-  /** Whether any observer watches the column, given its path's bytes as a string. A quick no for most writes. */
+  /**
+   * Whether any observer watches the column, given its path's bytes. Answers quickly for unobserved
+   * columns.
+   */
   observed(table: string, column: Uint8Array): boolean;
   /** A hint for each observer of the cell. */
   hints(cell: CellAddress): readonly Hint[];
-  /** The observers of a column, with where they acknowledge; for collection and checks. */
+  /** The observers of a column and their record columns, for collection and checks. */
   observersOf(table: string, column: Uint8Array): readonly ColumnObserver[];
 }
 
-/** Where a hint stands, and whose it is. */
+/** A hint: its address, its observer and the changed cell. */
 export interface Hint {
   readonly observer: string;
-  /** Where the hint itself stands. */
+  /** The address of the hint itself. */
   readonly address: CellAddress;
-  /** The cell that the observer may be due on. */
+  /** The cell that the observer may have to handle. */
   readonly cell: CellAddress;
 }
 
-/** One observer of a strong column, as collection sees it. */
+/** One observer of a column, as collection and checks need it. */
 export interface ColumnObserver {
   readonly name: string;
-  /** Where its acknowledgment of the cell stands, in the cell's row. */
+  /** The column of the observer's acknowledgment, in the cell's row. */
   readonly acknowledgment: Uint8Array;
-  /** Where its parked record of the cell stands, in the cell's row. */
+  /** The column of the observer's parked record, in the cell's row. */
   readonly parked: Uint8Array;
-  /** Only commits above this timestamp are due by themselves: it was registered then. */
+  /** The observer's registration. Only later commits are due without a backfill. */
   readonly since: number;
-  /** The start timestamp that an acknowledgment (or parked record) holds. */
+  /** Decodes the start timestamp in an acknowledgment or a parked record. */
   acknowledged(value: Uint8Array): number;
-  /** Whether a row without an acknowledgment counts as handled: it stands where the backfill has passed. */
+  /**
+   * Whether the backfill has passed the row. A row that it has passed counts as handled even
+   * without an acknowledgment.
+   */
   passed(row: Uint8Array): boolean;
 }
 
-/** The registry's word on what is observed. Stated here, kept by the observer room. */
+/** The observer registry, as commits use it. The observer room implements this interface. */
 export interface Notifications {
-  /** The newest view known. It may be old: for commits whose batch checks its guards. */
+  /** The newest known view, which may be outdated. For commits whose batch checks its guards. */
   current(): MaybePromise<ObservedColumns>;
-  /** The registry as it stands now; where a store has no atomic batches, no older than the declared cache time. */
+  /**
+   * The current registry. On a store without atomic batches, a copy no older than the declared
+   * cache time.
+   */
   fresh(): MaybePromise<ObservedColumns>;
-  /** Told after the commit point, with the hints that the transaction wrote. */
+  /** Called after the commit point with the hints that the transaction wrote. */
   committed(hints: readonly Hint[], commitTimestamp: number): void;
 }
 
-/** Whether the owner of a lock still lives. A hint only: a wrong answer may abort a live transaction, no more. */
+/**
+ * Tells whether the owner of a lock is alive. A wrong answer is safe: it may abort a live
+ * transaction, but never more.
+ */
 export interface Liveness {
-  /** This process's session, written into its locks. */
+  /** This process's session, which it writes into its locks. */
   readonly session: string;
-  /** `undefined`: not known; the lock's own time decides. */
+  /**
+   * Whether a session is alive. `undefined` if unknown: the lock's own time to live then decides.
+   */
   alive(session: string): MaybePromise<boolean | undefined>;
 }
 
-/** Settings of transactions, all with defaults in `database/`. */
+/** Settings of transactions. `database/` sets their defaults. */
 export interface TransactionSettings {
   readonly commit: "one-phase" | "two-phase";
-  /** The most bytes of keys and values that one transaction may hold. */
+  /** Maximum bytes of keys and values that one transaction may hold. */
   readonly transactionBytes: number;
-  /** How long a lock's owner counts as alive after its last sign, in milliseconds. */
+  /** Milliseconds after its last refresh during which a lock's owner counts as alive. */
   readonly lockTtlMs: number;
-  /** How long versions are kept, in milliseconds. */
+  /** Milliseconds for which superseded versions are kept. */
   readonly retentionMs: number;
 }
 
-/** Deals with locks that a transaction meets. */
+/** Resolves the locks that transactions meet. `LockResolver` implements it. */
 export interface LockResolution {
   resolve(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<ResolutionOutcome>;
   /** Resolves when the reader may read again. */
   resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void>;
 }
 
-/** What transactions are made of: one per open database. */
+/** What all transactions of one open database share. */
 export interface TransactionContext {
   readonly store: RowStore;
   readonly oracle: Oracle;

@@ -16,19 +16,24 @@ import { SnapshotReader } from "./read/reader.js";
 import type { ReaderOptions } from "./read/reader-options.js";
 import { TransactionTrace, traced } from "./trace.js";
 
-/** What a transaction may miss of others: `"snapshot"` lets write skew happen, `"serializable"` nothing. */
+/**
+ * Isolation level of a transaction. `"snapshot"` allows write skew. `"serializable"` prevents it.
+ */
 export type Isolation = "snapshot" | "serializable";
 
 export interface CoreOptions {
   readonly isolation?: Isolation | undefined;
-  /** Ends waiting, and with it the transaction, before its commit point. */
+  /** Aborting it before the commit point ends all waiting and the transaction. */
   readonly signal?: AbortSignal | undefined;
   readonly label?: string | undefined;
-  /** Why it runs, where an observer is due: for those who listen to events. */
+  /** The change that an observer runs for. Reported in events. */
   readonly cause?: Cause | undefined;
-  /** Called once, when the transaction has ended, however. */
+  /** Called once when the transaction has ended, committed or not. */
   readonly onEnd?: (() => void) | undefined;
-  /** Writes the registry itself: is not held to the registry's generation, and writes no hints. */
+  /**
+   * Set for a transaction that writes the observer registry itself. It does not check the
+   * registry's generation, and it writes no hints.
+   */
   readonly system?: boolean | undefined;
 }
 
@@ -37,7 +42,14 @@ type State = "open" | "committing" | "committed" | "failed" | "rolled back" | "f
 const noOptions: CoreOptions = Object.freeze({});
 const nothing: readonly never[] = Object.freeze([]);
 
-/** A transaction on bytes: what the typed one, the observers and the registry are made of. */
+/**
+ * A transaction on bytes. The typed `Transaction`, the observers and the registry are built on it.
+ * It buffers writes, and its commit hands them to the one-phase or two-phase protocol.
+ *
+ * States (protocol §3.8): open -> committing -> committed, or failed if the commit throws. open ->
+ * rolled back by {@link rollback}. open -> fenced by {@link fence}, after which every call throws
+ * the fence's error.
+ */
 export class CoreTransaction {
   readonly startTimestamp: number;
   readonly context: TransactionContext;
@@ -46,12 +58,12 @@ export class CoreTransaction {
   readonly #options: CoreOptions;
   readonly #reads: ReadSet | undefined;
   readonly #unregister: () => void;
-  /** Most transactions have none of these three. */
+  /** Undefined until used, because most transactions need none of these three. */
   #afterCommit: ((commitTimestamp: number) => void)[] | undefined;
   #extras: RowMutation[] | undefined;
   #hints: Hint[] | undefined;
   readonly #begunAt: number;
-  /** Made where somebody listens. */
+  /** Present if the event `transaction` has a listener. */
   readonly #trace: TransactionTrace | undefined;
   #primary: CellAddress | undefined;
   #state: State = "open";
@@ -78,8 +90,9 @@ export class CoreTransaction {
   }
 
   /**
-   * Takes a start timestamp. One-phase: the store's counter, which the reads of this moment contain whole. Two-phase:
-   * one of its own from the oracle; until it is known, the transaction is registered at a floor below it.
+   * Takes a start timestamp. Under one-phase commit it is the store's counter: a read at this
+   * moment sees all of its commits. Under two-phase commit the oracle issues a new timestamp. Until
+   * it arrives, the transaction is registered at a floor below it.
    */
   static begin(context: TransactionContext, options: CoreOptions = noOptions): MaybePromise<CoreTransaction> {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
@@ -121,13 +134,13 @@ export class CoreTransaction {
     return isPlain ? undefined : { signal, recorder, trace };
   }
 
-  /** It reads no more, however it ended. */
+  /** Stops holding garbage collection back. Called once, at every kind of end. */
   #end(): void {
     this.#unregister();
     this.#options.onEnd?.();
   }
 
-  /** What was read, under `serializable`. */
+  /** The rows and ranges that were read. Defined only under `serializable`. */
   get reads(): ReadSet | undefined {
     return this.#reads;
   }
@@ -140,7 +153,7 @@ export class CoreTransaction {
     return this.#options.signal;
   }
 
-  /** Known after a commit that wrote something. */
+  /** Defined after a commit that wrote something. */
   get commitTimestamp(): number | undefined {
     return this.#commitTimestamp;
   }
@@ -149,7 +162,7 @@ export class CoreTransaction {
     return this.#state === "open";
   }
 
-  /** Throws unless the transaction may still be used. */
+  /** Throws unless the transaction is open and its signal is not aborted. */
   assertOpen(): void {
     if (this.#state === "open" && !this.#options.signal?.aborted) return;
     if (this.#state === "fenced") throw this.#fence!;
@@ -163,7 +176,7 @@ export class CoreTransaction {
     throw abortError(this.#options.signal!, `The transaction that started at ${this.startTimestamp}`);
   }
 
-  /** Buffers a write; an undefined value deletes. */
+  /** Buffers a write. A write whose value is undefined deletes the cell. */
   write(write: BufferedWrite): void {
     this.assertOpen();
     this.buffer.set(write);
@@ -175,17 +188,20 @@ export class CoreTransaction {
     this.buffer.notify(signal);
   }
 
-  /** Makes one of the cells that are written the primary. */
+  /** Makes one of the written cells the primary. Default: the first write. */
   setPrimary(cell: CellAddress): void {
     this.#primary = cell;
   }
 
-  /** Whether {@link alsoMutate} may be used. */
+  /** Whether {@link alsoMutate} is allowed. */
   get commitsInOneBatch(): boolean {
     return this.context.settings.commit === "one-phase";
   }
 
-  /** Adds an unguarded mutation to the batch of a one-phase commit: it happens with the commit or not at all. */
+  /**
+   * Adds an unguarded mutation to the batch of a one-phase commit. The store applies it together
+   * with the commit, or not at all.
+   */
   alsoMutate(mutation: RowMutation): void {
     this.assertOpen();
     if (!this.commitsInOneBatch) throw new InternalError("Only a one-phase commit has a batch to add to.");
@@ -193,21 +209,27 @@ export class CoreTransaction {
     this.#extras.push(mutation);
   }
 
-  /** Writes a hint with the commit, at its commit timestamp: one observer is to look at a cell again. */
+  /** Writes a hint at the commit timestamp, so that one observer looks at a cell again. */
   addHint(hint: Hint): void {
     this.assertOpen();
     this.#hints ??= [];
     this.#hints.push(hint);
   }
 
-  /** Calls `run` after the commit point, once, with the commit timestamp (the start where nothing was written). */
+  /**
+   * Calls `run` once after the commit point with the commit timestamp, or with the start timestamp
+   * if nothing was written.
+   */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.assertOpen();
     this.#afterCommit ??= [];
     this.#afterCommit.push(run);
   }
 
-  /** Commits. Rejects with a `ConflictError` where another transaction was faster; the transaction is then over. */
+  /**
+   * Commits. Rejects with a `ConflictError` if another transaction committed first. The transaction
+   * is over in either case.
+   */
   async commit(): Promise<void> {
     this.#assertCommittable();
     this.#state = "committing";
@@ -228,7 +250,10 @@ export class CoreTransaction {
     }
   }
 
-  /** Throws where it may not commit; it is over then, as after every commit, and keeps nothing from collection. */
+  /**
+   * Throws if the transaction may not commit. It also rolls the transaction back, so that it no
+   * longer holds collection back.
+   */
   #assertCommittable(): void {
     try {
       this.assertOpen();
@@ -267,7 +292,10 @@ export class CoreTransaction {
       : this.#commitNotifications(context, request);
   }
 
-  /** The system's own transactions need no locks wherever the store can do without. */
+  /**
+   * System transactions take the one-phase path on every store with atomic batches, because that
+   * path needs no locks.
+   */
   get #phases(): 1 | 2 {
     const { settings, store } = this.context;
     if (settings.commit === "one-phase") return 1;
@@ -348,7 +376,7 @@ export class CoreTransaction {
     this.#tellTransaction("rolled back", error);
   }
 
-  /** To those who listen, what was taken down. */
+  /** Emits the event `transaction` with the trace. */
   #tellTransaction(outcome: EventMap["transaction"]["outcome"], error?: unknown): void {
     const trace = this.#trace;
     if (trace === undefined) return;
@@ -370,12 +398,12 @@ export class CoreTransaction {
     });
   }
 
-  /** Milliseconds since it began, or since another moment of it. */
+  /** Milliseconds since the transaction began, or since `since`. */
   #lasted(since = this.#begunAt): number {
     return this.context.environment.monotonic() - since;
   }
 
-  /** Gives the transaction up; nothing of it was or will be written. Harmless to repeat. */
+  /** Rolls an open transaction back. Nothing was written, and nothing will be. Safe to repeat. */
   rollback(): void {
     if (this.#state !== "open") return;
     this.#state = "rolled back";
@@ -385,7 +413,10 @@ export class CoreTransaction {
     this.#reportRollback();
   }
 
-  /** Gives the transaction up from outside: whatever its function still calls throws `error`. */
+  /**
+   * Ends an open transaction from outside, at a deadline for example. Every later call of its
+   * function throws `error`.
+   */
   fence(error: Error): void {
     if (this.#state !== "open") return;
     this.rollback();

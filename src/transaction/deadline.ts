@@ -1,12 +1,15 @@
 import { abortError, type Environment, onAbort } from "../environment/index.js";
 import { type PercolatorError, TimeoutError } from "../errors/index.js";
 
-/** A signal that follows another, and a deadline. */
+/** An abort signal that combines the caller's signal with a deadline. */
 export interface Deadline {
   readonly signal: AbortSignal | undefined;
-  /** Has `run` called once it is over, at once where it is already; not after {@link end}. */
+  /**
+   * Calls `run` when the signal aborts, or at once if it already has. Never calls it after {@link
+   * end}.
+   */
   whenOver(run: (reason: PercolatorError) => void): void;
-  /** Frees the timer, and forgets who is to be called. */
+  /** Cancels the timer and drops the function given to {@link whenOver}. */
   end(): void;
 }
 
@@ -14,7 +17,7 @@ function doNothing(): void {}
 
 const noDeadline: Deadline = Object.freeze({ signal: undefined, whenOver: doNothing, end: doNothing });
 
-/** Joins a caller's signal with a deadline of `timeoutMs` from now, by the environment's timers. */
+/** Combines a caller's signal with a deadline `timeoutMs` from now, on the environment's timers. */
 export function deadline(
   environment: Environment,
   signal: AbortSignal | undefined,
@@ -36,6 +39,9 @@ export function deadline(
   });
 }
 
+/**
+ * A deadline whose signal exists. `free` cancels its timer and stops following the caller's signal.
+ */
 class SignalDeadline implements Deadline {
   readonly signal: AbortSignal;
   readonly #doing: string;
@@ -56,7 +62,7 @@ class SignalDeadline implements Deadline {
     else this.#stopListening = onAbort(this.signal, tell);
   }
 
-  // Not a method: it is handed on by itself.
+  // A property instead of a method, because callers pass it on without its object.
   readonly end = (): void => {
     this.#hasEnded = true;
     this.#stopListening();

@@ -1,23 +1,27 @@
 import { type Environment, onAbort, type Timer } from "../environment/index.js";
 
-/** Milliseconds after which a turn counts as ended: a transaction that waits inside another one's function must not wait for ever. */
+/**
+ * 5 s: after this time a turn counts as ended. A transaction that waits inside another one's
+ * function could otherwise wait forever.
+ */
 const maxTurnMs = 5_000;
 
-/** Ends a turn. Harmless to repeat. */
+/** Ends a turn. Safe to repeat. */
 export type EndTurn = () => void;
 
-/** Who has the turn on a row, and who waits for it, in order. */
+/** The current turn on a row, and the transactions that wait for the next, in order. */
 interface Line {
   readonly waiting: Set<(end: EndTurn) => void>;
   end: EndTurn;
   begunAt: number;
-  /** Ends a turn that lasts too long; set while anybody waits. */
+  /** Ends a turn that lasts too long. Set while a transaction waits. */
   timer: Timer | undefined;
 }
 
 /**
- * Turns on rows that transactions of this process conflict on: those of `db.transact` and those of observers. A transaction that lost
- * such a conflict runs again when those before it have ended. Side by side all of them but one would lose again.
+ * Turns on contended rows, for the transactions of `db.transact` and of observers in this process.
+ * A transaction that lost a conflict runs again when the transactions before it have ended. If all
+ * ran at once, all but one would lose again.
  */
 export class RowTurns {
   readonly #environment: Environment;
@@ -27,12 +31,15 @@ export class RowTurns {
     this.#environment = environment;
   }
 
-  /** Rows on which somebody has a turn. */
+  /** Number of rows with a turn. */
   get size(): number {
     return this.#lines.size;
   }
 
-  /** Waits for a turn on a row, and no longer than `signal` allows. The answer ends the turn; after an abort there is none to end. */
+  /**
+   * Waits for a turn on a row until `signal` aborts. The returned function ends the turn. After an
+   * abort it does nothing.
+   */
   take(row: string, signal: AbortSignal | undefined): Promise<EndTurn> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve(nothing);
@@ -49,8 +56,8 @@ export class RowTurns {
   }
 
   /**
-   * Calls `begin` when those before it have ended their turns, which may be at once; not if it is cancelled before. A turn that lasts
-   * longer than 5 s counts as ended for those who wait.
+   * Calls `begin` when the turns before it have ended, which may be at once. Never calls it after a
+   * cancel. A turn longer than 5 s counts as ended.
    */
   wait(row: string, begin: (end: EndTurn) => void): Timer {
     const line = this.#lines.get(row);

@@ -19,9 +19,10 @@ const readSafepoint = {
 };
 
 /**
- * The timestamp below which collection may have dropped versions (protocol §7.1). It only moves forward.
- * On a store with atomic batches it is read afresh each time; elsewhere it is cached for `cacheMs`, which
- * collection waits out before it drops anything.
+ * The timestamp below which collection may have dropped versions (protocol §7.1). It only moves
+ * forward. Collection publishes it, and readers check it after each read. On a store with atomic
+ * batches each check reads it. On other stores it is cached for `cacheMs`, and collection waits
+ * that time out before it drops anything.
  */
 export class Safepoint {
   readonly #store: RowStore;
@@ -29,7 +30,7 @@ export class Safepoint {
   readonly cacheMs: number;
   #known = 0;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** A read under way, for all who need one meanwhile. */
+  /** A read under way, which other checks may share. */
   #asked: { readonly at: number; readonly answer: Promise<number> } | undefined;
   #guardStart = -1;
   #guard: RowMutation | undefined;
@@ -40,7 +41,10 @@ export class Safepoint {
     this.cacheMs = isRemote(store) ? cacheMs : 0;
   }
 
-  /** Throws a {@link StaleSnapshotError} unless versions at `timestamp` are still whole. To be called after the read. */
+  /**
+   * Throws a {@link StaleSnapshotError} if versions at `timestamp` may be dropped. Call it after
+   * the read.
+   */
   check(timestamp: number): MaybePromise<void> {
     if (this.cacheMs > 0 && this.#environment.monotonic() - this.#readAt < this.cacheMs) {
       return assertFresh(timestamp, this.#known);
@@ -50,7 +54,7 @@ export class Safepoint {
     return assertFresh(timestamp, current);
   }
 
-  /** As {@link current}, or the answer to a read under way that counts as new: what is cached is as old. */
+  /** Like {@link current}, but shares a read under way if it is younger than `cacheMs`. */
   #recent(): MaybePromise<number> {
     const at = this.#environment.monotonic();
     if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
@@ -65,7 +69,7 @@ export class Safepoint {
     return answer;
   }
 
-  /** The safepoint as it stands in the store. */
+  /** Reads the safepoint from the store. */
   current(): MaybePromise<number> {
     const readAt = this.#environment.monotonic();
     const page = this.#store.readRow(readSafepoint);
@@ -81,8 +85,8 @@ export class Safepoint {
   }
 
   /**
-   * What a one-phase commit at `start` asks of the safepoint: it has not passed. The same objects for one start, which
-   * many transactions share, so that a store may remember their outcome.
+   * A guard for a one-phase commit: the safepoint has not passed `start`. Returns the same object
+   * for the same start, which many transactions share. A store may therefore remember the outcome.
    */
   guard(start: number): RowMutation {
     if (this.#guard === undefined || this.#guardStart !== start) {
@@ -92,7 +96,9 @@ export class Safepoint {
     return this.#guard;
   }
 
-  /** Moves the safepoint to `timestamp`, unless it stands there or beyond; answers where it stands. */
+  /**
+   * Moves the safepoint forward to `timestamp`. Returns the safepoint, which may already be later.
+   */
   async publish(timestamp: number, signal?: AbortSignal): Promise<number> {
     const { table, row, column } = safepointCell;
     const value = encodeWrite({ start: 0, kind: "put", onePhase: true, value: new Uint8Array(0) });

@@ -1,8 +1,8 @@
 import type { CellAddress } from "./cell/address.js";
 
 /**
- * The steps of a commit and of the resolution of locks, by name. Each runs through {@link CommitHooks.step}, so
- * that a test can stop before or after it, make it fail, or make it answer `unknown`.
+ * The steps of commits and of lock resolution. Each runs through {@link CommitHooks.step}. A test
+ * can stop before or after a step, make it fail, or make it answer `unknown`.
  */
 export type StepName =
   | "one-phase-commit"
@@ -19,37 +19,43 @@ export type StepName =
   | "push"
   | "refresh";
 
-/** What a step is about. */
+/** What a step works on. */
 export interface StepInfo {
   readonly startTimestamp: number;
   readonly commitTimestamp?: number | undefined;
-  /** The place that is mutated, where there is one. */
+  /** The mutated cell as text. Undefined if the step mutates none. */
   readonly cell?: string | undefined;
-  /** The same by its bytes, where it is a cell of the transaction itself. */
+  /** The same cell in bytes. Defined if the transaction itself writes it. */
   readonly address?: CellAddress | undefined;
   readonly label?: string | undefined;
 }
 
-/** A cell as a transaction was answered it, below its own writes. */
+/** The answer to a read of one cell, without the transaction's own writes. */
 export interface ReadInfo {
-  /** The start timestamp at which was read. */
+  /** The start timestamp of the read. */
   readonly startTimestamp: number;
   readonly cell: CellAddress;
-  /** Commit timestamp of the version; undefined where the cell is not. */
+  /** Commit timestamp of the version. Undefined if the cell is absent. */
   readonly commit: number | undefined;
-  /** The bytes; undefined where the cell is not, or was deleted. */
+  /** The value. Undefined if the cell is absent or deleted. */
   readonly value: Uint8Array | undefined;
 }
 
-/** Stands between a transaction and the steps of its commit: for tests. See `StepHooks` of `percolatordb/testing`. */
+/**
+ * Hooks around the steps of a commit, for tests and traces. See `StepHooks` of
+ * `percolatordb/testing`.
+ */
 export interface CommitHooks {
-  /** Runs `run` and answers what it answered. */
+  /** Runs `run` and returns its answer. */
   step<T>(name: StepName, info: StepInfo, run: () => Promise<T>): Promise<T>;
-  /** Told of every cell that was read by a transaction, before its caller is. Takes the quickest way of reading away. */
+  /**
+   * Called for every cell that a transaction reads, before the caller gets it. Turns zero-copy
+   * reads off.
+   */
   read?(info: ReadInfo): void;
 }
 
-/** Hooks that only run. */
+/** Hooks that only run each step. */
 export const noHooks: CommitHooks = Object.freeze({
   step<T>(_name: StepName, _info: StepInfo, run: () => Promise<T>): Promise<T> {
     return run();

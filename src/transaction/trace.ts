@@ -6,16 +6,17 @@ import type { WriteBuffer } from "./buffer.js";
 import type { Hint, TransactionContext } from "./context.js";
 import type { CommitHooks } from "./steps.js";
 
-/** What is kept of one transaction; beyond it is only counted. */
+/** Maximum number of spans per transaction. Further ones are only counted. */
 const maxSpans = 128;
-/** Reads leave room for the steps of the commit. */
+/** Fewer than `maxSpans`, so that reads leave room for the steps of the commit. */
 const maxReadSpans = 96;
 const maxCells = 64;
 
 const everything = new Uint8Array(0);
 
 /**
- * What a transaction does and how long that takes: made only where somebody listens to the event `transaction`, and for that alone.
+ * Records what one transaction does and how long it takes. It exists only if the event
+ * `transaction` has a listener, and that event is its only use.
  */
 export class TransactionTrace {
   readonly #environment: Environment;
@@ -24,7 +25,7 @@ export class TransactionTrace {
   readonly read: EventCell[] = [];
   readonly written: EventCell[] = [];
   readonly hinted: EventCell[] = [];
-  /** Cells and rows that were read, all of them. */
+  /** All cells and rows that were read, including those that `read` has no room for. */
   reads = 0;
   writes = 0;
   hints = 0;
@@ -46,7 +47,7 @@ export class TransactionTrace {
     this.spans.push({ kind, name, fromMs, toMs: this.now(), cell });
   }
 
-  /** Cells of one row were read. What the protocol keeps there is not told. */
+  /** Records a read of cells of one row. Skips the protocol's own columns. */
   readRow(table: string, row: Uint8Array, columns: Columns, fromMs: number): void {
     let first: EventCell | undefined;
     for (const range of columns) {
@@ -59,7 +60,7 @@ export class TransactionTrace {
     if (first !== undefined) this.span("read", "get", fromMs, first);
   }
 
-  /** A page of rows was read. */
+  /** Records a read of a page of rows. */
   readRange(
     table: string,
     start: Uint8Array | undefined,
@@ -70,7 +71,7 @@ export class TransactionTrace {
     const [range] = columns;
     const column = range === undefined ? everything : columnOf(range);
     this.reads += rows.length;
-    // What the store may only have lent is kept.
+    // Copies, because the store may only have lent the rows.
     for (const { row } of rows.slice(0, maxCells - this.read.length)) {
       this.read.push({ table, row: Buffer.from(row), column });
     }
@@ -86,7 +87,7 @@ export class TransactionTrace {
     if (this.read.length < maxCells) this.read.push(cell);
   }
 
-  /** Takes down what the transaction has buffered, before it is let go. */
+  /** Records the buffered writes before the transaction clears its buffer. */
   keepWrites(buffer: WriteBuffer): void {
     this.writes = buffer.size;
     for (const { table, row, column } of buffer.all()) {
@@ -100,7 +101,7 @@ export class TransactionTrace {
     for (const { cell } of hints.slice(0, maxCells)) this.hinted.push(cell);
   }
 
-  /** A context whose steps are taken down, until the transaction is over. */
+  /** A context that records each step until the transaction ends. */
   around(context: TransactionContext): TransactionContext {
     const { hooks } = context;
     const traced: CommitHooks = {
@@ -122,14 +123,17 @@ export class TransactionTrace {
   }
 }
 
-/** A column's path; of a range of columns the family's name, or nothing where it is no single family's. */
+/**
+ * The path of a column. For a range of columns, the family's name, or empty if the range spans
+ * families.
+ */
 function columnOf(range: Columns[number]): Uint8Array {
   if ("exact" in range) return range.exact;
   const end = range.start.indexOf(0);
   return end < 0 ? everything : range.start.subarray(0, end);
 }
 
-/** What of it goes into the event. */
+/** The part of a trace that goes into the event. */
 export function traced(
   trace: TransactionTrace,
 ): Pick<EventMap["transaction"], "spans" | "reads" | "read" | "cells" | "written" | "hints" | "hinted"> {

@@ -22,24 +22,31 @@ import { deadline } from "./deadline.js";
 import type { EndTurn } from "./row-turns.js";
 import { Transaction } from "./transaction.js";
 
-/** What `db.begin` takes. Everything has a default. */
+/** Options of `db.begin`. Each has a default. */
 export interface TransactionOptions {
-  /** `"snapshot"` (default) lets write skew happen; `"serializable"` prevents it, and conflicts on reads too. */
+  /**
+   * Isolation level. Default: `"snapshot"`, which allows write skew. `"serializable"` prevents
+   * write skew. It also reports a conflict if another transaction changed what this one read.
+   */
   readonly isolation?: Isolation | undefined;
-  /** Milliseconds until the transaction is given up, waiting included. Default: none. */
+  /**
+   * Deadline in milliseconds, waiting included. After it, the transaction is rolled back and its
+   * calls reject with a `TimeoutError`. Default: no deadline.
+   */
   readonly timeoutMs?: number | undefined;
-  /** A name for messages, events and traces. */
+  /** A name for messages, events and traces. Default: none. */
   readonly label?: string | undefined;
-  /** Gives the transaction up when aborted, before its commit point. */
+  /** Aborting this signal before the commit point rolls the transaction back. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What `db.transact` takes. Everything has a default. */
+/** Options of `db.transact`. Each has a default. */
 export interface TransactOptions extends TransactionOptions {
   /**
-   * How often it is run again after an error that is `retryable`: a conflict, a start that is too old, no timestamp from the
-   * coordinator, an outage of the store. Default: 100; with `timeoutMs` or `signal`, outages of the store and the coordinator do not
-   * count: it goes on until then.
+   * How many times the transaction is run again after a `retryable` error: a conflict, a start
+   * timestamp that is too old, no timestamp from the coordinator, or an outage of the store.
+   * Default: 100. With `timeoutMs` or `signal` and no `retries`, outages of the store and the
+   * coordinator do not count: it retries until the deadline or the abort.
    */
   readonly retries?: number | undefined;
 }
@@ -47,13 +54,17 @@ export interface TransactOptions extends TransactionOptions {
 const defaultRetries = 100;
 const noOptions: TransactOptions = Object.freeze({});
 const retrying = { initialMs: 1, maximumMs: 200 };
-/** After an outage: all who wait for its end would come at once. */
+/**
+ * Delays after an outage start longer than after a conflict, because all waiting transactions would
+ * return at once.
+ */
 const waitingOut = { initialMs: 10, maximumMs: 2_000 };
 const outages: ReadonlySet<string> = new Set<ErrorCode>(["STORE", "ORACLE_UNAVAILABLE", "NOT_LEADER"]);
 
 /**
- * Runs `run` in a transaction and commits it; runs it again with a new start timestamp if it conflicts, or if the store or the
- * coordinator is away. What it did to anything but the transaction must bear being done again.
+ * Runs `run` in a transaction and commits it: the retry loop around {@link CoreTransaction}. After
+ * a conflict or an outage, it runs `run` again with a new start timestamp. Effects of `run` outside
+ * the transaction must therefore be safe to repeat.
  */
 export function transact<T>(
   context: TransactionContext,
@@ -67,7 +78,8 @@ export function transact<T>(
   }
   checkRetries(options.retries);
   const timeoutMs = checkTimeout(options.timeoutMs);
-  // Most have neither, and do not conflict: nothing is made for what they do not need, thousands may be under way.
+  // Most transactions have no deadline and no conflict. Thousands may be running, so they allocate
+  // nothing for either.
   if (options.signal === undefined && timeoutMs === undefined) {
     return runOnce(context, run, options).catch((error: unknown) => runAgain(context, run, options, error));
   }
@@ -78,7 +90,10 @@ export function transact<T>(
     .finally(limit.end);
 }
 
-/** Goes on after an attempt that failed: runs it again for as long as that may help. */
+/**
+ * Retries `run` after a failed attempt. Throws the failure if a retry cannot help or the retries
+ * are used up.
+ */
 async function runAgain<T>(
   context: TransactionContext,
   run: (tx: Transaction) => T | Promise<T>,
@@ -90,13 +105,15 @@ async function runAgain<T>(
   let error = failure;
   let counted = 0;
   for (let attempt = 1; ; attempt++) {
-    // An abort says that nothing was written; this is the one error after which that is not known.
+    // An abort error says that nothing was written. This error means that something may have been,
+    // so it is checked first.
     if (error instanceof CommitOutcomeUnknownError) throw error;
     if (options.signal?.aborted) throw abortError(options.signal, nameOf(options));
     if (!(error instanceof PercolatorError && error.retryable)) throw error;
     const isOutage = outages.has(error.code);
     if (!(isOutage && waitsOutages) && ++counted > retries) throw error;
-    // Not while it has a turn: another process may be in the way, and nobody here should wait for that.
+    // The pause comes before the turn. During it another process may hold the row, and this
+    // process's other transactions should not wait for that.
     await pause(context, isOutage ? waitingOut : retrying, attempt, options);
     const endTurn = await takeTurn(context, error, options);
     try {
@@ -109,7 +126,7 @@ async function runAgain<T>(
   }
 }
 
-/** After a conflict on a cell: a turn on its row, among the transactions of this process. */
+/** After a conflict on a cell, waits for a turn on its row among this process's transactions. */
 async function takeTurn(
   { turns }: TransactionContext,
   error: PercolatorError,
@@ -145,12 +162,12 @@ async function runOnce<T>(
   }
 }
 
-/** Whether a function that returned this can have waited for something. */
+/** Whether a function returned a promise, and so may have waited for something. */
 export function isThenable(returned: unknown): boolean {
   return typeof (returned as { then?: unknown } | undefined | null)?.then === "function";
 }
 
-/** Waits for the user's function, but no longer than the deadline; the transaction is then fenced. */
+/** Waits for the user's function until the deadline. At the deadline, it fences the transaction. */
 function untilDeadline<T>(result: T | Promise<T>, signal: AbortSignal, core: CoreTransaction): Promise<T> {
   const doing = `The transaction that started at ${core.startTimestamp}`;
   const fence = () => core.fence(abortError(signal, doing));
@@ -177,7 +194,7 @@ function checkRetries(retries: number | undefined): void {
   throw new InvalidArgumentError(`\`retries\` must be a whole number of 0 or more, not ${String(retries)}.`);
 }
 
-/** Milliseconds of a deadline, checked. */
+/** Checks a deadline in milliseconds: a finite number above 0, or undefined. */
 export function checkTimeout(timeoutMs: number | undefined): number | undefined {
   if (timeoutMs === undefined || (Number.isFinite(timeoutMs) && timeoutMs > 0)) return timeoutMs;
   throw new InvalidArgumentError(`\`timeoutMs\` must be a number above 0, not ${String(timeoutMs)}.`);

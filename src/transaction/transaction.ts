@@ -18,17 +18,19 @@ import type { CoreTransaction } from "./core.js";
 import { encodeCellRow, View } from "./read/view.js";
 
 /**
- * Turns of the microtask queue in which a function that returned too early shows itself by its next call: more than a chain of
- * awaits needs between two calls. A turn costs some 50 ns, and an answer that the store had at once passes through fewer of them.
+ * How many turns of the microtask queue a function that has returned gets to make a call that it
+ * did not wait for. A chain of awaits between two calls needs fewer. A turn costs about 50 ns.
+ * After answers that the store had at once, 8 turns suffice.
  */
 const turnsAfterReading = 8;
 const turnsAfterWaiting = 32;
 
 /**
- * A transaction under snapshot isolation (the paper, section 2.2): reads the database as of its start timestamp, its own
- * writes included, and writes everything at its commit timestamp or nothing. Two that write the same cell and overlap
- * do not both commit. Not to be used after it was committed or rolled back.
+ * A transaction under snapshot isolation (the paper, section 2.2). It reads the database as of its
+ * start timestamp, plus its own writes. It commits all its writes at one commit timestamp, or none.
+ * Of two overlapping transactions that write the same cell, at most one commits.
  *
+ * It lives until it is committed or rolled back. Every later call fails with a `ClosedError`.
  * @example
  * await db.transact(async (tx) => {
  *   const balance = (await tx.get(accounts.balance, "alice")) ?? 0;
@@ -37,13 +39,16 @@ const turnsAfterWaiting = 32;
  */
 export class Transaction extends View {
   readonly #core: CoreTransaction;
-  /** Tables that are written and not yet known to be recorded. */
+  /** Tables that this transaction writes and that may not be recorded yet. */
   #unrecorded: Set<TableDefinition> | undefined;
-  /** How long to wait for such a call; 0 if nothing was read. */
+  /** Turns to wait for a call that the function did not wait for. 0 if it has read nothing. */
   #turnsAfterReturn = 0;
-  /** Calls that are not answered yet. */
+  /** Number of calls that are not answered yet. */
   #callsUnderWay = 0;
-  /** The program's function has returned: a call that comes now is one that it did not wait for. */
+  /**
+   * True after the program's function has returned. The function did not wait for a call that comes
+   * now.
+   */
   #hasReturned = false;
   #unawaited: UnawaitedCallError | undefined;
 
@@ -53,12 +58,18 @@ export class Transaction extends View {
     this.#core = core;
   }
 
-  /** What the transaction reads: every commit at or below it. Microseconds since 1970, about. */
+  /**
+   * The snapshot: the transaction reads every commit at or below it. Roughly microseconds since
+   * 1970.
+   */
   get startTimestamp(): number {
     return this.#core.startTimestamp;
   }
 
-  /** Where what it wrote stands; `undefined` before the commit, and after one that wrote nothing. */
+  /**
+   * The timestamp of this transaction's writes. `undefined` before the commit, and after a commit
+   * without writes.
+   */
   get commitTimestamp(): number | undefined {
     return this.#core.commitTimestamp;
   }
@@ -79,7 +90,10 @@ export class Transaction extends View {
     this.#core.assertOpen();
   }
 
-  /** Ends the transaction because of a call that its function did not wait for. The call fails for the same reason. */
+  /**
+   * Fences the transaction because its function did not wait for a call. That call fails with the
+   * same error.
+   */
   #refuseUnawaited(): void {
     const { label, startTimestamp } = this.#core;
     const name = label === undefined ? "" : ` "${label}"`;
@@ -91,9 +105,9 @@ export class Transaction extends View {
   }
 
   /**
-   * The program's function has returned. Throws if it did not wait for its calls. A call that a store answers at once leaves
-   * nothing to count, so what its caller does next is given a few turns of the microtask queue to show.
-   *
+   * Checks, after the program's function has returned, that it waited for its calls. Throws if it
+   * did not. A call that the store answers at once leaves nothing to count. The transaction
+   * therefore waits a few turns of the microtask queue for the caller's next call.
    * @internal
    */
   returned(isPromise: boolean): Promise<void> | undefined {
@@ -110,10 +124,10 @@ export class Transaction extends View {
   }
 
   /**
-   * Sets a cell, when the transaction commits.
-   *
-   * @throws InvalidValueError for a value that the column's codec or schema refuses; InvalidKeyError for a row that cannot
-   * be one; LimitExceededError when the transaction holds too much.
+   * Sets a cell when the transaction commits.
+   * @throws InvalidValueError if the column's codec or schema refuses the value.
+   * @throws InvalidKeyError if the row is not a valid key.
+   * @throws LimitExceededError if the transaction would hold more than `transactionBytes`.
    */
   set<V, K, I = V>(column: Column<V, K, I>, row: NoInfer<K>, value: NoInfer<I>): void {
     this.#assertUsable();
@@ -124,7 +138,10 @@ export class Transaction extends View {
     this.#core.write({ table: column.table.name, row: rowBytes, column: column.path, value: valueBytes });
   }
 
-  /** Deletes a cell, when the transaction commits. That is a change as any other, for observers too. */
+  /**
+   * Deletes a cell when the transaction commits. A delete is a change like any other: observers run
+   * for it.
+   */
   delete<V, K>(column: Column<V, K>, row: NoInfer<K>): void {
     this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("delete", column);
@@ -133,7 +150,10 @@ export class Transaction extends View {
     this.#core.write({ table: column.table.name, row: rowBytes, column: column.path, value: undefined });
   }
 
-  /** Deletes every cell that the transaction sees in a row. Under `serializable` this counts as a read of the whole row. */
+  /**
+   * Deletes every cell that the transaction sees in a row. Under `serializable` this counts as a
+   * read of the whole row.
+   */
   deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
     return this.underWay(this.#deleteRow(table, row));
   }
@@ -149,7 +169,10 @@ export class Transaction extends View {
     this.#use(defined);
   }
 
-  /** Notifies a signal, when the transaction commits: its observers run at least once after. Never conflicts. */
+  /**
+   * Notifies a signal when the transaction commits. The signal's observers run at least once after
+   * the commit. A notification never conflicts.
+   */
   notify<K>(signal: Signal<K>, row: NoInfer<K>): void {
     this.#assertUsable();
     if (!isSignal(signal))
@@ -160,8 +183,7 @@ export class Transaction extends View {
   }
 
   /**
-   * What {@link setNote} has kept under a name; `undefined` where nothing is.
-   *
+   * Reads the note that {@link setNote} stored under a name. `undefined` if there is none.
    * @internal
    */
   async note(name: string): Promise<Uint8Array | undefined> {
@@ -171,8 +193,8 @@ export class Transaction extends View {
   }
 
   /**
-   * Keeps a note beside the data, when the transaction commits, as an import does of how far it is; `undefined` removes it.
-   *
+   * Stores a note in the system table when the transaction commits. An import uses it to record its
+   * progress. `undefined` removes the note.
    * @internal
    */
   setNote(name: string, value: Uint8Array | undefined): void {
@@ -181,18 +203,20 @@ export class Transaction extends View {
   }
 
   /**
-   * Calls `run` once after the commit, with the commit timestamp (the start timestamp where nothing was written); not after a
-   * conflict or a rollback. Must not throw.
+   * Calls `run` once after the commit with the commit timestamp, or with the start timestamp if
+   * nothing was written. Does not call it after a conflict or a rollback. An error that `run`
+   * throws goes to the event `backgroundFailure`.
    */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.#core.onCommit(run);
   }
 
   /**
-   * Commits; for transactions from `db.begin()` only. After it the transaction is over, however it ended.
-   *
-   * @throws ConflictError where another transaction was faster: nothing was written. SchemaError where a table
-   * contradicts what is recorded. CommitOutcomeUnknownError where the store no longer tells.
+   * Commits a transaction from `db.begin()`. The transaction is over afterwards, even if the commit
+   * fails.
+   * @throws ConflictError if another transaction committed first. Nothing was written.
+   * @throws SchemaError if a table contradicts its recorded definition. Nothing was written.
+   * @throws CommitOutcomeUnknownError if the store can no longer tell whether the commit happened.
    */
   commit(): Promise<void> {
     if (this.#callsUnderWay > 0) this.#refuseUnawaited();
@@ -210,12 +234,12 @@ export class Transaction extends View {
     await this.#core.commit();
   }
 
-  /** Gives the transaction up; nothing of it is written. Harmless after it has ended. */
+  /** Rolls the transaction back: nothing is written. Does nothing if the transaction has ended. */
   async rollback(): Promise<void> {
     this.#core.rollback();
   }
 
-  /** Rolls back what was not committed. */
+  /** Rolls the transaction back if it has not been committed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#core.rollback();
   }

@@ -1,11 +1,11 @@
 import type { Environment } from "../environment/index.js";
 
-/** Reads that are answered at once, after which others get a turn. */
+/** 1,024 cells: after this many reads that a store answered at once, the event loop gets a turn. */
 const readsPerTurn = 1_024;
 
 /**
- * Stores in this process answer reads at once, so that a program which only reads would never let timers, sockets and
- * other transactions have their turn. Every now and then a read therefore waits for one.
+ * Gives the event loop turns between reads. Stores in this process answer at once, so a program
+ * that only reads would otherwise block timers, sockets and other transactions.
  */
 export class Yielding {
   readonly #environment: Environment;
@@ -15,7 +15,7 @@ export class Yielding {
     this.#environment = environment;
   }
 
-  /** Whether the event loop is to have a turn before this read of so many cells is answered. */
+  /** Whether the event loop needs a turn before this read of `cells` cells is answered. */
   isDue(cells = 1): boolean {
     this.#reads += cells;
     return this.#reads >= readsPerTurn;

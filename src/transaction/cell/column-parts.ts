@@ -1,6 +1,6 @@
 import type { ColumnRange, Columns } from "../../store/index.js";
 
-/** What of a selection of columns stands below one: as much as a page has shown. */
+/** The part of a selection of columns below `end`, for example the part that a page has covered. */
 export function columnsBelow(columns: Columns, end: Uint8Array): Columns {
   return columns.flatMap((column): ColumnRange[] => {
     if ("exact" in column) return Buffer.compare(column.exact, end) < 0 ? [column] : [];
@@ -10,7 +10,7 @@ export function columnsBelow(columns: Columns, end: Uint8Array): Columns {
   });
 }
 
-/** What of a selection of columns stands at or above one. */
+/** The part of a selection of columns at or above `start`. */
 export function columnsFrom(columns: Columns, start: Uint8Array): Columns {
   return columns.flatMap((column): ColumnRange[] => {
     if ("exact" in column) return Buffer.compare(column.exact, start) < 0 ? [] : [column];

@@ -1,11 +1,14 @@
 import { type WriteForm, writeHeaderBytes } from "./records.js";
 
-/** A committed cell as a snapshot shows it. Its value is a part of the write record, and made into bytes when asked for. */
+/**
+ * A committed cell in a snapshot. `RowSettler` builds it from a write record. It slices the value
+ * out of the record's bytes only if the caller asks for it.
+ */
 export class CommittedCell {
   readonly column: Uint8Array;
-  /** Timestamp of the commit that wrote it. */
+  /** Timestamp of the commit that wrote the cell. */
   readonly commit: number;
-  /** Holds the value from `from` to its end; undefined where the newest write is a delete. */
+  /** Holds the value, from `from` to its end. Undefined if the newest write is a delete. */
   readonly source: Buffer | undefined;
   readonly from: number;
 
@@ -20,7 +23,7 @@ export class CommittedCell {
     return this.source === undefined;
   }
 
-  /** Undefined where the newest write is a delete. */
+  /** Undefined if the newest write is a delete. */
   get value(): Buffer | undefined {
     return this.source?.subarray(this.from);
   }
@@ -31,13 +34,13 @@ export interface CommittedRow {
   readonly cells: readonly CommittedCell[];
 }
 
-/** A copy of what may be lent. */
+/** A copy that stays valid after the store reuses the bytes that it lent. */
 export function keep(cell: CommittedCell): CommittedCell {
   const { column, commit, value } = cell;
   return value === undefined ? cell : new CommittedCell(column, commit, Buffer.from(value));
 }
 
-/** The cell of a write record that holds its value, or deletes. */
+/** Builds a cell from a write record that holds its value or deletes the cell. */
 export function committed(column: Uint8Array, commit: number, write: Buffer, form: WriteForm): CommittedCell {
   const source = form === "delete" ? undefined : write;
   return new CommittedCell(column, commit, source, writeHeaderBytes);

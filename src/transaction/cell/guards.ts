@@ -1,11 +1,14 @@
 import type { AbsentGuard, Guard, PresentGuard } from "../../store/index.js";
 import { encodeTimestamp } from "./records.js";
 
-/** The guards of the protocol, by its names. Each is a condition on one column of the row that is mutated. */
+/**
+ * The guards of the protocol (protocol §2.2). Each is a condition on one column of the mutated row.
+ * S is a start timestamp, C a commit timestamp.
+ */
 
 const forever = Number.POSITIVE_INFINITY;
 
-/** No lock at all, no write record at S or later, no status of S. */
+/** PREWRITE(S): no lock at all, no write record at S or later, no status of S. */
 export function prewriteGuards(column: Uint8Array, start: number): AbsentGuard[] {
   return [
     { type: "absent", column, part: "lock", from: 0, to: forever },
@@ -14,22 +17,25 @@ export function prewriteGuards(column: Uint8Array, start: number): AbsentGuard[]
   ];
 }
 
-/** The own lock stands, and nobody has pushed it beyond C. */
+/**
+ * COMMIT(S, C): the transaction's own lock exists, and no reader has pushed its min_commit_ts above
+ * C.
+ */
 export function commitGuard(column: Uint8Array, start: number, commit: number): PresentGuard {
   return { type: "present", column, part: "lock", at: start, below: encodeTimestamp(commit + 1) };
 }
 
-/** The lock of S stands. */
+/** LOCKED(S): the lock of S exists. */
 export function lockedGuard(column: Uint8Array, start: number): PresentGuard {
   return { type: "present", column, part: "lock", at: start };
 }
 
-/** The lock of S stands with exactly this value. */
+/** LOCKVAL: the lock of S exists with exactly this value. */
 export function lockValueGuard(column: Uint8Array, start: number, value: Uint8Array): PresentGuard {
   return { type: "present", column, part: "lock", at: start, equals: value };
 }
 
-/** Neither a lock nor a status of S: a tombstone may be put. */
+/** FENCE(S): neither a lock nor a status of S exists, so a tombstone may be written. */
 export function fenceGuards(column: Uint8Array, start: number): AbsentGuard[] {
   return [
     { type: "absent", column, part: "lock", from: start, to: start + 1 },
@@ -37,7 +43,7 @@ export function fenceGuards(column: Uint8Array, start: number): AbsentGuard[] {
   ];
 }
 
-/** No lock, and no write record after D: the delete marker at D may go. */
+/** DROP(D): no lock, and no write record after D, so the delete marker at D may go. */
 export function dropGuards(column: Uint8Array, marker: number): Guard[] {
   return [
     { type: "absent", column, part: "lock", from: 0, to: forever },
@@ -45,7 +51,10 @@ export function dropGuards(column: Uint8Array, marker: number): Guard[] {
   ];
 }
 
-/** No lock, and no write record after S: what a one-phase commit asks of each cell it writes. */
+/**
+ * Guards of a one-phase commit on each cell that it writes or reads: no lock, and no write record
+ * after S.
+ */
 export function onePhaseGuards(column: Uint8Array, start: number): AbsentGuard[] {
   return [
     { type: "absent", column, part: "lock", from: 0, to: forever },

@@ -2,34 +2,43 @@ import type { Version } from "../../store/index.js";
 import type { CellAddress } from "./address.js";
 import { decodeLock, type LockRecord } from "./records.js";
 
-/** A lock that stood in somebody's way. */
+/** A lock that a read or a write has met. */
 export interface MetLock {
   readonly cell: CellAddress;
   readonly start: number;
   readonly lock: LockRecord;
 }
 
-/** Decodes what a read showed; the bytes may be lent, so this is done at once. */
+/** Decodes a lock that a read showed. Call it at once, because the bytes may only be lent. */
 export function metLock(cell: CellAddress, version: Version): MetLock {
   return { cell, start: version.timestamp, lock: decodeLock(version.value) };
 }
 
-/** Times that a reader pushes a writer's commit timestamp beyond its own before it waits like a writer. */
+/**
+ * How often a reader may push writers' commit timestamps above its own before it waits as a writer
+ * does.
+ */
 export const pushesPerTransaction = 16;
 
-/** Who met the lock: a reader at `start`, or a writer. */
+/**
+ * The transaction that met the lock: a reader at `start`, or a writer. It carries its state from
+ * lock to lock.
+ */
 export interface Resolution {
   readonly start: number;
   readonly role: "reader" | "writer";
   readonly signal: AbortSignal | undefined;
-  /** Start timestamps of transactions whose locks this reader may ignore: they commit after it, if at all. */
+  /**
+   * Start timestamps of transactions whose locks this reader may ignore. If they commit, they
+   * commit after its snapshot.
+   */
   readonly passed: Set<number>;
-  /** Pushes left before the reader waits like a writer. */
+  /** Pushes left before the reader waits as a writer does. */
   pushesLeft: number;
   attempt: number;
 }
 
-/** For a reader that has met no lock yet. */
+/** The state of a reader that has not met a lock yet. */
 export function newResolution(start: number, signal: AbortSignal | undefined): Resolution {
   return {
     start,
@@ -41,5 +50,8 @@ export function newResolution(start: number, signal: AbortSignal | undefined): R
   };
 }
 
-/** How a lock was dealt with. `gone`: read again. `passed`: it may be ignored. `standing`: its owner lives. */
+/**
+ * The result for one lock. `gone`: read again. `passed`: the reader may ignore the lock.
+ * `standing`: the lock's owner is alive.
+ */
 export type ResolutionOutcome = "gone" | "passed" | "standing";

@@ -10,7 +10,7 @@ import {
 } from "../../store/index.js";
 import type { CellAddress } from "./address.js";
 
-/** One cell with all that stands beneath it. */
+/** A cell with the versions that the walk selected. */
 export interface WalkedCell extends CellAddress {
   readonly versions: readonly PartVersion[];
 }
@@ -18,19 +18,22 @@ export interface WalkedCell extends CellAddress {
 export interface WalkOptions {
   readonly parts: readonly Part[];
   readonly skip?: ((write: Version) => boolean) | undefined;
-  /** Versions below it only. Default: all. */
+  /** Only versions below this timestamp. Default: all. */
   readonly to?: number | undefined;
-  /** The most of each part of a cell, see `RawRead.versions`. Default: all. */
+  /** The maximum number of versions per part of a cell, see `RawRead.versions`. Default: all. */
   readonly versions?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly start?: Uint8Array | undefined;
   readonly end?: Uint8Array | undefined;
 }
 
-/** Rows of a page: what is asked of the store at once, and how long others wait. */
+/** Rows per page. A page is one request, and other work waits while this process handles it. */
 const walkPage = 256;
 
-/** Every cell of a table, in order, a page at a time; lets others work between pages. */
+/**
+ * Yields every cell of a table in key order, one page at a time. Gives other work a turn between
+ * pages. Collection, checks and inspection walk with it.
+ */
 export async function* walkCells(
   store: RowStore,
   environment: Environment,

@@ -2,7 +2,10 @@ import type { Part, PartVersion, RowStore } from "../../store/index.js";
 import type { CellAddress } from "./address.js";
 import { decodeWrite } from "./records.js";
 
-/** Every version of some parts of one cell in [from, to), or the newest `versions` of each part, in one atomic read. */
+/**
+ * Reads versions of some parts of one cell in one atomic read: every version in [from, to), or the
+ * newest `versions` of each part.
+ */
 export async function readCells(
   store: RowStore,
   cell: CellAddress,
@@ -25,7 +28,10 @@ export async function readCells(
   return page.rows[0]?.cells[0]?.versions ?? [];
 }
 
-/** The value that the newest write record of a cell put, wherever it stands; undefined where it deleted, or none is. */
+/**
+ * The value of the newest write record of a cell, inline or in a data cell. Undefined if the cell
+ * is absent or deleted.
+ */
 export async function newestValue(store: RowStore, cell: CellAddress): Promise<Uint8Array | undefined> {
   const versions = await readCells(store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
   const newest = versions.find(({ part }) => part === "write");
@@ -35,7 +41,7 @@ export async function newestValue(store: RowStore, cell: CellAddress): Promise<U
   return versions.find(({ part, timestamp }) => part === "data" && timestamp === start)?.value;
 }
 
-/** The first byte string after another. */
+/** The smallest byte string greater than `bytes`. */
 export function after(bytes: Uint8Array): Uint8Array {
   const next = Buffer.alloc(bytes.length + 1);
   next.set(bytes);

@@ -4,34 +4,35 @@ import { asBuffer, readTimestamp, storeLimits, writeTimestamp } from "../../stor
 import type { CellAddress } from "./address.js";
 
 /**
- * What the protocol writes into cells, as bytes. Numbers are big-endian. The first byte of each record holds flags,
- * except in a lock, whose first 8 bytes are min_commit_ts, so that a store can compare them.
+ * The protocol's records as bytes (protocol §1.2). Numbers are big-endian. The first byte of a
+ * record holds flags. A lock instead begins with 8 bytes of min_commit_ts, so that a store can
+ * compare them.
  */
 
 export type WriteKind = "put" | "delete";
 
-/** The record in `c:write`: the transaction that wrote, what it did, and the value where it is short. */
+/** The record in `c:write`: the writing transaction, what it did, and the value if it is short. */
 export interface WriteRecord {
   readonly start: number;
   readonly kind: WriteKind;
-  /** Written by a one-phase commit, whose start timestamp others may share. */
+  /** True for a one-phase commit. Other one-phase transactions may share its start timestamp. */
   readonly onePhase: boolean;
-  /** The value; undefined for a delete, and where the value stands in `c:data` at `start`. */
+  /** The value. Undefined for a delete, and if the value is in `c:data` at `start`. */
   readonly value: Uint8Array | undefined;
 }
 
 /** The record in `c:lock`. */
 export interface LockRecord {
-  /** The transaction may commit at this timestamp or later only. */
+  /** The transaction may commit only at this timestamp or later. */
   readonly minCommit: number;
   readonly kind: WriteKind;
   readonly primary: CellAddress;
   readonly session: string;
-  /** Wall time of the last refresh, in milliseconds. */
+  /** Wall-clock time of the last refresh, in milliseconds. */
   readonly refreshedAt: number;
-  /** How long after the last refresh the owner counts as alive, in milliseconds. */
+  /** Milliseconds after the last refresh during which the owner counts as alive. */
   readonly ttlMs: number;
-  /** The value, where it is inline. */
+  /** The value, if it is inline. */
   readonly value: Uint8Array | undefined;
   /** On a chunk's first cell: the other columns that were locked with it. */
   readonly others: readonly Uint8Array[];
@@ -57,7 +58,7 @@ export function encodeTimestamp(timestamp: number): Buffer {
   return bytes;
 }
 
-/** As {@link readTimestamp}, for bytes that may be damaged. */
+/** Like {@link readTimestamp}, but throws if the bytes are damaged. */
 export function checkedTimestamp(bytes: Buffer, offset: number, what: string): number {
   const timestamp = readTimestamp(bytes, offset);
   if (Number.isSafeInteger(timestamp)) return timestamp;
@@ -88,10 +89,15 @@ export function decodeWrite(bytes: Uint8Array): WriteRecord {
   };
 }
 
-/** What a write record did: put a value that it holds itself, put one that stands in `c:data`, or deleted. */
+/**
+ * What a write record did: put a value that it holds, put a value that is in `c:data`, or deleted.
+ */
 export type WriteForm = "value" | "elsewhere" | "delete";
 
-/** What a write record did, without decoding the rest. Throws where the bytes are no write record. */
+/**
+ * Reads the form of a write record without decoding the rest. Throws if the bytes are no write
+ * record.
+ */
 export function writeForm(bytes: Uint8Array, start = 0, end = bytes.length): WriteForm {
   const length = end - start;
   if (length >= writeHeaderBytes) {
@@ -162,7 +168,7 @@ export function decodeLock(bytes: Uint8Array): LockRecord {
   };
 }
 
-/** The value at the lock's end, where its flags say that it is there. */
+/** The value at the lock's end, if its flags say that there is one. */
 function lockedValue(buffer: Buffer, offset: number): Uint8Array | undefined {
   const flags = buffer[8]!;
   if (flags === 0) return Buffer.from(buffer.subarray(offset));

@@ -1,9 +1,12 @@
 import type { CellAddress } from "./address.js";
 
-/** Tables whose names begin with `~` are the protocol's own; nobody observes them, and user tables cannot be named so. */
+/**
+ * The protocol's own tables have names that begin with `~`. User tables cannot, and no observer
+ * watches these.
+ */
 export const systemTable = "~system";
 
-/** Hints stand in a table of their own, keyed by observer, bucket, row and column. */
+/** The table of all hints, keyed by observer, bucket, row and column. */
 export const hintTable = "~hints";
 
 export function isSystemTable(table: string): boolean {
@@ -15,5 +18,5 @@ export function systemCell(row: string, column: string): CellAddress {
   return { table: systemTable, row: Buffer.from(row), column: Buffer.from(column) };
 }
 
-/** The safepoint: its newest write record's timestamp is the safepoint itself. */
+/** The safepoint's cell. The timestamp of its newest write record is the safepoint. */
 export const safepointCell = systemCell("safepoint", "at");

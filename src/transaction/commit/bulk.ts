@@ -1,21 +1,26 @@
 import type { StoreCapabilities } from "../../store/index.js";
 
 const maxGraceMs = 60_000;
-/** The grace as a part of the retention. */
+/** The grace is a twentieth of the retention. */
 const share = 20;
 
 /**
- * For how much longer than the retention collection keeps what is superseded, in milliseconds, on a store of which
- * secondaries are committed in bulk, and so without a guard (protocol §7.4). Such a mutation arrives at most
- * the retention after it was sent, and is sent within half of the grace after its commit timestamp was asked for. So whatever of
- * its cell came after it, and would hide it, still stands; what it writes then is what a guard would have let it write, or what stands
- * there already. The other half is for clocks that differ.
+ * Milliseconds that collection adds to the retention on a store with bulk mutations (protocol
+ * §7.4). Secondaries in bulk have no guard, so superseded versions must outlive them.
+ *
+ * Such a mutation is sent within half of the grace after the transaction asked for its commit
+ * timestamp. It arrives at most the retention after that. Every later version of its cell still
+ * exists then. Its write therefore changes only what a guard would have allowed, or repeats what is
+ * there. The other half of the grace covers clocks that differ.
  */
 export function graceMs({ bulkMutations }: StoreCapabilities, retentionMs: number): number {
   return bulkMutations === true ? Math.min(maxGraceMs, retentionMs / share) : 0;
 }
 
-/** Whether secondaries may go in bulk so long after their commit timestamp was asked for. */
+/**
+ * Whether secondaries may still go in bulk, `sinceAskedMs` after the transaction asked for its
+ * commit timestamp.
+ */
 export function mayGoInBulk(
   capabilities: StoreCapabilities,
   retentionMs: number,

@@ -3,22 +3,26 @@ import type { BufferedWrite } from "../buffer.js";
 import { rowKey } from "../cell/address.js";
 import type { CommitRequest } from "./request.js";
 
-/** Cells of one row that are locked, committed and rolled back in one mutation. The first carries the list of the others. */
+/**
+ * Cells of one row that one mutation locks, commits or rolls back. The lock on the first cell lists
+ * the columns of the others.
+ */
 export interface Chunk {
   readonly table: string;
   readonly row: Uint8Array;
   readonly writes: readonly BufferedWrite[];
 }
 
-/** Guards and mutations of a prewrite, at the most, for each cell. */
+/** Upper bounds on the mutations and guards that a prewrite needs per cell. */
 const mutationsPerCell = 5;
 const guardsPerCell = 3;
-/** What each guard counts for besides its column: see `StoreCapabilities.guardBytes`. */
+/** Bytes that a guard counts for in addition to its column, see `StoreCapabilities.guardBytes`. */
 const guardOverhead = 64;
 
 /**
- * Divides a transaction's writes into chunks: a row each, and several where a row has more cells than the store takes
- * in one mutation, or guards. The chunk with the primary comes first, and the primary is its first cell.
+ * Divides a transaction's writes into chunks, the first step of a two-phase commit. A row becomes
+ * one chunk, or several if it exceeds the store's limit on cells or guards per mutation. The
+ * primary is the first cell of the first chunk.
  */
 export function divideIntoChunks(
   request: CommitRequest,
@@ -47,7 +51,7 @@ export function divideIntoChunks(
   return chunks as [Chunk, ...Chunk[]];
 }
 
-/** The writes with the primary and its row first; otherwise as they are. */
+/** The writes with the primary first, then the rest of its row. All others keep their order. */
 function orderedWrites(request: CommitRequest): readonly BufferedWrite[] {
   const { primary, writes } = request;
   if (primary === undefined) return writes;

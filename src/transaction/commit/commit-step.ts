@@ -3,7 +3,7 @@ import type { TransactionContext } from "../context.js";
 import type { StepName } from "../steps.js";
 import type { CommitRequest } from "./request.js";
 
-/** Takes a step of a commit, at a cell of the transaction's. */
+/** Runs one step of a commit at one cell, through the hooks that tests and traces use. */
 export function commitStep<T>(
   { hooks }: TransactionContext,
   { start, label }: CommitRequest,

@@ -5,9 +5,11 @@ import type { TransactionContext } from "../context.js";
 import type { CommitRequest } from "./request.js";
 
 /**
- * Finds out who stands in the way of a write, and deals with a lock that was left behind. Undefined where nobody does any more: whoever
- * held the lock was rolled back, or committed before the transaction's start, so that the write may be offered once again, under
- * the same guards. Else the transaction is lost: only running it again sees what the winner wrote.
+ * Finds the transaction that blocks a write, after the store refused the write's guards. Resolves
+ * the lock that it finds. Returns undefined if nothing blocks the write any more: the other
+ * transaction was rolled back, or committed before this one's start. The caller may then offer the
+ * write once more under the same guards. A returned error ends the transaction, because only a new
+ * start timestamp can see what the other one wrote.
  */
 export async function explainConflict(
   context: TransactionContext,
@@ -34,7 +36,7 @@ export async function explainConflict(
   return undefined;
 }
 
-/** The error of a transaction in whose way somebody stood who cannot be found any more. */
+/** The error if the blocking transaction can no longer be found. */
 export function unexplainedConflict(
   context: TransactionContext,
   request: CommitRequest,
@@ -43,7 +45,10 @@ export function unexplainedConflict(
   return conflict(context, request, cell, undefined, "stood in its way");
 }
 
-/** Another's lock on a cell, and when it was last committed: what is older is not looked at, there may be much of it. */
+/**
+ * Another transaction's lock on a cell, and the timestamp of the newest commit. Older versions do
+ * not matter here, and a cell may have many.
+ */
 async function newestOf(
   context: TransactionContext,
   { table, row, column }: CellAddress,
@@ -59,10 +64,10 @@ async function newestOf(
   };
 }
 
-/** Where errors were met, by bytes; their own fields are words. */
+/** The cells of conflict errors in bytes. The error's own fields hold text. */
 const places = new WeakMap<ConflictError, CellAddress>();
 
-/** The cell that a transaction conflicted on; undefined where that is not one cell. */
+/** The cell that a transaction conflicted on. Undefined if the conflict was not on one cell. */
 export function conflictCell(error: ConflictError): CellAddress | undefined {
   return places.get(error);
 }

@@ -10,13 +10,17 @@ import { CommitOutcomeUnknownError, PercolatorError } from "../../errors/index.j
 import type { TransactionContext } from "../context.js";
 import type { CommitRequest } from "./request.js";
 
-/** How long a step that settles a commit still goes on after the transaction was given up, in milliseconds: a store that answers does so in less. */
+/**
+ * 2 s: how long a step that settles a commit may run after the signal's abort. A store that answers
+ * at all answers sooner.
+ */
 const graceMs = 2_000;
 const waiting = { initialMs: 10, maximumMs: 2_000 };
 
 /**
- * Asks what became of a commit that was sent. While the store is away it asks again: until the transaction's deadline, and no longer than
- * the retention, after which nothing can be found out. Then the outcome is not known.
+ * Asks for the outcome of a commit that was sent. Asks again during an outage of the store, until
+ * the transaction's deadline and for at most the retention. After the retention, collection may
+ * have dropped the outcome. Throws a `CommitOutcomeUnknownError` if no answer came.
  */
 export async function askOutcome<T>(
   { environment, settings }: TransactionContext,
@@ -44,7 +48,10 @@ function outcomeUnknown(start: number, cause: unknown): CommitOutcomeUnknownErro
   );
 }
 
-/** Waits for what `run` does, and no longer than shortly after `signal` was aborted; what it does goes on by itself then. */
+/**
+ * Waits for `run`, but at most 2 s after `signal` is aborted. `run` continues in the background
+ * then.
+ */
 export function shortlyAfter<T>(
   environment: Environment,
   signal: AbortSignal | undefined,

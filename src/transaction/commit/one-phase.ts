@@ -20,23 +20,27 @@ import type { CommitOutcome } from "./outcome.js";
 import type { ReadRow } from "./read-set.js";
 import type { CommitRequest } from "./request.js";
 
-/** How often a commit is offered again because the registry had changed meanwhile. */
+/** How often a commit is offered again because the observer registry has changed. */
 const maxRegistryChanges = 100;
 
 const noValue = new Uint8Array(0);
 
-/** A batch, and the hints that it writes. */
+/** A batch and the hints that it writes. */
 interface Built {
   readonly batch: AtomicBatch;
   readonly hints: readonly Hint[];
-  /** The rows of the batch whose guards are the safepoint's and the registry's; -1 for none. */
+  /**
+   * Index in the batch of the row with the safepoint's guard, and of the row with the registry's.
+   * -1 for none.
+   */
   readonly safepointRow: number;
   readonly registryRow: number;
 }
 
 /**
- * Commits in one atomic batch of the store: guards, write records and hints together, at a commit timestamp that the
- * store takes from its counter in the same step (protocol §3.7). No lock is ever written.
+ * Commits in one atomic batch of the store (protocol §3.7). The batch holds guards, write records
+ * and hints. The store takes the commit timestamp from its counter in the same step. No lock is
+ * ever written.
  */
 export function commitOnePhase(
   context: TransactionContext,
@@ -49,8 +53,10 @@ export function commitOnePhase(
 }
 
 /**
- * Offers the batch to the store as the registry was when last seen. Small: thousands may wait here for one flush. `cleared`: locks
- * that were left behind, and dealt with, after each of which it is offered again.
+ * Commits the batch under the guards of the last known observer registry. If the registry has
+ * changed, refreshes it and tries again. If an abandoned lock blocked the batch and was resolved,
+ * tries again too: `cleared` counts these. Keeps few variables, because thousands of commits may
+ * wait here for one flush.
  */
 async function offer(
   context: TransactionContext,
@@ -67,7 +73,8 @@ async function offer(
   if (!isRow(answer) || answer.row !== built.registryRow) {
     const refused = await refusal(context, request, built, answer);
     if (refused instanceof Error) throw refused;
-    // So many locks can be in its way; where there are more, others set them as fast as they are taken away.
+    // A transaction can meet at most one lock per guard. If it meets more, other transactions are
+    // adding locks as fast as this one removes them.
     if (cleared === guardsIn(built.batch)) throw unexplainedConflict(context, request, refused);
     return offer(context, atomic, request, view, attempt, cleared + 1);
   }
@@ -106,7 +113,10 @@ function guardsIn({ rows }: AtomicBatch): number {
   return rows.reduce((sum, { guards }) => sum + guards.length, 0);
 }
 
-/** Why a batch was refused; the cell where only a lock that was left behind stood in its way, and is gone. */
+/**
+ * The error that explains why the store refused a batch. Returns the cell instead if only an
+ * abandoned lock blocked the batch and is now resolved.
+ */
 async function refusal(
   context: TransactionContext,
   request: CommitRequest,
@@ -160,7 +170,7 @@ function buildBatch(
 ): Built {
   const rows = new RowBuilder(context.store.capabilities.mutationCells);
   const { writes, start } = request;
-  // By index: this is done for every commit, and an iterator allocates with each step.
+  // By index, because every commit runs this loop and an iterator allocates on each step.
   for (let i = 0; i < writes.length; i++) {
     const write = writes[i]!;
     const { column, value } = write;
@@ -198,14 +208,16 @@ function hintsOf(request: CommitRequest, view: ObservedColumns | undefined): rea
 }
 
 /**
- * Where a hint keeps what outlives its versions: how many processes ended while they ran the observer on its cell. Below every
- * commit timestamp, so that the deletion of a hint that is done with deletes the record too.
+ * Timestamp of a hint's crash record: how many processes ended while they ran the observer on its
+ * cell. It lies below every commit timestamp, so that the deletion of a handled hint deletes the
+ * record too.
  */
 export const crashRecordTimestamp = 1;
 
 /**
- * A hint in place of the older ones of its cell. They say nothing that it does not: whoever runs for it starts at or above its
- * commit, and who started below leaves it standing. Only in a batch, where the new one cannot be rolled back. The crash record stays.
+ * Writes a hint and deletes the older hints of its cell, except the crash record. The new hint
+ * covers them: a run for it starts at or above its commit, and an older run leaves it in place.
+ * Allowed only in a batch, where the new hint cannot be rolled back.
  */
 function renewHint(column: Uint8Array): Mutation[] {
   return [
@@ -214,7 +226,10 @@ function renewHint(column: Uint8Array): Mutation[] {
   ];
 }
 
-/** The record of a hint: it stands as a write record of nobody. */
+/**
+ * A hint's record. It has the form of a write record without a transaction: its start timestamp is
+ * 0.
+ */
 export function putHint(column: Uint8Array, timestamp: number, value: Uint8Array = noValue): Mutation {
   return {
     type: "put",
@@ -225,7 +240,10 @@ export function putHint(column: Uint8Array, timestamp: number, value: Uint8Array
   };
 }
 
-/** Point reads become guards on their row; what was read by a range of columns becomes a range guard. */
+/**
+ * Turns point reads into guards on their row. Column ranges become range guards in {@link
+ * rangeGuards}.
+ */
 function addReadRow(rows: RowBuilder, read: ReadRow, start: number): void {
   for (const column of read.columns) {
     if ("exact" in column) {
@@ -256,13 +274,14 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
 }
 
 /**
- * Gathers what concerns one row into one mutation, or into as many as the store takes. Only what comes one after the
- * other is put together: writes come sorted, and a row that comes again costs no more than a mutation of its own.
+ * Collects guards and mutations by row, in as many mutations as the store's limit requires. It
+ * joins only consecutive entries of one row. Writes arrive sorted, and a row that appears again
+ * merely costs another mutation.
  */
 class RowBuilder {
   readonly built: RowMutation[] = [];
   readonly #most: number;
-  /** The last of those built, while more may be put to it. */
+  /** The last mutation in `built`, while it may still grow. */
   #open: { readonly guards: Guard[]; readonly mutations: Mutation[] } | undefined;
 
   constructor(most: number) {
@@ -283,7 +302,7 @@ class RowBuilder {
     this.built.push({ table, row, guards, mutations });
   }
 
-  /** Adds a mutation as it is; gives its place. */
+  /** Adds a mutation unchanged and returns its index. */
   append(mutation: RowMutation): number {
     this.#open = undefined;
     return this.built.push(mutation) - 1;

@@ -1,11 +1,11 @@
 import type { Hint } from "../context.js";
 
-/** What a commit came to; a conflict is thrown. */
+/** The result of a successful commit. A conflict is thrown instead. */
 export interface CommitOutcome {
-  /** Undefined where nothing was to be written. */
+  /** Undefined if there was nothing to write. */
   readonly commitTimestamp: number | undefined;
-  /** Hints that stand since. */
+  /** The hints that the commit wrote. */
   readonly hints: readonly Hint[];
-  /** What still goes on after the commit point, for whoever wants to wait for it. */
+  /** Work that continues after the commit point: rolling the secondaries forward. */
   readonly background?: Promise<void> | undefined;
 }

@@ -13,14 +13,17 @@ import { commitStep } from "./commit-step.js";
 import { explainConflict, unexplainedConflict } from "./conflict.js";
 import type { CommitRequest } from "./request.js";
 
-/** How often a prewrite whose answer was `unknown` is sent again before the transaction is decided at its primary. */
+/**
+ * How often a prewrite that was answered `unknown` is sent before the transaction is rolled back at
+ * its primary.
+ */
 const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
 /**
- * Locks the cells of a chunk (protocol §3.3, step 1): `applied`, why not, or `unknown`. A lock that was left behind is dealt
- * with; where that leaves nobody in the way, the prewrite is sent once more, under the same guards: what they let through
- * is as good as if it had been sent only then.
+ * Locks the cells of a chunk (protocol §3.3, step 1). Returns `applied`, the conflict, or
+ * `unknown`. If only abandoned locks blocked the chunk, it resolves them and sends the prewrite
+ * once more. The guards stay the same, so the second attempt is as safe as a first one.
  */
 export async function prewrite(
   context: TransactionContext,
@@ -31,14 +34,14 @@ export async function prewrite(
   const first = chunk.writes[0]!;
   let wasCleared = false;
   for (let repeat = 1; ; ) {
-    // Anew each time: a lock must not be as old as the first try.
+    // Built for each attempt, so that the lock carries the current time.
     const mutation = prewriteMutation(context, request, primary, chunk);
     const answer = await commitStep(context, request, "prewrite", first, () =>
       sendPrewrite(context, request, mutation),
     );
     if (answer === "applied") return answer;
     if (answer === "rejected") {
-      // A repeated request meets its own lock where the first one was applied after all.
+      // If an earlier attempt was applied after all, the repetition meets its own lock.
       if (await ownLockStands(context, request, first)) return "applied";
       const error = await explainRefusal(context, request, chunk);
       if (error !== undefined) return error;
@@ -52,9 +55,11 @@ export async function prewrite(
 }
 
 /**
- * A prewrite that arrives after collection has passed its start could miss a delete marker, or its own tombstone, that
- * was dropped. Where the store can, the safepoint is checked in the same step; elsewhere before it is sent, and
- * collection waits for what is on its way. Later steps need no check: collection takes the locks first.
+ * Sends a prewrite together with a check of the safepoint. After collection has passed the start, a
+ * prewrite could miss a delete marker or its own tombstone that was dropped. A store with atomic
+ * batches checks the safepoint in the same step. On other stores the check comes first, and
+ * collection waits for prewrites under way. Later steps need no check, because collection removes
+ * the locks first.
  */
 async function sendPrewrite(
   { store, safepoint }: TransactionContext,
@@ -121,7 +126,10 @@ async function ownLockStands(
   return found.state === "locked";
 }
 
-/** The cell of a refused chunk at which somebody stands; undefined where only what was left behind stood there, and is gone. */
+/**
+ * The conflict that explains why a chunk was refused. Undefined if only abandoned locks blocked it
+ * and are now resolved.
+ */
 async function explainRefusal(
   context: TransactionContext,
   request: CommitRequest,

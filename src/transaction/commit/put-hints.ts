@@ -4,11 +4,11 @@ import type { Hint, TransactionContext } from "../context.js";
 import { putHint } from "./one-phase.js";
 import type { CommitRequest } from "./request.js";
 
-/** How often a hint whose answer was not `applied` is put again. */
+/** How often a hint is written while the answer is not `applied`. */
 const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
-/** The hints of all cells written and signals set, by the registry's word of this moment. */
+/** The hints for all written cells and notified signals, by the current registry. */
 export async function findHints(
   context: TransactionContext,
   request: CommitRequest,
@@ -22,7 +22,10 @@ export async function findHints(
   return hints;
 }
 
-/** Puts hints at a commit timestamp, all acknowledged; repeating one is harmless. */
+/**
+ * Writes hints at a commit timestamp and waits until the store has acknowledged all. Safe to
+ * repeat.
+ */
 export async function putHints(
   context: TransactionContext,
   request: CommitRequest,

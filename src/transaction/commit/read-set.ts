@@ -3,17 +3,23 @@ import type { Columns } from "../../store/index.js";
 import { rowKey } from "../cell/address.js";
 import type { ReadRange, ReadRecorder } from "../read/read-recorder.js";
 
-/** One row of which columns were read. */
+/** A row and the columns of it that were read. */
 export interface ReadRow {
   readonly table: string;
   readonly row: Uint8Array;
   readonly columns: Columns;
 }
 
-/** Ranges and rows beyond which a serializable transaction is refused: its validation must stay bounded. */
+/**
+ * Maximum of rows and ranges that a serializable transaction may read. It bounds the time of the
+ * validation.
+ */
 const maxReads = 100_000;
 
-/** What a serializable transaction read: rows and ranges, an absent row as well as one that is there. */
+/**
+ * The rows and ranges that a serializable transaction has read, absent rows included.
+ * `validateReads` or the guards of a batch check them at the commit.
+ */
 export class ReadSet implements ReadRecorder {
   readonly #rows = new Map<string, ReadRow[]>();
   readonly #ranges: ReadRange[] = [];
@@ -33,7 +39,7 @@ export class ReadSet implements ReadRecorder {
     this.#ranges.push(range);
   }
 
-  /** Throws where it is too much to be validated for the transaction at `start`. */
+  /** Throws if the transaction at `start` has read too much to be validated. */
   assertBounded(start: number): void {
     if (this.#count <= maxReads) return;
     throw new LimitExceededError(

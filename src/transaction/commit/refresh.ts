@@ -5,7 +5,10 @@ import type { TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
 import type { CommitRequest } from "./request.js";
 
-/** Keeps a primary's lock young while its commit lasts, until it is stopped; keeps what readers have pushed (protocol §4.4). */
+/**
+ * Refreshes the primary's lock during a commit, until stopped, so that other transactions see its
+ * owner alive (protocol §4.4). Keeps the min_commit_ts that readers have pushed.
+ */
 export function keepLockYoung(
   context: TransactionContext,
   primary: CellAddress,

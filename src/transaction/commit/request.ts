@@ -4,21 +4,27 @@ import type { CellAddress } from "../cell/address.js";
 import type { Hint } from "../context.js";
 import type { ReadSet } from "./read-set.js";
 
-/** A transaction that is to be committed: everything that the commit protocols need to know of it. */
+/**
+ * A transaction at its commit, as the one-phase and two-phase protocols receive it from
+ * `CoreTransaction`.
+ */
 export interface CommitRequest {
   readonly start: number;
-  /** By table, row and column; no cell twice. */
+  /** Sorted by table, row and column. Each cell appears once. */
   readonly writes: readonly BufferedWrite[];
   readonly signals: readonly CellAddress[];
-  /** Which of the writes is to be the primary. Default: the first. */
+  /** The write that becomes the primary. Default: the first write. */
   readonly primary: CellAddress | undefined;
-  /** Present under `serializable`. */
+  /** Defined under `serializable`. */
   readonly reads: ReadSet | undefined;
-  /** Writes the registry itself, and so does not ask it. */
+  /** True if the transaction writes the observer registry itself, and so does not consult it. */
   readonly system: boolean;
-  /** Unguarded mutations that go into the batch of a one-phase commit, and only with it: hints that are done with. */
+  /** Unguarded mutations for the batch of a one-phase commit: they delete handled hints. */
   readonly extras: readonly RowMutation[];
-  /** Hints that are written besides those of the cells: of one observer, that is to look again. */
+  /**
+   * Hints in addition to those of the written cells: each makes one observer look at its cell
+   * again.
+   */
   readonly hints: readonly Hint[];
   readonly label: string | undefined;
   readonly signal: AbortSignal | undefined;

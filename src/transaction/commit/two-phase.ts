@@ -21,10 +21,10 @@ import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
 import { validateReads } from "./validate.js";
 
-/** How often a transaction that readers push takes a new commit timestamp. */
+/** How often a transaction takes a new commit timestamp because readers have pushed it. */
 const maxPushes = 1_000;
 
-/** Commits by the full protocol of the paper (figure 6) with the additions of protocol §3.3, step by step. */
+/** Commits by the paper's full protocol (figure 6) with the additions of protocol §3.3. */
 export async function commitTwoPhase(
   context: TransactionContext,
   request: CommitRequest,
@@ -36,14 +36,21 @@ function outage(message: string): StoreError {
   return new StoreError(message, { retryable: true });
 }
 
+/**
+ * One two-phase commit. It runs the five steps of protocol §3.3 in order.
+ *
+ * States (protocol §3.8): open -> locking when the prewrites are sent -> locked when all are
+ * applied -> committed at step 4. A failure before step 4 leads to rolled back. After step 4 was
+ * sent, only the primary's status decides.
+ */
 class TwoPhaseCommit {
   readonly #context: TransactionContext;
   readonly #request: CommitRequest;
   readonly #chunks: readonly [Chunk, ...Chunk[]];
   readonly #primary: CellAddress;
-  /** Chunks whose prewrite was applied, or may have been. */
+  /** Chunks whose prewrite was applied or may have been. */
   readonly #locked = new Set<Chunk>();
-  /** When the first commit timestamp was asked for, by the monotonic clock. */
+  /** Monotonic time at which the transaction first asked for a commit timestamp. */
   #askedAt: number | undefined;
 
   constructor(context: TransactionContext, request: CommitRequest) {
@@ -66,7 +73,10 @@ class TwoPhaseCommit {
     }
   }
 
-  /** Nothing is written yet, so a deadline ends the waiting. */
+  /**
+   * Waits for room among the background work. Nothing is written yet, so a deadline may end the
+   * wait.
+   */
   async #awaitRoom(): Promise<void> {
     const room = this.#context.background.room();
     if (room === undefined) return;
@@ -74,7 +84,10 @@ class TwoPhaseCommit {
     await unlessAborted(room, signal, `Committing the transaction that started at ${start}`);
   }
 
-  /** Step 1. All rows in parallel; goes on only when all have settled. */
+  /**
+   * Step 1. Prewrites all chunks in parallel and waits until all have settled. A late prewrite
+   * could otherwise arrive after the rollback.
+   */
   async #prewriteAll(): Promise<void> {
     const answers = await Promise.allSettled(
       this.#chunks.map((chunk) => {
@@ -98,7 +111,9 @@ class TwoPhaseCommit {
     );
   }
 
-  /** Where the primary was refused nothing can have committed: no tombstone is needed. */
+  /**
+   * If the primary was refused, the transaction cannot have committed, so no tombstone is needed.
+   */
   async #refused(error: ConflictError): Promise<never> {
     if (this.#locked.has(this.#chunks[0])) return this.#abandon(error);
     await this.#rollbackSecondaries();
@@ -106,16 +121,19 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Without atomic batches a prewrite may have been under way for longer than collection waits, and have met what collection had
-   * already dropped. Where the safepoint, in a copy no older than collection waits, has not passed the start even now that all
-   * prewrites are acknowledged, nothing was dropped before them.
+   * On a store without atomic batches, a prewrite may have been under way for longer than
+   * collection waits. It may then have missed what collection dropped. If the safepoint is still at
+   * or below the start after all prewrites, collection dropped nothing that they needed.
    */
   async #checkPrewrites(): Promise<void> {
     const { store, safepoint } = this.#context;
     if (store.atomic === undefined) await safepoint.check(this.#request.start);
   }
 
-  /** Steps 2 to 4, once for each commit timestamp: a reader that pushed the transaction beyond one makes it take the next. */
+  /**
+   * Steps 2 to 4, repeated with a new commit timestamp if a reader has pushed the transaction above
+   * the last one.
+   */
   async #commitAtTimestamps(): Promise<CommitOutcome> {
     for (let push = 0; push < maxPushes; push++) {
       const commit = await this.#orAbandon(() => this.#takeTimestamp());
@@ -140,7 +158,10 @@ class TwoPhaseCommit {
     ) as Promise<never>;
   }
 
-  /** No other transaction was in the way, as far as anybody knows: this is no conflict. */
+  /**
+   * The error after a missing answer. No other transaction is known to have interfered, so this is
+   * no conflict.
+   */
   #unanswered(): StoreError {
     const { start } = this.#request;
     return outage(
@@ -149,7 +170,7 @@ class TwoPhaseCommit {
     );
   }
 
-  /** Step 2. Asked for only after the last prewrite was acknowledged. */
+  /** Step 2. Takes the commit timestamp only after the last prewrite was acknowledged. */
   #takeTimestamp(): Promise<number> {
     const { signal } = this.#request;
     const info = { startTimestamp: this.#request.start, label: this.#request.label };
@@ -166,7 +187,10 @@ class TwoPhaseCommit {
     );
   }
 
-  /** Step 3. For every observer that the registry names now; all acknowledged before the commit point. */
+  /**
+   * Step 3. Writes a hint for every observer in the registry. All are acknowledged before the
+   * commit point.
+   */
   async #putHints(commit: number): Promise<readonly Hint[]> {
     const hints = await findHints(this.#context, this.#request);
     await putHints(this.#context, this.#request, hints, commit);
@@ -209,7 +233,11 @@ class TwoPhaseCommit {
     );
   }
 
-  /** Where that cannot be read it is not abandoned, but decided: the commit was sent, and what answered may be its repetition. */
+  /**
+   * Whether a reader has pushed the transaction above `commit`. Returns false if the primary cannot
+   * be read: the commit was sent, so the caller must decide the transaction instead of abandoning
+   * it.
+   */
   async #wasPushed(commit: number): Promise<boolean> {
     try {
       const found = await readPrimary(this.#context.store, this.#primary, this.#request.start);
@@ -220,8 +248,9 @@ class TwoPhaseCommit {
   }
 
   /**
-   * The transaction's fate where an answer is missing: rolls the primary back, and takes its final word. The commit
-   * timestamp, or undefined for rolled back.
+   * Decides the transaction when an answer is missing: rolls the primary back, which yields its
+   * final status (protocol §3.4). Returns the commit timestamp, or undefined if the transaction was
+   * rolled back.
    */
   async #decide(): Promise<number | undefined> {
     const { start } = this.#request;
@@ -242,8 +271,8 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Rolls everything back after a failure before the commit was sent, so that it cannot have committed; throws the failure. Locks that
-   * the store does not let it take away are taken by those who meet them.
+   * Rolls everything back after a failure before the commit was sent, and throws that failure.
+   * Transactions that meet remaining locks resolve them.
    */
   async #abandon(failure: unknown): Promise<never> {
     const { environment, events } = this.#context;
@@ -266,7 +295,10 @@ class TwoPhaseCommit {
     }
   }
 
-  /** Takes the locks of every chunk but the primary's away; they are rolled back already by the primary's word. */
+  /**
+   * Deletes the locks of every chunk except the primary's. The primary's status has already rolled
+   * them back.
+   */
   async #rollbackSecondaries(): Promise<void> {
     const { start } = this.#request;
     const locked = this.#chunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
@@ -283,7 +315,7 @@ class TwoPhaseCommit {
     });
   }
 
-  /** Step 5. The caller is answered; the secondaries follow. */
+  /** Step 5. Answers the caller and rolls the secondaries forward in the background. */
   #committed(commit: number, hints: readonly Hint[]): CommitOutcome {
     const rest = this.#chunks.slice(1);
     const { background } = this.#context;
@@ -296,7 +328,7 @@ class TwoPhaseCommit {
   async #commitSecondary(chunk: Chunk, commit: number): Promise<void> {
     const answer = await this.#commitCells(chunk, chunk.writes, commit);
     if (answer !== "rejected" || chunk.writes.length === 1) return;
-    // A reader rolled the first cell forward before us: each of the others then stands for itself.
+    // A reader has rolled the first cell forward, so the other locks no longer share its guard.
     for (const write of chunk.writes.slice(1)) await this.#commitCells(chunk, [write], commit);
   }
 
@@ -316,7 +348,9 @@ class TwoPhaseCommit {
     );
   }
 
-  /** None where many secondaries go in one request, and collection allows for it. */
+  /**
+   * No guard if the secondaries may go in bulk, because collection allows for that (see `bulk.ts`).
+   */
   #secondaryGuards(first: BufferedWrite): readonly Guard[] {
     const { store, settings, environment } = this.#context;
     const sinceAskedMs = environment.monotonic() - this.#askedAt!;
@@ -324,7 +358,10 @@ class TwoPhaseCommit {
     return [lockedGuard(first.column, this.#request.start)];
   }
 
-  /** Nobody depends on these: whoever meets a lock that is left finds the primary's word. */
+  /**
+   * Runs a step on chunks and reports failures as events. A failure is harmless: a transaction that
+   * meets a remaining lock finds the primary's status.
+   */
   async #settleAll(
     doing: string,
     chunks: readonly Chunk[],

@@ -12,12 +12,13 @@ import type { ReadRange } from "../read/read-recorder.js";
 import { conflict } from "./conflict.js";
 import type { CommitRequest } from "./request.js";
 
-/** Rows that are read again at the same time. */
+/** 256: rows that are read again in parallel. It bounds the requests under way. */
 const rowsAtOnce = 256;
 
 /**
- * Before a serializable transaction commits at C: every row and range that it read is read again, and must show no
- * foreign lock and no commit in (S, C]. Locks above C do not count: their transactions commit above C.
+ * Validates a serializable transaction before it commits at C (protocol §3.6). Reads every row and
+ * range of its read set again. Throws a conflict if one shows another transaction's lock or a
+ * commit in (S, C]. Locks above C do not count, because their transactions commit above C.
  */
 export async function validateReads(
   context: TransactionContext,
@@ -91,7 +92,7 @@ function validateCell(
   }
 }
 
-/** What is left of a selection of columns from one on. */
+/** The part of a selection of columns at or above `from`. */
 export function columnsFrom(columns: Columns, from: Uint8Array): Columns {
   const at = byteString(from);
   return columns.flatMap((column): ColumnRange[] => {

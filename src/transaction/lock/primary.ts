@@ -14,17 +14,23 @@ import {
 } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 
-/** What stands at a transaction's primary: its lock, its status, or nothing. */
+/**
+ * What a transaction's primary shows: its lock, its status, or neither. This state decides the
+ * transaction.
+ */
 export type PrimaryState =
   | { readonly state: "locked"; readonly lock: LockRecord; readonly value: Uint8Array }
   | { readonly state: "decided"; readonly status: StatusRecord }
   | { readonly state: "nothing" };
 
-/** The most answers `unknown` in a row that are answered by asking again. */
+/** How often a rollback is sent again while the store keeps answering `unknown`. */
 const maxRepeats = 100;
 const repeating = { initialMs: 2, maximumMs: 200 };
 
-/** Reads what stands of the transaction that started at `start` at its primary, in one atomic read. */
+/**
+ * Reads the primary's lock and status of the transaction that started at `start`, in one atomic
+ * read.
+ */
 export async function readPrimary(
   store: RowStore,
   primary: CellAddress,
@@ -39,8 +45,9 @@ export async function readPrimary(
 }
 
 /**
- * Decides a transaction against its will: rolls its primary back, or finds that it is decided already. The answer
- * is final. A tombstone stays in `c:txn`, so that a late prewrite or commit finds it (protocol §4.2).
+ * Rolls a transaction back at its primary, or finds that it was decided before. The answer is
+ * final. The rollback writes a tombstone to `c:txn`, which stops a late prewrite or commit
+ * (protocol §4.2).
  */
 export async function rollbackPrimary(
   context: TransactionContext,
@@ -102,7 +109,10 @@ function rolledBack(column: Uint8Array, start: number) {
   return { type: "put", column, part: "txn", timestamp: start, value } as const;
 }
 
-/** Takes a transaction's lock and its data from a column; right only where the lock stands. */
+/**
+ * Deletes a transaction's lock and data in a column. Correct only under a guard that the lock
+ * exists.
+ */
 export function deleteLockAndData(column: Uint8Array, start: number) {
   return [
     { type: "delete", column, part: "lock", from: start, to: start + 1 },

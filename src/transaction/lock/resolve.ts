@@ -19,21 +19,34 @@ const waiting: Backoff = { initialMs: 2, maximumMs: 250 };
 const maxDecided = 10_000;
 
 /**
- * Deals with locks that others left or hold (protocol §4.1; the paper, section 2.2). Looks at the primary first,
- * always: only what stands there decides.
+ * Resolves locks that readers and writers meet (protocol §4.1; the paper, section 2.2). It always
+ * reads the lock's primary first, because only the primary decides.
+ *
+ * What the primary shows decides:
+ * - committed: roll the lock forward -> `gone`; a reader below the commit ignores it -> `passed`
+ * - rolled back: delete the lock -> `gone`
+ * - locked, owner alive: a reader pushes the commit -> `passed`; a writer leaves it -> `standing`
+ * - locked, owner dead: roll the primary back, then apply its status
+ * - nothing: as `locked`, but without a push
  */
 export class LockResolver implements LockResolution {
-  /** What was decided of transactions, by start timestamp and primary: that never changes. The newest, so many. */
+  /**
+   * Known fates of transactions, by start timestamp and primary. A fate never changes. Holds the
+   * newest 10,000.
+   */
   readonly #decided = new Map<string, StatusRecord>();
 
-  /** For a reader: returns when the read may be repeated, or the lock be ignored. Waits at most for the lock to expire. */
+  /**
+   * Resolves a lock for a reader. Returns when the reader may read again or ignore the lock. If the
+   * owner lives and cannot be pushed, it waits one backoff delay.
+   */
   async resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void> {
     const outcome = await this.resolve(context, met, resolution);
     if (outcome !== "standing") return;
     await this.#wait(context, met, resolution);
   }
 
-  /** For a writer, which then conflicts: clears what can be cleared and says whether the lock still stands. */
+  /** Resolves a lock for a writer. If the answer is `standing`, the writer conflicts. */
   async resolve(
     context: TransactionContext,
     met: MetLock,
@@ -80,7 +93,7 @@ export class LockResolver implements LockResolution {
     return "gone";
   }
 
-  /** Raises min_commit_ts on the primary's lock, so that the transaction cannot commit where the reader reads. */
+  /** Raises min_commit_ts on the primary's lock above the reader's timestamp (protocol §4.4). */
   async #push(
     context: TransactionContext,
     met: MetLock,
@@ -153,7 +166,8 @@ function decidedKey({ start, lock }: MetLock): string {
 
 function expired(environment: Environment, lock: LockRecord): boolean {
   const age = environment.now() - lock.refreshedAt;
-  // A clock that was set back makes locks come from the future: they count as young for one time to live only.
+  // After a clock was set back, the refresh of a lock may lie in the future. If it lies more than
+  // 10 times to live ahead, the lock counts as expired.
   return age > lock.ttlMs || age < -10 * lock.ttlMs;
 }
 
@@ -169,12 +183,14 @@ function lockTimeout(met: MetLock, cause: TimeoutError): TimeoutError {
   );
 }
 
-/** The columns that a lock's cell answers for: on a chunk's first cell, the whole chunk. */
+/** The columns that this lock covers: on a chunk's first cell, all columns of the chunk. */
 function columnsOf(met: MetLock): readonly Uint8Array[] {
   return [met.cell.column, ...met.lock.others];
 }
 
-/** Puts the write record of a committed transaction where its lock still stands. */
+/**
+ * Writes the committed transaction's write record in place of its lock, if that lock still exists.
+ */
 async function rollForward(context: TransactionContext, met: MetLock, commit: number): Promise<void> {
   const info = { startTimestamp: met.start, commitTimestamp: commit, cell: showCell(met.cell) };
   const { table, row, column } = met.cell;
@@ -188,7 +204,7 @@ async function rollForward(context: TransactionContext, met: MetLock, commit: nu
   );
 }
 
-/** Takes a rolled-back transaction's lock and data away where the lock still stands. */
+/** Deletes a rolled-back transaction's lock and data, if the lock still exists. */
 async function rollBack(context: TransactionContext, met: MetLock): Promise<void> {
   const info = { startTimestamp: met.start, cell: showCell(met.cell) };
   const { table, row, column } = met.cell;

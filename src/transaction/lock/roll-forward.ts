@@ -2,7 +2,10 @@ import type { Mutation, RowStore } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import { encodeWrite, type LockRecord } from "../cell/records.js";
 
-/** What a lock, and later the write record, holds of a write: the value where it is short. */
+/**
+ * What a lock, and later the write record, holds of a write: its kind, and its value if that is
+ * short enough to be inline.
+ */
 export function lockedValue(
   { capabilities }: Pick<RowStore, "capabilities">,
   { value }: Pick<BufferedWrite, "value">,
@@ -12,8 +15,8 @@ export function lockedValue(
 }
 
 /**
- * What commits a cell that the transaction at `start` has locked: its write record at `commit`, in the lock's place. Whoever does it
- * writes the same bytes, so that a second time changes nothing.
+ * Commits one locked cell: replaces the lock of the transaction at `start` with a write record at
+ * `commit`. Every process writes the same bytes, so a repetition changes nothing.
  */
 export function rollForwardMutations(
   column: Uint8Array,

@@ -8,9 +8,9 @@ import { decodeLock, decodeStatus, decodeWrite } from "../cell/records.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
 
-/** Something that must never be, found in a store. */
+/** A broken invariant, as `db.check` found it in the store. */
 export interface Problem {
-  /** Which of the invariants of the protocol is broken, by name. */
+  /** The name of the broken invariant (protocol §8.3). */
   readonly invariant:
     | "one-lock"
     | "lock-or-write"
@@ -26,27 +26,31 @@ export interface Problem {
     | "scan-and-get"
     | "expires"
     | "stored";
-  /** The cell, for people. */
+  /** The cell as readable text, or the store's description if no cell is affected. */
   readonly where: string;
   readonly message: string;
 }
 
-/** What `db.check` takes. Everything has a default. */
+/** Options of `db.check`. Each has a default. */
 export interface CheckOptions {
-  /** Ends the check when aborted. */
+  /** Ends the check when aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Told now and then how many cells have been checked. */
+  /** Called repeatedly with the number of cells checked so far. Default: none. */
   readonly onProgress?: ((cells: number) => void) | undefined;
-  /** Problems after which the check stops. Default: 1,000. */
+  /** The check stops after this many problems. Default: 1,000. */
   readonly maxProblems?: number | undefined;
 }
 
-/** Start timestamps of two-phase transactions that are remembered to compare their commit timestamps. */
+/**
+ * Maximum number of two-phase transactions whose outcome the check remembers, to compare it between
+ * cells. It bounds the check's memory.
+ */
 const maxRemembered = 1_000_000;
 
 /**
- * Checks the invariants of protocol §8.3 that a store shows at rest, on a store that may be in use: what looks
- * wrong is read again before it is reported. Empty when sound.
+ * Checks the invariants that a store shows at rest (protocol §8.3). The store may be in use: the
+ * check reads a suspicious cell again before it reports it. Returns an empty array if the store is
+ * sound.
  */
 export async function check(
   context: TransactionContext,
@@ -54,14 +58,15 @@ export async function check(
   options: CheckOptions = {},
 ): Promise<readonly Problem[]> {
   const damage = await storedProblems(context, options);
-  // The engine beneath could end the process over a damaged page, and every other answer would rest on what is damaged.
+  // The storage engine could crash on a damaged page, and every further answer would rest on
+  // damaged bytes.
   if (damage.length > 0) return damage;
   const checker = new Checker(context, await context.notifications.fresh(), options);
   for (const table of tables) await checker.checkTable(table);
   return checker.problems;
 }
 
-/** What the store itself finds wrong with the bytes that it keeps. */
+/** Problems that the store finds in its own bytes. */
 async function storedProblems(
   context: TransactionContext,
   options: CheckOptions,
@@ -78,15 +83,22 @@ async function storedProblems(
   );
 }
 
+/**
+ * Walks the tables for {@link check} and collects problems. It keeps transaction outcomes across
+ * cells and tables, because an invariant may span them.
+ */
 class Checker {
   readonly problems: Problem[] = [];
   readonly #context: TransactionContext;
   readonly #view: ObservedColumns;
   readonly #options: CheckOptions;
-  /** By start timestamp: what the transaction came to, as far as cells have shown. */
+  /** Commit timestamps by start timestamp, from all cells seen so far. */
   readonly #commits = new Map<number, number>();
   readonly #rolledBack = new Set<number>();
-  /** Below it a rolled-back status says nothing: who decides a transaction whose status was collected leaves one. */
+  /**
+   * A rolled-back status below the safepoint proves nothing. A process that decides a transaction
+   * after collection dropped its status writes "rolled back", even if the transaction committed.
+   */
   #safepoint = 0;
   #cells = 0;
 
@@ -123,7 +135,8 @@ class Checker {
 
   async #checkCell(cell: CellAddress, versions: readonly PartVersion[]): Promise<void> {
     if ((await this.#problemsOf(cell, versions)).length === 0) return;
-    // Somebody may have been at work: only what stands when it is read again counts.
+    // A transaction may have changed the cell during the check. Only problems that a second read
+    // still shows are reported.
     this.#safepoint = await this.#context.safepoint.current();
     const again = await readCells(this.#context.store, cell, parts, 0, Number.POSITIVE_INFINITY);
     this.problems.push(...(await this.#problemsOf(cell, again)));
@@ -148,8 +161,9 @@ class Checker {
   }
 
   /**
-   * A scan and a get find the same newest write record. Only for stores that answer at once: elsewhere it would be a request for each
-   * cell, and what keeps the bytes there looks after that by itself.
+   * Checks that a scan and a get find the same newest write record. Runs only on stores that answer
+   * at once. On a remote store it would cost a request per cell, and the remote service checks its
+   * own bytes.
    */
   async #getProblems(
     cell: CellAddress,
@@ -167,7 +181,10 @@ class Checker {
     return [{ invariant: "scan-and-get", where, message }];
   }
 
-  /** One commit timestamp per transaction, and committed xor rolled back, over all cells seen so far. */
+  /**
+   * Checks, over all cells seen so far, that each transaction has one commit timestamp and is not
+   * both committed and rolled back.
+   */
   #statusProblems(where: string, versions: readonly PartVersion[]): readonly Problem[] {
     const problems: Problem[] = [];
     const committed = (start: number, commit: number) => {
@@ -201,7 +218,10 @@ class Checker {
     return problems;
   }
 
-  /** A lock whose transaction was decided long ago is no problem: whoever meets it resolves it. One without a primary is. */
+  /**
+   * Checks that no transaction committed below its lock's min_commit_ts. A lock that outlived its
+   * transaction is no problem: the next transaction that meets it resolves it.
+   */
   async #lockedProblems(
     cell: CellAddress,
     where: string,
@@ -234,7 +254,7 @@ class Checker {
       if (await this.#isHandled(cell, observer, newest.timestamp)) continue;
       const hint = this.#view.hints(cell).find((found) => found.observer === observer.name);
       if (hint !== undefined && (await this.#hintStands(hint.address, newest.timestamp))) continue;
-      // The run may have committed between the two reads.
+      // The observer may have committed its run between the two reads.
       if (await this.#isHandled(cell, observer, newest.timestamp)) continue;
       const message = `the change at ${newest.timestamp} is due for the observer "${observer.name}", and no hint says so`;
       problems.push({ invariant: "hint-stands", where, message });
@@ -288,7 +308,7 @@ function lockProblems(where: string, versions: readonly PartVersion[]): readonly
   return problems;
 }
 
-/** Writers of a cell do not overlap: each started at or after the commit before it. */
+/** Checks that writers of a cell do not overlap: each started at or after the commit before it. */
 function intervalProblems(where: string, versions: readonly PartVersion[]): readonly Problem[] {
   const problems: Problem[] = [];
   const writes = ofPart(versions, "write");

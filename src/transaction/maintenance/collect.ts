@@ -12,20 +12,21 @@ import { graceMs } from "../commit/bulk.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "../context.js";
 import { rollbackPrimary } from "../lock/primary.js";
 
-/** What `db.collect` takes. Everything has a default. */
+/** Options of `db.collect`. Each has a default. */
 export interface CollectOptions {
-  /** Ends the pass when aborted; what was dropped by then is. */
+  /** Ends the pass when aborted. Versions dropped before the abort stay dropped. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds of versions to keep. Default: the database's `retentionMs`. Less is always safe in memory and in a folder; on
-   * Bigtable only while no other process uses the database.
+   * Milliseconds for which superseded versions are kept. Default: the database's `retentionMs`. A
+   * smaller value is always safe in memory and in a folder. On Bigtable it is safe only while no
+   * other process uses the database.
    */
   readonly retentionMs?: number | undefined;
-  /** Told now and then how far it is. */
+  /** Called repeatedly with the pass's progress. Default: none. */
   readonly onProgress?: ((progress: CollectReport) => void) | undefined;
 }
 
-/** What a pass of collection came to. */
+/** What a pass of garbage collection has done. */
 export interface CollectReport {
   readonly safepoint: number;
   readonly cellsSeen: number;
@@ -35,19 +36,23 @@ export interface CollectReport {
 
 const doing = "Garbage collection";
 const collectedAtOnce = 128;
-/** Versions of a part of a cell that are read, and dropped, at a time: a few milliseconds, between which others write. */
+/**
+ * Versions that one read returns and one step drops. A step takes a few milliseconds. Other writers
+ * get their turn between steps.
+ */
 const pieceVersions = 500;
-/** How often a lock is to be taken away before collection gives up. */
+/** How often collection tries to remove a lock before it fails. */
 const maxResolutions = 10;
 const resolving = { initialMs: 5, maximumMs: 1_000 };
 const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
 
 /**
- * Garbage collection (protocol §7.1), in its order: publish the safepoint, wait until nobody reads or commits below
- * it, resolve every lock below it, and only then drop what no snapshot at or above it can see.
+ * Runs one pass of garbage collection (protocol §7.1). The order matters: publish the safepoint,
+ * wait until no transaction reads or commits below it, resolve every lock below it, then drop
+ * versions that no snapshot at or above it can see.
  *
- * `tables` are all tables with transactional cells; `oldestActive` the oldest start timestamp that other processes have
- * published.
+ * `tables` are all tables with transactional cells. `oldestActive` is the oldest start timestamp
+ * that other processes have published.
  */
 export async function collect(
   context: TransactionContext,
@@ -58,6 +63,10 @@ export async function collect(
   return new Collection(context, tables, options).run(oldestActive);
 }
 
+/**
+ * One pass of collection. `run` takes the four steps in order, and no step starts before the
+ * previous one has succeeded.
+ */
 class Collection {
   readonly #context: TransactionContext;
   readonly #tables: readonly string[];
@@ -101,7 +110,10 @@ class Collection {
     };
   }
 
-  /** Step 1. Only ever forward, and never beyond what the oracle has issued or anybody active reads who began within the retention. */
+  /**
+   * Step 1. The safepoint only moves forward. It stays at or below what the oracle has issued, and
+   * at or below every active transaction that began within the retention.
+   */
   async #publish(oldestActive: number): Promise<number> {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
@@ -113,7 +125,10 @@ class Collection {
     return safepoint.publish(Math.max(0, Math.floor(wanted)), this.#options.signal);
   }
 
-  /** Step 2. Whoever has cached an older safepoint has forgotten it after this, and what this process still rolls forward is done. */
+  /**
+   * Step 2. Waits until every process has forgotten an older cached safepoint, and until this
+   * process has finished its own roll-forwards.
+   */
   async #quiesce(): Promise<void> {
     const { safepoint, environment, background, store } = this.#context;
     if (store.capabilities.bulkMutations === true) await background.begun();
@@ -121,7 +136,7 @@ class Collection {
     await sleep(environment, safepoint.cacheMs * 2, this.#options.signal, doing);
   }
 
-  /** Step 3. */
+  /** Step 3. Resolves every lock below the safepoint. */
   async #resolveLocks(table: string): Promise<void> {
     const { store, environment } = this.#context;
     const options = { parts: ["lock"], signal: this.#options.signal } as const;
@@ -135,7 +150,7 @@ class Collection {
 
   async #resolveLock(cell: WalkedCell, version: PartVersion): Promise<void> {
     const context = this.#context;
-    // However alive its owner: a transaction that started below the safepoint is over.
+    // The owner may be alive, but a transaction that started below the safepoint is over.
     await rollbackPrimary(context, decodeLock(version.value).primary, version.timestamp);
     const resolution = {
       start: this.#safepoint,
@@ -145,7 +160,8 @@ class Collection {
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     } as const;
-    // What it stands for is dropped after this: an answer that was lost does not count, only that the lock is gone.
+    // Step 4 drops the statuses that decide this lock. Only a read that shows no lock counts as
+    // success, because the answer to the removal may have been lost.
     for (let attempt = 1; ; attempt++) {
       await context.resolver.resolve(context, metLock(cell, version), resolution);
       const { timestamp } = version;
@@ -165,7 +181,7 @@ class Collection {
     this.#locksResolved++;
   }
 
-  /** Step 4. */
+  /** Step 4. Drops versions that no snapshot at or above the safepoint can see. */
   async #dropVersions(table: string, view: ObservedColumns): Promise<void> {
     const { store, environment } = this.#context;
     const options = {
@@ -186,14 +202,18 @@ class Collection {
     }
   }
 
-  /** `cell` has its versions at or below the safepoint, the newest of each part; {@link #pieces} reads those that are left. */
+  /**
+   * Drops what a cell no longer needs. `cell` holds the newest versions of each part at or below
+   * the safepoint. {@link #pieces} reads the rest.
+   */
   async #dropFrom(cell: WalkedCell, view: ObservedColumns): Promise<void> {
     const [newest, next] = ofPart(cell.versions, "write");
     const observers = view.observersOf(cell.table, cell.column);
     const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
     const isAsked = observers.length > 0 && (next !== undefined || isMarker);
     const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
-    // Counted as handled by hand, what was given up on is what the next run has as its previous.
+    // An operator may mark a parked change as handled. The observer's next run then takes it as its
+    // previous value.
     const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
     const runs = [...acknowledged.values(), ...parked.values()];
     const kept = await this.#dropWrites(cell, runs);
@@ -208,9 +228,10 @@ class Collection {
   }
 
   /**
-   * Drops write records below the newest one at or below the safepoint, but for those that an observer may ask for as its `previous`:
-   * the newest ones at the starts of its `runs`. Gives those that are kept, newest first; undefined if the store has not said that the others
-   * went: what it leaves would be seen where a marker goes.
+   * Drops write records below the newest one at or below the safepoint. Keeps those that an
+   * observer may ask for as its `previous`: the newest ones at the starts of its `runs`. Returns
+   * the kept records, newest first. Returns undefined if the store did not confirm every drop:
+   * dropping a delete marker then would uncover an older value.
    */
   async #dropWrites(cell: WalkedCell, runs: readonly number[]): Promise<readonly PartVersion[] | undefined> {
     const kept: PartVersion[] = [];
@@ -229,10 +250,14 @@ class Collection {
     return kept;
   }
 
-  /** Drops data that no write record names. Those above the safepoint may name some below it. */
+  /**
+   * Drops data cells that no write record names. A write record above the safepoint may name data
+   * below it.
+   */
   async #dropData(cell: WalkedCell, kept: readonly PartVersion[]): Promise<boolean> {
     const named = new Set(kept.map((write) => decodeWrite(write.value).start));
-    // A write record's transaction began after the one below it had committed.
+    // The transaction of each later write record began after this commit, so it cannot name data
+    // below it.
     const certain = kept[0]?.timestamp ?? 0;
     let isAboveRead = false;
     for await (const data of this.#pieces(cell, "data", this.#safepoint)) {
@@ -254,8 +279,9 @@ class Collection {
   }
 
   /**
-   * The versions of a part of the cell in [from, to), newest first, a few at a time: a cell that is written often has a hundred thousand.
-   * The first ones stand in `cell`, unless all are above what was read there.
+   * The versions of a part of the cell in [from, to), newest first, one piece at a time. A hot cell
+   * can have a hundred thousand. The first piece comes from `cell`, unless all versions there are
+   * at or above `to`.
    */
   async *#pieces(cell: WalkedCell, part: Part, to: number, from = 0): AsyncGenerator<readonly PartVersion[]> {
     const { store, environment } = this.#context;
@@ -278,7 +304,10 @@ class Collection {
     }
   }
 
-  /** Drops those of `versions`, which are all that stand between the first and the last, that `isGone` says; whether the store has done it. */
+  /**
+   * Drops the `versions` for which `isGone` is true, and returns whether the store confirmed it.
+   * `versions` must be consecutive: one delete covers a range of timestamps.
+   */
   async #drop(
     cell: WalkedCell,
     versions: readonly PartVersion[],
@@ -296,7 +325,10 @@ class Collection {
     return true;
   }
 
-  /** A delete marker goes only if nothing has come since, and takes the cell's acknowledgments with it. */
+  /**
+   * Drops a delete marker if the cell has no later write and no lock. Drops the cell's
+   * acknowledgments with it.
+   */
   async #dropMarker(cell: WalkedCell, marker: number, observers: readonly ColumnObserver[]): Promise<void> {
     const { table, row, column } = cell;
     const answer = await this.#context.store.mutate({
@@ -319,7 +351,7 @@ class Collection {
     if (answer === "applied") this.#versionsDropped++;
   }
 
-  /** The start timestamps that the observers' records of a cell hold. */
+  /** The start timestamps in the observers' records of a cell, by observer. */
   async #recorded(
     cell: WalkedCell,
     observers: readonly ColumnObserver[],
@@ -335,7 +367,7 @@ class Collection {
   }
 }
 
-/** One delete for each run of versions, newest first, that go. */
+/** One delete for each run of adjacent versions that go. `versions` are newest first. */
 function deletesOf(
   column: Uint8Array,
   versions: readonly PartVersion[],
@@ -365,6 +397,7 @@ function covers(
   row: Uint8Array,
 ): boolean {
   if (acknowledged !== undefined) return acknowledged >= marker;
-  // A deletion since its registration has a hint, and is due until it is acknowledged.
+  // A deletion after the observer's registration has a hint, and stays due until the observer
+  // acknowledges it.
   return marker <= observer.since && observer.passed(row);
 }

@@ -8,18 +8,21 @@ import { ofPart } from "../cell/raw-walk.js";
 import { decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 
-/** One committed version of a cell. */
+/** One committed version of a cell, as `db.history` returns it. */
 export interface HistoryEntry<V> {
   readonly commitTimestamp: number;
   readonly startTimestamp: number;
-  /** About when it was committed: the commit timestamp as wall time. */
+  /**
+   * The commit timestamp as wall-clock time. Approximate: the oracle's clock may differ from this
+   * machine's.
+   */
   readonly time: Date;
   readonly kind: WriteKind;
   /** `undefined` for a delete. */
   readonly value: V | undefined;
 }
 
-/** The committed versions of a cell that collection has left, newest first. */
+/** The committed versions of a cell that garbage collection has kept, newest first. */
 export async function history<V, K>(
   context: TransactionContext,
   column: Column<V, K>,
@@ -53,12 +56,12 @@ function recordedValue(cell: CellAddress, record: WriteRecord, versions: readonl
   );
 }
 
-/** A timestamp as wall time, to the millisecond. */
+/** Converts a timestamp to wall-clock time, rounded down to a millisecond. */
 export function timestampToDate(timestamp: number): Date {
   return new Date(Math.floor(timestamp / 1_000));
 }
 
-/** The newest timestamp of a moment of wall time. */
+/** The newest timestamp within a millisecond of wall-clock time. */
 export function dateToTimestamp(date: Date): number {
   return date.getTime() * 1_000 + 999;
 }

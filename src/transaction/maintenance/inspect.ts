@@ -7,7 +7,7 @@ import { ofPart, walkCells } from "../cell/raw-walk.js";
 import { decodeLock, decodeStatus, decodeWrite, type StatusRecord, type WriteKind } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 
-/** A lock that stands, decoded. */
+/** A lock in the store, decoded. */
 export interface LockInfo {
   readonly cell: CellAddress;
   readonly startTimestamp: number;
@@ -17,14 +17,14 @@ export interface LockInfo {
   readonly session: string;
   readonly minCommitTimestamp: number;
   readonly refreshedAt: Date;
-  /** Milliseconds after `refreshedAt` for which its owner counts as alive. */
+  /** Milliseconds after `refreshedAt` during which the lock's owner counts as alive. */
   readonly ttlMs: number;
   readonly valueBytes: number | undefined;
 }
 
-/** What the protocol keeps of one column, decoded; the paper's figure 4 for one column. */
+/** What the protocol stores for one column of a row, decoded (the paper, figure 4). */
 export interface InspectedColumn {
-  /** `name`, `name:qualifier`, or one of the protocol's own, which begin with `~`. */
+  /** `name` or `name:qualifier`. The protocol's own columns begin with `~`. */
   readonly column: string;
   readonly path: Uint8Array;
   readonly locks: readonly LockInfo[];
@@ -39,7 +39,7 @@ export interface InspectedColumn {
   readonly statuses: readonly { readonly startTimestamp: number; readonly status: StatusRecord }[];
 }
 
-/** The raw protocol cells of a row, decoded. */
+/** Decodes the protocol's cells of one row, for the command line and the dashboard. */
 export async function inspectRow(
   context: TransactionContext,
   table: string,
@@ -91,7 +91,7 @@ function lockInfo(cell: CellAddress, version: PartVersion): LockInfo {
   };
 }
 
-/** Every lock that stands in some tables. */
+/** Every lock in the given tables, in table, row and column order. */
 export async function* listLocks(
   context: TransactionContext,
   tables: readonly string[],
@@ -107,7 +107,7 @@ export async function* listLocks(
   }
 }
 
-/** Resolves a lock as a writer that met it would: by what stands at its primary. */
+/** Resolves a lock by the state of its primary, as a writer that meets it does. */
 export async function resolveLock(
   context: TransactionContext,
   lock: LockInfo,

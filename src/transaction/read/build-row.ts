@@ -8,7 +8,7 @@ import {
 } from "../../schema/index.js";
 import type { CommittedCell } from "../cell/committed.js";
 
-/** A row as the user sees it, of its cells. */
+/** Builds the row object that the user sees from the row's cells. */
 export function buildRow<T extends AnyTable>(
   table: TableDefinition,
   row: unknown,
@@ -19,7 +19,7 @@ export function buildRow<T extends AnyTable>(
   for (const cell of cells) {
     const { name, qualifier } = parsePath(cell.column);
     const declared = table.columns.get(name);
-    // A column that this program does not declare: another's, or an older version's.
+    // This program does not declare the column. Another program or an older version wrote it.
     if (declared?.codec === undefined) continue;
     const column = {
       kind: "column",
@@ -36,7 +36,7 @@ export function buildRow<T extends AnyTable>(
   return built as unknown as RowOf<T>;
 }
 
-/** The cells of a family by qualifier. */
+/** The cells of a family in one row, by qualifier. */
 export function familyMap(
   family: Family<unknown, unknown>,
   row: unknown,

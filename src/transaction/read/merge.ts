@@ -2,10 +2,10 @@ import type { Columns } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import { CommittedCell, type CommittedRow } from "../cell/committed.js";
 
-/** Own writes laid over what a snapshot shows. A buffered cell's commit timestamp is not known yet: Infinity. */
+/** The commit timestamp of a buffered cell, which is not known before the commit. */
 const notYet = Number.POSITIVE_INFINITY;
 
-/** Whether a column is one of those selected. */
+/** Whether a selection includes a column. */
 export function isSelected(columns: Columns, column: Uint8Array): boolean {
   return columns.some((range) => {
     if ("exact" in range) return Buffer.compare(range.exact, column) === 0;
@@ -14,7 +14,10 @@ export function isSelected(columns: Columns, column: Uint8Array): boolean {
   });
 }
 
-/** The cells of one row, ascending by column, with the writes of that row (ascending too) laid over them. */
+/**
+ * Merges a row's cells with the transaction's writes to that row. Both are in ascending column
+ * order. A write replaces the cell of its column.
+ */
 export function mergeCells(
   cells: readonly CommittedCell[],
   writes: readonly BufferedWrite[],
@@ -44,8 +47,8 @@ function asCell(write: BufferedWrite): CommittedCell {
 }
 
 /**
- * Rows in the order of a scan, with writes (ascending) laid over them. Both sides cover the same stretch of rows; a row
- * that only a write shows is inserted.
+ * Merges the rows of a scan with the transaction's writes, which are in ascending order. Both cover
+ * the same range of rows. Inserts a row that only has writes.
  */
 export function mergeRows(
   rows: readonly CommittedRow[],

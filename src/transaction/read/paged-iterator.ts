@@ -1,20 +1,26 @@
-/** A page of a scan: items, or what each of them is made of when its turn comes. */
+/** A page of a scan: finished items, or rows that become items when the caller reaches them. */
 export type Page<P, T> = { readonly items: readonly T[] } | { readonly rows: readonly P[] };
 
-/** Turns pages into single items; the quickest way through an async iterable. */
+/**
+ * Turns the pages of a scan into single items, as the iterator that `scan` and `entries` return.
+ * Hand-written, because an async generator costs more per item.
+ */
 export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
   readonly #nextPage: () => Promise<Page<P, T> | undefined>;
   readonly #convert: (item: P) => T;
-  /** Of these two, one is filled at a time. */
+  /** Each page fills one of these two. */
   #items: readonly T[] = [];
   #rows: readonly P[] = [];
   #index = 0;
   #left: number;
   #failed = false;
-  /** The last call that waits for a page. Further ones wait for it, so that no two read a page at a time. */
+  /**
+   * The newest call that waits for a page. Later calls wait for it, so that no two calls read a
+   * page at a time.
+   */
   #waiting: Promise<unknown> | undefined;
 
-  /** `limit`: the most items. */
+  /** `limit`: the maximum number of items. */
   constructor(nextPage: () => Promise<Page<P, T> | undefined>, convert: (item: P) => T, limit: number) {
     this.#nextPage = nextPage;
     this.#convert = convert;
@@ -25,7 +31,10 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
     return this;
   }
 
-  /** May be called again before it has answered: each item then comes once, in the order of the calls. */
+  /**
+   * May be called again before the last call is answered. Each call still gets its own item, in the
+   * order of the calls.
+   */
   next(): Promise<IteratorResult<T>> {
     return this.#waiting === undefined ? this.#next() : this.#wait(this.#waiting);
   }
@@ -40,7 +49,7 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
     return this.#wait(undefined);
   }
 
-  /** Answers when the call before it has been answered. */
+  /** Answers after the call before it. */
   #wait(before: Promise<unknown> | undefined): Promise<IteratorResult<T>> {
     const next = () => (this.#index < this.#items.length + this.#rows.length ? this.#next() : this.#fetch());
     const answer = before === undefined ? this.#fetch() : before.then(next, next);

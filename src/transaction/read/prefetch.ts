@@ -9,12 +9,15 @@ import {
 import { rowKey } from "../cell/address.js";
 import type { ReadHow, ReadPredictor } from "./read-predictor.js";
 
-/** Rows of which one transaction keeps what came ahead; of more it reads only what it is asked for. */
+/**
+ * Rows for which one transaction keeps prefetched cells. Rows beyond this limit are read without
+ * prefetching.
+ */
 const maxRows = 1_000;
-/** Bytes of cells that one transaction keeps. */
+/** 8 MiB: maximum bytes of cells that one transaction keeps. */
 const maxBytes = 8 * 1024 * 1024;
 
-/** What the first request for a row brought, or will bring. */
+/** The answer to the first request for a row, pending or arrived. */
 interface AheadRow {
   /** Every column that the request named. */
   readonly named: ReadonlySet<string>;
@@ -23,21 +26,24 @@ interface AheadRow {
 
 interface Arrived {
   readonly cells: ReadonlyMap<string, CellView>;
-  /** The request was answered up to here; undefined: whole. */
+  /** The answer covers columns below this one. Undefined if it covers all. */
   readonly end: string | undefined;
 }
 
 type ExactColumn = { readonly exact: Uint8Array };
 
 /**
- * The rows of one transaction, each fetched with the columns that it is likely to be asked for later. A row is as of the
- * transaction's start, so that what came ahead is as good as what is read now: every lock at or below a start timestamp stood before
- * that was taken. But for locks: one that came ahead may be gone, so that a cell which shows one is read again.
+ * Prefetches columns for one transaction. The first request for a row also fetches the columns that
+ * the transaction is likely to read later.
+ *
+ * A prefetched cell stays correct, because the row is read as of the start timestamp: every lock at
+ * or below it existed before. Locks are the exception: a prefetched lock may be gone. The
+ * transaction therefore reads a locked cell again.
  */
 export class Prefetch {
   readonly #predictor: ReadPredictor;
   readonly #readRow: (read: RowRead) => MaybePromise<RowPage>;
-  /** Every row that was read; undefined where nothing came with its first read. */
+  /** Every row that was read. Undefined if its first request fetched nothing in addition. */
   readonly #rows = new Map<string, AheadRow | undefined>();
   #bytes = 0;
 
@@ -46,7 +52,10 @@ export class Prefetch {
     this.#readRow = readRow;
   }
 
-  /** What the store would answer: from what is at hand, or with what else is expected of the row. */
+  /**
+   * Answers a read as the store would: from prefetched cells, or by a request that may prefetch
+   * more.
+   */
   read(read: RowRead): MaybePromise<RowPage> {
     const { columns } = read;
     if (!areExact(columns) || read.limit !== undefined) return this.#readRow(read);
@@ -90,7 +99,7 @@ export class Prefetch {
     }
   }
 
-  /** The first reader gets what was just read, locks included. */
+  /** Answers the first read of a row, locks included, because they are current. */
   async #takeFirst(
     read: RowRead,
     columns: readonly ExactColumn[],
@@ -98,7 +107,7 @@ export class Prefetch {
   ): Promise<RowPage> {
     const arrived = await arriving;
     const cells = take(arrived, undefined, columns);
-    // It ended before all of what was asked for: too much was expected.
+    // The answer was cut short because the request also named prefetched columns.
     if (cells === undefined) return this.#ask(read, columns, "first");
     this.#tell(read, columns, cells, "first");
     return { row: read.row, cells, next: undefined };
@@ -137,7 +146,10 @@ export class Prefetch {
   }
 }
 
-/** The columns' cells; undefined where one was not named in the request, or its answer ended before. */
+/**
+ * The prefetched cells of some columns. Undefined if the request did not name one of them, or the
+ * answer ended before it.
+ */
 function take(
   { cells, end }: Arrived,
   named: ReadonlySet<string> | undefined,
@@ -164,7 +176,7 @@ function viewBytes({ column, write, data }: CellView): number {
   );
 }
 
-/** A copy of what is only lent. */
+/** Copies a view that the store only lends. */
 function ownView(view: CellView): CellView {
   const { column, lock, write, latest, data } = view;
   const own = (version: { readonly timestamp: number; readonly value: Uint8Array }) => ({

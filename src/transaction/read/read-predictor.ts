@@ -1,16 +1,25 @@
 /**
- * What a transaction is likely to read of a row beside what it reads first (the paper, section 2.5: the other columns of a
- * row that earlier runs read are fetched in the same request). Only a guess: a wrong one costs bytes and nothing else. Stated
- * here, made by the observer room.
+ * Predicts which other columns of a row a transaction will read (the paper, section 2.5).
+ * `Prefetch` fetches them with the first request for the row. A wrong prediction costs bytes and
+ * nothing else. The observer room implements this interface.
  */
 export interface ReadPredictor {
-  /** Columns likely to be read of a row, each once. Asked once for each row, before the first request for it is sent. */
+  /**
+   * Columns of a row that are likely to be read, each once. Called once per row, before the first
+   * request for it is sent.
+   */
   expected(table: string, row: Uint8Array): readonly Uint8Array[];
-  /** A column was read of a row that was asked about. `bytes`: what its cell holds. */
+  /**
+   * Reports that a column was read, in a row for which `expected` was called. `bytes`: the size of
+   * the cell.
+   */
   read(table: string, row: Uint8Array, column: Uint8Array, how: ReadHow, bytes: number): void;
-  /** A column came with the first request for a row, and nobody had asked for it. */
+  /** Reports that the first request for a row fetched a column that no read had asked for yet. */
   fetched(table: string, row: Uint8Array, column: Uint8Array): void;
 }
 
-/** By the first request for the row; without one, since it had come with that; or by one of its own. */
+/**
+ * How a column was read. `first`: by the first request for its row. `atHand`: from prefetched
+ * cells. `asked`: by a later request.
+ */
 export type ReadHow = "first" | "atHand" | "asked";

@@ -1,6 +1,9 @@
 import type { Columns } from "../../store/index.js";
 
-/** What a serializable transaction must see unchanged when it commits. */
+/**
+ * A range of rows that a serializable transaction has read, and that must be unchanged when it
+ * commits.
+ */
 export interface ReadRange {
   readonly table: string;
   readonly start: Uint8Array | undefined;
@@ -8,7 +11,10 @@ export interface ReadRange {
   readonly columns: Columns;
 }
 
-/** Told of everything that is read, where somebody needs to know. */
+/**
+ * Receives every row and range that a transaction reads. `ReadSet` implements it for serializable
+ * transactions.
+ */
 export interface ReadRecorder {
   row(table: string, row: Uint8Array, columns: Columns): void;
   range(range: ReadRange): void;

@@ -1,12 +1,15 @@
 import type { TransactionTrace } from "../trace.js";
 import type { ReadRecorder } from "./read-recorder.js";
 
-/** How a transaction reads. */
+/** Options of a `SnapshotReader`. */
 export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;
   readonly recorder?: ReadRecorder | undefined;
-  /** Reads below the safepoint what collection keeps on purpose: `previous` of an observer. */
+  /**
+   * Skips the check of the safepoint. An observer's `previous` sets it, because collection keeps
+   * that version on purpose.
+   */
   readonly exempt?: boolean | undefined;
-  /** Takes down what is read and waited for, where somebody listens. */
+  /** Records reads and waits. Present if the event `transaction` has a listener. */
   readonly trace?: TransactionTrace | undefined;
 }

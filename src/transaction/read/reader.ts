@@ -25,8 +25,9 @@ import { ZeroCopyReader } from "./zero-copy-reader.js";
 const noOptions: ReaderOptions = Object.freeze({});
 
 /**
- * Reads committed cells as of one start timestamp, below any buffer (the paper's `Get`, figure 6). Resolves the locks
- * that it meets and checks the safepoint after it has read.
+ * Reads committed cells as of one start timestamp (the paper's `Get`, figure 6). It sits between
+ * the typed views and the store. It resolves the locks that it meets, and checks the safepoint
+ * after each read.
  */
 export class SnapshotReader {
   readonly timestamp: number;
@@ -34,7 +35,7 @@ export class SnapshotReader {
   readonly #options: ReaderOptions;
   readonly #settler: RowSettler;
   readonly #request: StoreRequestOptions | undefined;
-  /** Where a request costs, and it is known what else is likely to be read. */
+  /** Present if {@link predictBy} was called. */
   #ahead: Prefetch | undefined;
   #lent: ZeroCopyReader | undefined;
 
@@ -46,7 +47,7 @@ export class SnapshotReader {
     this.#settler = new RowSettler(context, timestamp, options, this.#request);
   }
 
-  /** From now on fetches with the first read of a row what else is likely to be read of it. */
+  /** From now on, the first read of a row also fetches the columns that `predictor` expects. */
   predictBy(predictor: ReadPredictor): void {
     const { store } = this.#context;
     this.#ahead = new Prefetch(predictor, (read) => store.readRow(read, this.#request));
@@ -58,7 +59,10 @@ export class SnapshotReader {
       : this.#ahead.read(read);
   }
 
-  /** Reads by the shortest ways, where the store has them, and nobody is to be told of each read; else undefined. */
+  /**
+   * The reader of lent bytes. Undefined if the store has no zero-copy reads, or if each read must
+   * be predicted or traced.
+   */
   get lent(): ZeroCopyReader | undefined {
     const { zeroCopy } = this.#context.store;
     if (zeroCopy === undefined || this.#ahead !== undefined || this.#options.trace !== undefined)
@@ -68,8 +72,8 @@ export class SnapshotReader {
   }
 
   /**
-   * The bytes of one cell, by the shortest way that any store has: where it answers at once and nothing stands in the way,
-   * `decode` is called with lent bytes before anything else happens. Undefined where the cell is not, or was deleted.
+   * The decoded value of one cell. Undefined if the cell is absent or deleted. If the store answers
+   * at once and no lock interferes, `decode` gets lent bytes and must use them before it returns.
    */
   value<V>(
     table: string,
@@ -116,7 +120,8 @@ export class SnapshotReader {
     page: MaybePromise<RowPage>,
     decode: (bytes: Buffer, start: number, end: number) => V,
   ): Promise<V | undefined> {
-    // The page of a store that answers at once may be lent: it is used up before this function first yields.
+    // A store that answers at once may lend the page. The settler therefore uses the page up before
+    // it first yields.
     const found = page instanceof Promise ? await page : page;
     const cells = await this.#settler.row(table, row, columns, found);
     this.#tell(table, row, columns, cells);
@@ -125,7 +130,10 @@ export class SnapshotReader {
     return cell?.source === undefined ? undefined : decode(cell.source, cell.from, cell.source.length);
   }
 
-  /** Cells of one row, deleted ones included (`value` undefined); a page of them. Bytes are the caller's to keep. */
+  /**
+   * A page of cells of one row, deleted cells included (`value` undefined). The caller may keep the
+   * bytes.
+   */
   async row(
     table: string,
     row: Uint8Array,
@@ -147,8 +155,8 @@ export class SnapshotReader {
   }
 
   /**
-   * A page of rows; the locks on it are resolved together, and only the rows that had one are read again. `ahead`: what
-   * {@link rangeAhead} has asked for it.
+   * A page of rows. Resolves the locks on it and reads the rows that had one again. `ahead`: the
+   * pending answer of {@link rangeAhead}.
    */
   async range(
     read: Omit<RangeRead, "at">,
@@ -160,24 +168,30 @@ export class SnapshotReader {
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(read.table, page.rows) ?? (await this.#settleRange(read, page));
     if (this.#context.yielding.isDue(rows.length)) await this.#context.yielding.turn();
-    // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
+    // Collection may have removed rows that the page should show. Only the safepoint tells.
     await this.#settler.checkSafepoint();
     for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);
     trace?.readRange(read.table, read.start?.row, read.columns, rows, fromMs);
     return { rows, next: page.next };
   }
 
-  /** Asks for a page that is likely to be wanted, and resolves nothing yet. Undefined where the store is in this process. */
+  /**
+   * Requests a page that the caller will probably want, without resolving locks. Undefined if the
+   * store is in this process, because a read there is quick.
+   */
   rangeAhead(read: Omit<RangeRead, "at">): Promise<RangePage> | undefined {
     const { store } = this.#context;
     if (!isRemote(store)) return undefined;
     const page = Promise.resolve(store.readRange({ ...read, at: this.timestamp }, this.#request));
-    // Where nobody comes for it nobody need know that it failed.
+    // If no caller takes the page, its failure does not matter.
     page.catch(() => {});
     return page;
   }
 
-  /** Tells a test what was read: the cells found, and of those named by themselves, which are not there. */
+  /**
+   * Reports to the test hooks the cells that were found, and those columns of `columns` that have
+   * no cell.
+   */
   #tell(table: string, row: Uint8Array, columns: Columns, cells: readonly CommittedCell[]): void {
     const { hooks } = this.#context;
     if (hooks.read === undefined || this.#options.exempt) return;
@@ -192,7 +206,9 @@ export class SnapshotReader {
     }
   }
 
-  /** The rows decoded, if no lock stands on any and no value stands elsewhere; without yielding. */
+  /**
+   * The decoded rows, if no row shows a lock or a value outside its write record. Does not yield.
+   */
   #settleAtOnce(table: string, rows: readonly RowView[]): readonly CommittedRow[] | undefined {
     const settled: CommittedRow[] = [];
     for (const { row, cells: views } of rows) {
@@ -215,7 +231,7 @@ export class SnapshotReader {
   }
 }
 
-/** The columns that a page showed of a row: a wide row may be divided over pages. */
+/** The columns of a row that a page covered. A wide row may span pages. */
 function columnsOfPage(columns: Columns, views: readonly CellView[]): Columns {
   if (columns.length === 1 && "exact" in columns[0]!) return columns;
   return views.map((cell) => ({ exact: cell.column }));

@@ -7,7 +7,7 @@ import type { ReadRange, ReadRecorder } from "./read-recorder.js";
 import type { SnapshotReader } from "./reader.js";
 import type { ZeroCopyColumn } from "./zero-copy-reader.js";
 
-/** `T`: what an item is made to be. */
+/** A scan of rows. `T` is the type of its items. */
 export interface RowScanRequest<T> {
   readonly table: string;
   readonly start: Uint8Array | undefined;
@@ -15,27 +15,35 @@ export interface RowScanRequest<T> {
   readonly end: Uint8Array | undefined;
   readonly columns: Columns;
   readonly reverse: boolean;
-  /** How many rows are wanted; Infinity for all. The scan may give more. */
+  /** How many rows the caller wants. Infinity for all. The scan may return more. */
   readonly limit: number;
-  /** The column, where it is but one and a store may lend it. */
+  /**
+   * How to decode lent rows and values. Present if the scan reads one column and its codec allows
+   * it.
+   */
   readonly lent?: ZeroCopyColumn<T> | undefined;
 }
 
 const firstPage = 32;
-/** Larger pages leave the processor's caches before they are used: 1,000 rows of 1 KB took half as long again. */
+/**
+ * 250 rows: larger pages leave the processor's caches before they are used. A scan of rows of 1 KB
+ * took half as long again with pages of 1,000 rows.
+ */
 const largestPage = 250;
 
 /**
- * Pages of rows of a snapshot in order, own writes laid over, deleted cells left out and rows without cells with them.
- * The first page has as many rows as are wanted, or few where nobody says; pages grow then, so that a scan that is left
- * early has not read much.
+ * Pages of a snapshot's rows in scan order, for `View.scan`. It merges the transaction's own
+ * writes, and drops deleted cells and empty rows.
+ *
+ * The first page has as many rows as the caller wants, or 32 without a limit. Later pages grow, so
+ * that a scan that ends early has not read much.
  */
 export class RowScan<T> {
   readonly #request: RowScanRequest<T>;
   readonly #reader: SnapshotReader;
   readonly #buffer: WriteBuffer | undefined;
   readonly #recorded: { -readonly [K in keyof ReadRange]: ReadRange[K] };
-  /** A row whose cells are still coming: it was divided over pages. */
+  /** A row whose remaining cells come with the next page. */
   #partial: CommittedRow | undefined;
   #start: Position | undefined;
   #end: Position | undefined;
@@ -43,9 +51,9 @@ export class RowScan<T> {
   #finished = false;
   #pages = 0;
   #shown = 0;
-  /** The next page begins with what is not lent. */
+  /** True if the next page begins with a cell that cannot be lent. */
   #stopped = false;
-  /** The page after the last that was taken, where it was asked for already. */
+  /** The next page, if it was already requested. */
   #ahead: { readonly read: Omit<RangeRead, "at">; readonly page: Promise<RangePage> } | undefined;
 
   constructor(
@@ -64,7 +72,7 @@ export class RowScan<T> {
     this.#start = request.start === undefined ? undefined : { row: request.start };
     this.#end = request.end === undefined ? undefined : { row: request.end };
     const { table, start, end, columns } = request;
-    // Nothing is read yet: the range grows with the pages.
+    // The recorded range starts empty and grows with each page.
     this.#recorded = {
       table,
       start: request.reverse ? end : start,
@@ -74,13 +82,13 @@ export class RowScan<T> {
     recorder?.range(this.#recorded);
   }
 
-  /** The next rows, in order; undefined at the end. May be empty before it. */
+  /** The next rows, in order. Undefined at the end. A page before the end may be empty. */
   async next(): Promise<Page<CommittedRow, T> | undefined> {
     if (this.#finished) return undefined;
     return (await this.#nextLent()) ?? { rows: await this.#nextRows() };
   }
 
-  /** Undefined where the page cannot be lent. */
+  /** The next page from lent bytes, or undefined if it cannot be lent. */
   async #nextLent(): Promise<Page<CommittedRow, T> | undefined> {
     const { table, reverse, lent } = this.#request;
     const reader = this.#reader.lent;
@@ -90,7 +98,7 @@ export class RowScan<T> {
     if (this.#hasOwn() || this.#partial !== undefined || this.#ahead !== undefined) return undefined;
     const read = { table, start: this.#start, end: this.#end, reverse, limit: this.#limit };
     const page = await reader.items(read, lent);
-    // Its rows are not decided: something may have been written while it was waited for.
+    // The transaction wrote something during the wait, so the page must be read again and merged.
     if (page === undefined || this.#hasOwn()) return undefined;
     this.#stopped = page.stopped;
     if (!page.stopped) this.#grow();
@@ -127,7 +135,10 @@ export class RowScan<T> {
     this.#limit = Math.min(largestPage, this.#limit * 4);
   }
 
-  /** Whoever has come for a second page is likely to come for the next: it is on its way while this one is worked on. */
+  /**
+   * A caller that has read two pages will probably read the next. Requests it while the caller
+   * works on this one.
+   */
   #lookAhead(): void {
     if (this.#finished || this.#pages < 2 || this.#shown >= this.#request.limit) return;
     const read = this.#nextRead();
@@ -135,7 +146,10 @@ export class RowScan<T> {
     if (page !== undefined) this.#ahead = { read, page };
   }
 
-  /** Holds a row back while more of its cells may follow. */
+  /**
+   * Joins a row that was divided between pages. Holds the last row back if more of its cells may
+   * follow.
+   */
   #joinDivided(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
     let joined = rows;
     if (this.#partial !== undefined) {
@@ -156,7 +170,7 @@ export class RowScan<T> {
     return joined;
   }
 
-  /** Own writes among the rows that this page has decided. */
+  /** Merges the transaction's own writes to the rows that this page covers. */
   #overlay(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
     if (this.#buffer === undefined || !this.#hasOwn()) return rows;
     const { reverse, columns } = this.#request;
@@ -172,12 +186,12 @@ export class RowScan<T> {
     return mergeRows(rows, writes, reverse);
   }
 
-  /** The row up to which everything before this page was answered. */
+  /** The row up to which earlier pages have covered the scan. */
   #covered(): Uint8Array | undefined {
     return this.#request.reverse ? this.#recorded.start : this.#recorded.end;
   }
 
-  /** The row at which the next page goes on. */
+  /** The row at which the next page starts. */
   #boundary(next: Position): Uint8Array {
     return next.row;
   }
@@ -195,7 +209,7 @@ export class RowScan<T> {
   }
 }
 
-/** Writes, ascending, with rows from `from` (inclusive) to `to` (exclusive). */
+/** The ascending writes with rows from `from` (inclusive) to `to` (exclusive). */
 function between(
   writes: readonly BufferedWrite[],
   from: Uint8Array | undefined,

@@ -24,10 +24,10 @@ import { userColumns } from "../cell/user-columns.js";
 import { buildRow, familyMap } from "./build-row.js";
 import type { ZeroCopyColumn } from "./zero-copy-reader.js";
 
-/** What can be scanned: a column, a family, a table. */
+/** A target of a scan: a column, a family or a table. */
 export type Scannable = Column<unknown, unknown> | Family<unknown, unknown> | AnyTable;
 
-/** What a scan gives of each row. */
+/** The type of `value` that a scan yields for each row. */
 export type ValueOfScanned<T extends Scannable> =
   T extends Column<infer V, infer _>
     ? V
@@ -37,21 +37,27 @@ export type ValueOfScanned<T extends Scannable> =
         ? RowOf<T>
         : never;
 
-/** Which rows a scan is about, and how. All together narrow it. */
+/** Which rows a scan yields, and in which order. A row must satisfy every option that is given. */
 export interface ScanOptions<K> {
-  /** Keys that begin so: the start of a string, or the leading parts of a tuple. */
+  /**
+   * Only keys with this prefix: the start of a string, or the leading parts of a tuple. Default:
+   * all keys.
+   */
   readonly prefix?: KeyPrefix<K> | undefined;
-  /** First key, inclusive. Default: the first of the table. */
+  /** First key, inclusive. Default: the first key of the table. */
   readonly start?: K | undefined;
-  /** Key after the last. Default: none. */
+  /** End key, exclusive. Default: the end of the table. */
   readonly end?: K | undefined;
-  /** Descending. Default: false. */
+  /** Descending key order. Default: false. */
   readonly reverse?: boolean | undefined;
-  /** The most items. Default: no limit. */
+  /** The maximum number of rows. Default: no limit. */
   readonly limit?: number | undefined;
 }
 
-/** A row with the value of the column that was scanned, or with its cells where a table was. */
+/**
+ * A row of a scan, with the value of the scanned column or the cells of the scanned family or
+ * table.
+ */
 export interface ScanItem<K, V> {
   readonly row: K;
   readonly value: V;
@@ -61,11 +67,16 @@ interface ScanTarget {
   readonly table: TableDefinition;
   readonly columns: Columns;
   readonly convert: (row: CommittedRow) => ScanItem<unknown, unknown>;
-  /** Where rows and values of one column may be decoded where a store has them. */
+  /**
+   * How to decode lent bytes. Present if the target is one column whose codec can decode in place.
+   */
   readonly lent?: ZeroCopyColumn<ScanItem<unknown, unknown>> | undefined;
 }
 
-/** What is scanned: a column, a family or a table. */
+/**
+ * Resolves a scan's target into the table, columns and decoder that `RowScan` needs. Throws if
+ * `target` is none of the three.
+ */
 export function scanTarget(target: unknown): ScanTarget {
   if (isColumn(target)) {
     const { table } = target;
@@ -109,7 +120,9 @@ function lentColumn(
   };
 }
 
-/** The value of a cell that is not deleted, without a view of its bytes where the codec can do without. */
+/**
+ * Decodes a cell that is not deleted. If the codec has `decodeRange`, no view of the bytes is made.
+ */
 function decodeCell<V>(column: Column<V, unknown>, row: unknown, cell: CommittedCell): V {
   const { codec } = column;
   if (codec.decodeRange === undefined) return decodeValue(column, row, cell.value!);
@@ -120,7 +133,7 @@ function decodeCell<V>(column: Column<V, unknown>, row: unknown, cell: Committed
   }
 }
 
-/** The bytes of a scan's rows; undefined where no row can be among them. */
+/** The encoded row range of a scan, or undefined if the range is empty. */
 export function scanRange(
   table: TableDefinition,
   options: ScanOptions<unknown>,

@@ -19,42 +19,42 @@ import type { TransactionContext } from "../context.js";
 import type { ReaderOptions } from "./reader-options.js";
 
 /**
- * How often the locks on one page of a row are resolved before the read fails. Each time either waits for
- * an owner or removes locks.
+ * How often the read of one page resolves locks before it fails. Each round either waits for a
+ * lock's owner or removes locks.
  */
 const maxResolutions = 1_000;
-/** Columns of a row that are read again at once, after locks on some of them. */
+/** Maximum number of columns in one read that repeats a locked row. */
 const widestRow = 100_000;
 
-/** A cell whose write record says that its value stands in a data cell. The bytes are copies. */
+/** A cell whose value is in a data cell. The bytes are copies. */
 interface Elsewhere {
-  /** Where it stands among the decoded cells. */
+  /** Index of the cell among the decoded cells. */
   readonly index: number;
   readonly write: Buffer;
   readonly data: readonly { readonly timestamp: number; readonly value: Buffer }[];
 }
 
-/** What the views of one row show. The cells are lent if the views are. */
+/** The decoded views of one row. The cells are lent if the views are. */
 interface Decoded {
   readonly cells: readonly CommittedCell[];
   readonly elsewhere: readonly Elsewhere[];
-  /** Locks that count: with one, the cells do not. */
+  /** Locks that the reader may not ignore. If there are any, the cells are not valid. */
   readonly locks: readonly MetLock[];
 }
 
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Makes committed cells of what a store shows of a row, as of one start timestamp: the second half of the paper's `Get`
- * (figure 6). It resolves the locks that it meets and reads again until none is in the way, fetches values from
- * data cells, and then checks the safepoint (protocol §3.2 and §7).
+ * Turns the views of a row into committed cells as of one start timestamp, the second half of the
+ * paper's `Get` (figure 6). For each row it resolves locks and reads again until none blocks it.
+ * Then it fetches values from data cells, and checks the safepoint (protocol §3.2 and §7).
  */
 export class RowSettler {
   readonly #context: TransactionContext;
   readonly #timestamp: number;
   readonly #options: ReaderOptions;
   readonly #request: StoreRequestOptions | undefined;
-  /** Made when a lock is first met. */
+  /** Created when the reader meets its first lock. */
   #resolution: Resolution | undefined;
 
   constructor(
@@ -69,20 +69,24 @@ export class RowSettler {
     this.#request = request;
   }
 
-  /** The cells of one row if no lock and no data cell is in the way; without yielding. Lent if the views are. */
+  /**
+   * The cells of one row, if no lock or data cell interferes. Otherwise undefined. Does not yield.
+   * The cells are lent if the views are.
+   */
   atOnce(table: string, row: Uint8Array, views: readonly CellView[]): readonly CommittedCell[] | undefined {
     const { cells, elsewhere, locks } = this.#decode(table, row, views);
     return elsewhere.length === 0 && locks.length === 0 ? cells : undefined;
   }
 
-  /** The cells of a page of one row, for the caller to keep. */
+  /** The cells of one page of a row. The caller may keep them. */
   async row(
     table: string,
     row: Uint8Array,
     columns: Columns,
     page: RowPage,
   ): Promise<readonly CommittedCell[]> {
-    // The page of a store that answers at once may be lent: it is used up before this function first yields.
+    // A store that answers at once may lend the page. This function therefore uses it up before it
+    // first yields.
     const shown = page.next === undefined ? columns : exactColumns(page.cells);
     const wasWhole = isWhole(page, columns);
     const decoded = this.#decode(table, row, page.cells);
@@ -96,8 +100,9 @@ export class RowSettler {
   }
 
   /**
-   * The cells of a row on a page of rows, whose reader then checks the safepoint. The page may have been asked for long ago: a lock on it may be gone, so
-   * `columns` are read again before any lock is resolved.
+   * The cells of a row on a page of rows. The caller checks the safepoint. The page may be old, and
+   * a lock on it may be gone. This function therefore reads `columns` again before it resolves any
+   * lock.
    */
   async rowOfPage(
     table: string,
@@ -111,8 +116,8 @@ export class RowSettler {
   }
 
   /**
-   * Reads columns of a row, in as many pages as the store divides them into, until no page shows a lock that counts.
-   * `met`: what was shown before, whose locks are resolved first.
+   * Reads columns of a row until no page shows a lock that counts. Resolves the locks of `met`, an
+   * earlier read, first.
    */
   async #again(
     table: string,
@@ -141,7 +146,9 @@ export class RowSettler {
     return settled;
   }
 
-  /** The one decoder of what a store shows of cells. */
+  /**
+   * Decodes views into cells, locks and values to fetch. All reads through this class decode here.
+   */
   #decode(table: string, row: Uint8Array, views: readonly CellView[]): Decoded {
     const cells: CommittedCell[] = [];
     let elsewhere: Elsewhere[] | undefined;
@@ -164,7 +171,7 @@ export class RowSettler {
     return { cells, elsewhere: elsewhere ?? none, locks: locks ?? none };
   }
 
-  /** Copies of the cells, with the values that stand in data cells. */
+  /** Copies the cells and fetches the values that are in data cells. */
   async #complete(
     table: string,
     row: Uint8Array,
@@ -185,14 +192,16 @@ export class RowSettler {
     if (atHand !== undefined) return atHand.value;
     const [found] = await readCells(this.#context.store, cell, ["data"], start, start + 1);
     if (found !== undefined) return asBuffer(found.value);
-    // Either collection took it, and then the safepoint says so, or the store is damaged.
+    // If collection dropped the value, the safepoint check throws. Otherwise the store is damaged.
     await this.checkSafepoint();
     throw new StoreDamagedError(
       `The value of ${showCell(cell, this.#context.schemas)} written at ${start} is missing from the store; run \`check\`.`,
     );
   }
 
-  /** Not to be awaited if the store answers at once: what it lends is gone after that. */
+  /**
+   * Do not await an answer that came at once: its lent bytes are valid only until the next turn.
+   */
   #read(table: string, row: Uint8Array, columns: Columns): MaybePromise<RowPage> {
     const read = { table, row, columns, at: this.#timestamp, limit: widestRow };
     return this.#context.store.readRow(read, this.#request);
@@ -209,7 +218,7 @@ export class RowSettler {
     }
   }
 
-  /** Whether this reader has decided that the lock's transaction commits above its timestamp. */
+  /** Whether this reader knows that the lock's transaction commits above its timestamp. */
   #isPassed(lock: Version): boolean {
     return this.#resolution?.passed.has(lock.timestamp) ?? false;
   }

@@ -13,11 +13,18 @@ export interface SnapshotSettings {
 }
 
 /**
- * A read-only view of the database as of one timestamp. Holds collection back until it is closed, for the retention at most: then its
- * reads fail with a StaleSnapshotError.
+ * A read-only view of the database as of one timestamp, from `db.snapshot()`. It lives until it is
+ * closed, and keeps garbage collection from its versions for at most the retention. After that its
+ * reads may fail with a StaleSnapshotError.
+ * @example
+ * const snapshot = await db.snapshot();
+ * const balance = await snapshot.get(accounts.balance, "alice");
+ * await snapshot.close();
  */
 export class Snapshot extends View {
-  /** What is seen: every commit at or below it. Microseconds since 1970, about. */
+  /**
+   * The snapshot shows every commit at or below this timestamp. Roughly microseconds since 1970.
+   */
   readonly timestamp: number;
   readonly #reader: SnapshotReader;
   readonly #unregister: () => void;
@@ -40,10 +47,9 @@ export class Snapshot extends View {
   }
 
   /**
-   * Every cell that users have in a table, in the order of rows and columns, as the store's bytes: for exports. Wide rows are
-   * divided, so that what is held in memory is bounded. Each page's bytes are good until the next is asked for.
-   * `limit`: rows of a page.
-   *
+   * Every user cell of a table in row and column order, as the store's bytes, for exports. A wide
+   * row may span several pages, so that memory stays bounded. The bytes of a page are valid only
+   * until the next page is asked for. `limit`: the maximum number of rows per page.
    * @internal
    */
   async *cells(table: string, from?: Position, limit = rowsAtOnce): AsyncGenerator<readonly CommittedRow[]> {
@@ -54,7 +60,7 @@ export class Snapshot extends View {
     for await (const page of pages(read, from)) yield page.rows;
   }
 
-  /** Ends the snapshot. Harmless to repeat. */
+  /** Ends the snapshot, so that collection may drop its versions. Safe to repeat. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#unregister();

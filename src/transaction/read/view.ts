@@ -44,13 +44,13 @@ import {
 } from "./scan-target.js";
 import { notLent } from "./zero-copy-reader.js";
 
-/** Which cells of a family, in the order of the qualifiers' bytes. */
+/** Selects cells of a family, in the order of their qualifiers' bytes. */
 export interface EntriesOptions extends QualifierRange {
-  /** The most entries. Default: no limit. */
+  /** The maximum number of entries. Default: no limit. */
   readonly limit?: number | undefined;
 }
 
-/** A cell of a family, as `entries` gives it. */
+/** A cell of a family, as `entries` yields it. */
 export interface Entry<V> {
   readonly qualifier: string;
   readonly value: V;
@@ -63,7 +63,10 @@ const firstEntries = 64;
 const entriesPage = 1_000;
 const rowsAtOnce = 256;
 
-/** What a transaction and a snapshot have in common: reading as of one start timestamp. */
+/**
+ * The typed reads that transactions and snapshots share, all as of one start timestamp. A view
+ * encodes keys, adds the transaction's own writes, and decodes what `SnapshotReader` returns.
+ */
 export abstract class View {
   readonly #context: TransactionContext;
   readonly #reader: SnapshotReader;
@@ -86,22 +89,27 @@ export abstract class View {
   /** Throws unless reading is still allowed. */
   protected abstract assertReadable(): void;
 
-  /** A call that is answered later, so that a transaction knows what it must not commit before. */
+  /**
+   * Called with each pending answer. A transaction overrides it to count calls that must end before
+   * it commits.
+   */
   protected underWay<T>(call: Promise<T>): Promise<T> {
     return call;
   }
 
   /**
-   * The value of a cell, `undefined` where nothing is.
-   *
-   * @throws StaleSnapshotError if collection has passed the start timestamp.
+   * The value of a cell, or `undefined` if the cell is absent or deleted.
+   * @throws StaleSnapshotError if garbage collection has passed the start timestamp.
    */
   get<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<V | undefined> {
     const value = this.#read(column, row);
     return value instanceof Promise ? this.underWay(value) : Promise.resolve(value);
   }
 
-  /** As {@link get}; a value that the store has at once is given at once. What goes wrong is always a rejection. */
+  /**
+   * Like {@link get}, but returns a value that the store has at once without a promise. Every
+   * failure is a rejection.
+   */
   #read<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
     try {
       this.assertReadable();
@@ -140,14 +148,17 @@ export abstract class View {
     return this.#read(column, row);
   }
 
-  /** The values of a column in several rows, in the order of `rows`. */
+  /**
+   * The values of a column in several rows, in the order of `rows`. `undefined` for each row
+   * without a value.
+   */
   getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
     return this.underWay(this.#readMany(column, rows));
   }
 
   async #readMany<V, K>(column: Column<V, K>, rows: Iterable<K>): Promise<(V | undefined)[]> {
     const values: MaybePromise<V | undefined>[] = [];
-    /** The first that is waited for. */
+    /** Index of the first value that is still a promise, or -1. */
     let waiting = -1;
     for (const row of rows) {
       const value = this.#read(column, row);
@@ -161,7 +172,7 @@ export abstract class View {
     return values as (V | undefined)[];
   }
 
-  /** A row with all its columns and families; `undefined` where it has none. */
+  /** A row with all its columns and families, or `undefined` if the row has no cells. */
   row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
     return this.underWay(this.#row(table, row));
   }
@@ -173,7 +184,7 @@ export abstract class View {
     return cells.length === 0 ? undefined : buildRow<T>(defined, row, cells);
   }
 
-  /** Every cell that the user put in a row, own writes laid over. */
+  /** Every user cell of a row, with the transaction's own writes applied. */
   protected async userCells(table: string, row: Uint8Array): Promise<readonly CommittedCell[]> {
     const cells: CommittedCell[] = [];
     const read = (start = firstColumn) =>
@@ -196,7 +207,11 @@ export abstract class View {
     return mergeCells(cells, own).filter((cell) => !cell.isDeleted);
   }
 
-  /** The cells of a family in one row, by qualifier. */
+  /**
+   * The cells of a family in one row, in qualifier order.
+   * @example
+   * for await (const { qualifier, value } of tx.entries(users.emails, "alice")) send(qualifier, value);
+   */
   entries<V, K>(
     family: Family<V, K>,
     row: NoInfer<K>,
@@ -233,8 +248,11 @@ export abstract class View {
   }
 
   /**
-   * The rows in the keys' order: of a column those in which it has a value; of a family those in which it has a cell, with their
-   * cells by qualifier; of a table all, whole.
+   * The rows of a column, family or table in key order. A column yields rows that have a value in
+   * it. A family yields rows that have a cell in it, with those cells by qualifier. A table yields
+   * all rows, whole.
+   * @example
+   * for await (const { row, value } of tx.scan(accounts.balance, { prefix: "a" })) sum += value;
    */
   scan<T extends Scannable>(
     target: T,
@@ -288,20 +306,20 @@ function checkLimit(limit: number | undefined): number {
   throw new InvalidArgumentError(`\`limit\` must be a whole number of 0 or more, not ${String(limit)}.`);
 }
 
-/** Puts in the place of every promise from `start` on what it came to. */
+/** Replaces each promise from `start` on with its answer. */
 async function settle<V>(values: MaybePromise<V>[], start: number): Promise<void> {
   const answers = await Promise.all(values.slice(start));
   for (let index = 0; index < answers.length; index++) values[start + index] = answers[index]!;
 }
 
-/** Values of codecs without the fast path are decoded from a view of the bytes. */
+/** Decodes with a codec that has no `decodeRange`, from a view of the bytes. */
 function decodeCopy<V>(codec: {
   decode(bytes: Uint8Array): V;
 }): (bytes: Buffer, start: number, end: number) => V {
   return (bytes, start, end) => codec.decode(bytes.subarray(start, end));
 }
 
-/** The bytes of a row for a cell of it, checked against the limit. */
+/** Encodes a row for one of its cells and checks the length of the cell's key. */
 export function encodeCellRow<K>(column: Column<unknown, K>, row: K): Uint8Array {
   const rowBytes = encodeRow(column.table, row);
   checkCellKey(rowBytes, qualifierBytes(column.path), () => {

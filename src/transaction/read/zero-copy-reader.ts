@@ -10,10 +10,13 @@ import { writeForm, writeHeaderBytes } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import type { ReaderOptions } from "./reader-options.js";
 
-/** Makes a value of lent bytes, without keeping any. */
+/** Decodes a value from lent bytes. It must not keep them. */
 export type DecodeZeroCopy<V> = (bytes: Buffer, start: number, end: number) => V;
 
-/** A column that is scanned, and how an item is made of a lent row and value: by no code but this package's. */
+/**
+ * A scanned column, and the function that builds an item from a lent row and value. Only this
+ * package's code may implement it.
+ */
 export interface ZeroCopyColumn<T> {
   readonly column: Uint8Array;
   readonly toItem: (
@@ -26,19 +29,21 @@ export interface ZeroCopyColumn<T> {
   ) => T;
 }
 
-/** A page of a scan. `next` and `stopped` as in `ZeroCopyPage`. */
+/** A page of a scan. `next` and `stopped` are those of `ZeroCopyPage`. */
 export interface ZeroCopyItems<T> extends Pick<ZeroCopyPage, "next" | "stopped"> {
   readonly items: readonly T[];
 }
 
 export type ZeroCopyColumnRead = Omit<ZeroCopyRead, "at" | "column">;
 
-/** The answer where nothing is lent, or more has to be seen than what is: the ordinary way has to be gone. */
+/**
+ * Returned if the store cannot lend the answer. The caller must then read through `SnapshotReader`.
+ */
 export const notLent: unique symbol = Symbol("not lent");
 
 /**
- * Reads committed cells as `SnapshotReader` does, from bytes that the store lends: without an object, a copy or a promise for
- * each. Whatever is not quite simple is left to that: a lock, a value that stands elsewhere, a failure.
+ * Reads committed cells from bytes that the store lends, without an object, a copy or a promise per
+ * cell. `SnapshotReader` handles the other cases: locks, values in data cells, and failures.
  */
 export class ZeroCopyReader {
   readonly #context: TransactionContext;
@@ -58,7 +63,7 @@ export class ZeroCopyReader {
     this.#options = options;
   }
 
-  /** The value of one cell. The row is the first `rowLength` bytes of `row`, and lent. */
+  /** The value of one cell. The row is the first `rowLength` bytes of `row`, which is lent. */
   value<V>(
     table: string,
     row: Uint8Array,
@@ -76,7 +81,10 @@ export class ZeroCopyReader {
     return this.#answer(form === "delete" ? undefined : decode(buffer, start + writeHeaderBytes, end));
   }
 
-  /** What stands beneath a newer record, or nothing: collection may have taken what was there. */
+  /**
+   * The value of an absent cell, or of a record beneath a newer one. Collection may have dropped a
+   * version, so the safepoint is checked.
+   */
   #beneath<V>(
     cell: ZeroCopyRecord | "absent",
     decode: DecodeZeroCopy<V>,
@@ -98,7 +106,7 @@ export class ZeroCopyReader {
     return yielding.isDue() ? yielding.turn().then(() => value) : value;
   }
 
-  /** A page of a scan of one column. */
+  /** A page of a scan of one column. Undefined if the store cannot lend it. */
   async items<T>(
     read: ZeroCopyColumnRead,
     { column, toItem }: ZeroCopyColumn<T>,
@@ -113,7 +121,8 @@ export class ZeroCopyReader {
         }
         return form !== "elsewhere";
       } catch {
-        // The ordinary way fails likewise, when it is this item's turn.
+        // The item does not decode. `SnapshotReader` reports the same failure when the scan reaches
+        // it.
         return false;
       }
     };
@@ -121,12 +130,12 @@ export class ZeroCopyReader {
     if (page === undefined) return undefined;
     const { yielding } = this.#context;
     if (yielding.isDue(page.cells)) await yielding.turn();
-    // Rows may be missing from the page altogether, so that only the safepoint tells whether it is whole.
+    // Collection may have removed rows that the page should show. Only the safepoint tells.
     await this.#checkSafepoint();
     return { items, next: page.next, stopped: page.stopped };
   }
 
-  /** Whether the quickest way may be gone: nobody is told what is read, and the ordinary one would not fail. */
+  /** Whether lent reads are allowed: no test hook watches reads, and the signal is not aborted. */
   #isOpen(): boolean {
     return this.#context.hooks.read === undefined && this.#options.signal?.aborted !== true;
   }

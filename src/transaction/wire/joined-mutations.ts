@@ -10,9 +10,10 @@ import {
 import { rowKey } from "../cell/address.js";
 import { PassingStore } from "./passing-store.js";
 
-/** Bytes of values of one joined mutation. */
+/** 1 MiB: maximum bytes of values in one joined mutation. */
 const maxBytes = 1024 * 1024;
 
+/** A mutation that waits to be sent, with its caller's promise. */
 interface Waiting {
   readonly mutation: RowMutation;
   readonly columns: readonly string[];
@@ -20,14 +21,17 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A row with guarded mutations under way, and what came for it meanwhile. */
+/** A row with guarded mutations under way, and those that arrived since. */
 interface Lane {
-  /** Columns of what is under way and of what waits. */
+  /** Columns of the mutations under way and of those that wait. */
   columns: Set<string>;
   waiting: Waiting[];
 }
 
-/** The store, with guarded mutations of one row joined if it is remote; one in this process is given back as it is. */
+/**
+ * Wraps a remote store so that guarded mutations of one row are joined. Returns a store in this
+ * process unchanged.
+ */
 export function joinMutations(store: RowStore, events: Emitter): RowStore {
   if (!isRemote(store)) return store;
   return new JoiningStore(store, (mutations) => {
@@ -36,16 +40,20 @@ export function joinMutations(store: RowStore, events: Emitter): RowStore {
 }
 
 /**
- * Sends guarded mutations of one row that meet in this process as one (protocol §2.3): those of one tick, and those that come
- * while one is under way on their row, when that has been answered. Only such as are of different columns, so that none of them can change what
- * another one's guards say: applied as one they are what they would be one after the other. Where a guard of any does not hold
- * nothing was applied, and each is sent by itself. So is one that may be given up: nobody else's is given up with it.
+ * Joins guarded mutations of one row into one request (protocol §2.3). It joins mutations of the
+ * same tick. While a request for a row is under way, it also collects later ones and sends them
+ * together.
+ *
+ * It joins only mutations of different columns. None of them can change another's guards, so
+ * applying them together equals applying them in sequence. If any guard fails, the store applies
+ * nothing, and each mutation is sent alone. A mutation with an abort signal is also sent alone, so
+ * that an abort affects no others.
  */
 export class JoiningStore extends PassingStore {
   readonly #onJoined: (mutations: number) => void;
   readonly #lanes = new Map<string, Lane>();
 
-  /** `onJoined`: told how many were sent as one, where that was not in vain. */
+  /** `onJoined`: called with the number of mutations in a joined request that was not rejected. */
   constructor(store: RowStore, onJoined: (mutations: number) => void = () => {}) {
     super(store);
     this.#onJoined = onJoined;
@@ -67,7 +75,10 @@ export class JoiningStore extends PassingStore {
     return new Promise((resolve, reject) => lane.waiting.push({ mutation, columns, resolve, reject }));
   }
 
-  /** Half of what fits finds little to be joined with, and is one of many of its row: those go all at once. */
+  /**
+   * A mutation above half of a limit rarely has room for another. It usually belongs to a wide row,
+   * whose mutations should all go at once.
+   */
   #isLarge(mutation: RowMutation): boolean {
     const { mutationCells, guardBytes = Number.POSITIVE_INFINITY } = this.capabilities;
     return sizeOf(mutation) > mutationCells / 2 || guardBytesOf(mutation) > guardBytes / 2;
@@ -76,12 +87,12 @@ export class JoiningStore extends PassingStore {
   #openLane(key: string): Lane {
     const lane: Lane = { columns: new Set(), waiting: [] };
     this.#lanes.set(key, lane);
-    // Others of the same tick may come for the same row.
+    // Other mutations of the same tick may join.
     queueMicrotask(() => this.#next(key, lane));
     return lane;
   }
 
-  /** Nothing is under way: what waits can go. */
+  /** Sends the next group. Called when no request is under way on the row. */
   #next(key: string, lane: Lane): void {
     const group = this.#takeGroup(lane);
     if (group.length === 0) {
@@ -95,7 +106,7 @@ export class JoiningStore extends PassingStore {
     this.#send(group).then(next, next);
   }
 
-  /** As many of those that wait longest as fit into one mutation. */
+  /** Takes as many mutations as fit into one, longest wait first. */
   #takeGroup(lane: Lane): readonly Waiting[] {
     if (lane.waiting.length <= 1) return lane.waiting.splice(0);
     const { mutationCells, guardBytes = Number.POSITIVE_INFINITY, mixedGuards = true } = this.capabilities;
@@ -113,7 +124,7 @@ export class JoiningStore extends PassingStore {
     return lane.waiting.splice(0, count);
   }
 
-  /** Resolves when all of a group have been answered. */
+  /** Resolves when every mutation of a group has been answered. */
   async #send(group: readonly Waiting[]): Promise<void> {
     if (group.length === 1) return this.#sendAlone(group[0]!);
     const answer = await this.#sendJoined(group);
@@ -135,7 +146,8 @@ export class JoiningStore extends PassingStore {
         mutations: group.flatMap(({ mutation }) => mutation.mutations),
       });
     } catch {
-      // It was certainly not applied. Each learns for itself what is wrong.
+      // The store throws only if it applied nothing. Each mutation is sent alone to get its own
+      // error.
       return "rejected";
     }
   }
@@ -157,7 +169,7 @@ function bytesOf({ mutations }: RowMutation): number {
   return mutations.reduce((bytes, one) => bytes + (one.type === "put" ? one.value.length : 0), 0);
 }
 
-/** As `StoreCapabilities.guardBytes` counts them. */
+/** Counts bytes as `StoreCapabilities.guardBytes` does. */
 function guardBytesOf({ guards }: RowMutation): number {
   return guards.reduce((bytes, { column }) => bytes + column.length + 64, 0);
 }
@@ -165,7 +177,7 @@ function guardBytesOf({ guards }: RowMutation): number {
 function columnsOf({ guards, mutations }: RowMutation): readonly string[] {
   const columns: string[] = [];
   let last: Uint8Array | undefined;
-  // Guards and mutations of a cell follow each other, and mostly share its bytes.
+  // Guards and mutations of one cell are adjacent and usually share the column's bytes.
   for (const { column } of [...guards, ...mutations]) {
     if (column !== last) columns.push(byteString(column));
     last = column;

@@ -14,7 +14,10 @@ import type {
   StoreRequestOptions,
 } from "../../store/index.js";
 
-/** Passes on to another store all but its zero-copy reads, which nothing between may hand on. Subclasses override what they change. */
+/**
+ * Passes every call on to another store, except zero-copy reads, because a wrapper must not pass on
+ * lent bytes. A subclass overrides the calls that it changes.
+ */
 export class PassingStore implements RowStore {
   readonly description: string;
   readonly capabilities: StoreCapabilities;

@@ -16,12 +16,15 @@ import {
 } from "../../store/index.js";
 import { PassingStore } from "./passing-store.js";
 
-/** The store, with an event for each request if it is remote; one in this process is given back as it is. */
+/**
+ * Wraps a remote store so that each request emits an event. Returns a store in this process
+ * unchanged.
+ */
 export function countRequests(store: RowStore, events: Emitter): RowStore {
   return isRemote(store) ? new CountedStore(store, events) : store;
 }
 
-/** The oracle of a store whose requests are counted, with an event for each timestamp that is asked for. */
+/** Wraps an oracle so that each request for a new timestamp emits an event. */
 export function countTimestamps(oracle: Oracle, events: Emitter): Oracle {
   return {
     next(options) {
@@ -39,6 +42,7 @@ function count(events: Emitter, kind: RequestKind): void {
   if (events.hasListeners("request")) events.emit("request", { kind });
 }
 
+/** A remote store that emits the event `request` before it passes each request on. */
 class CountedStore extends PassingStore {
   readonly #events: Emitter;
 

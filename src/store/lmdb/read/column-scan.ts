@@ -9,29 +9,33 @@ const plainRow = Buffer.alloc(longestEncodedKey);
 const suffixBytes = Buffer.alloc(2 * longestEncodedKey);
 
 /**
- * Walks over the entries of a part of a table and knows those of one column by the end of their keys. It copies nothing:
- * what it shows of an entry stands where LMDB has put it, and holds until LMDB is asked for anything else.
+ * Walks over entries of a table and recognises one column by the end of its keys. It serves scans
+ * of one column and copies nothing. What it shows lies in LMDB's own memory, and is valid only
+ * until the next call to LMDB.
  */
 export class ColumnScan extends EntryWalk {
-  // The following hold for an entry of the column.
+  // The following fields hold for an entry of the column.
   /** Holds the row, from `rowStart` to `rowEnd`. */
   keys: Buffer = noBytes;
   rowStart = 0;
   rowEnd = 0;
-  /** Holds the cell's entry, in its first `length` bytes. */
+  /** Holds the cell's entry in its first `length` bytes. */
   entry: Buffer = noBytes;
   length = 0;
 
   readonly #prefix: Uint8Array;
   readonly #column: Uint8Array;
-  /** How the keys of the column's cells end: the mark between row and column occurs nowhere else in a key. */
+  /**
+   * How all keys of the column end. The mark between row and column occurs nowhere else in a key,
+   * so no other key ends this way.
+   */
   readonly #suffix: Uint8Array;
-  /** The key as LMDB has lent it. */
+  /** The key that LMDB has lent. */
   #lent: Uint8Array = noBytes;
   #lentBuffer: Buffer = noBytes;
   #start = 0;
   #end = 0;
-  /** Where the column of an entry of another one begins. */
+  /** Where the column begins in the key of an entry of another column. */
   #columnStart = 0;
 
   constructor(
@@ -47,7 +51,7 @@ export class ColumnScan extends EntryWalk {
     this.#suffix = Buffer.from(suffixBytes.subarray(0, encodeCell(noBytes, noBytes, column, suffixBytes, 0)));
   }
 
-  /** Called by LMDB's binding for each entry, before {@link value}. */
+  /** LMDB's binding calls this for each entry, before {@link value}. */
   key(target: Uint8Array, start: number, end: number): void {
     const suffix = this.#suffix;
     const from = start + this.#prefix.length;
@@ -65,7 +69,7 @@ export class ColumnScan extends EntryWalk {
     this.length = length;
   }
 
-  /** Of the entry's key, in LMDB's own bytes. */
+  /** The checksum of the entry's key, from LMDB's own bytes. */
   keySum(): number {
     return keySum(this.#lent, this.#start - this.#prefix.length, this.#end);
   }
@@ -108,7 +112,7 @@ export class ColumnScan extends EntryWalk {
     else low.rowEnd(this.#prefix, row);
   }
 
-  /** Where the column of the entry begins: behind the mark after the row. */
+  /** The place in the key where the column begins: after the mark that ends the row. */
   #findColumn(): number {
     const target = this.#lent;
     for (let i = this.#start; i + 1 < this.#end; i++) {
@@ -121,7 +125,7 @@ export class ColumnScan extends EntryWalk {
   }
 }
 
-/** Compared from the end: columns of a table mostly end in different ways. */
+/** Compares from the end, because a table's columns mostly differ there. */
 function endsWith(target: Uint8Array, from: number, suffix: Uint8Array): boolean {
   for (let i = suffix.length - 1; i >= 0; i--) if (target[from + i] !== suffix[i]) return false;
   return true;

@@ -13,7 +13,7 @@ const noBytes = Buffer.alloc(0);
 const notWritten = 0;
 const held = flags.lock | flags.data | flags.far;
 
-/** Cells of one column as `ZeroCopyStore.column` hands them over. */
+/** Passes the cells of one column to a callback: the LMDB side of `ZeroCopyStore.column`. */
 export function walkColumn(databases: Databases, read: ZeroCopyRead, take: TakeCell): ZeroCopyPage {
   const prefix = tablePrefix(read.table);
   const bounds = rangeBounds(prefix, read.start, read.end);
@@ -55,7 +55,7 @@ function handOver(
       }
       bytes += end;
     } else if ((cellFlags & (flags.older | flags.beside)) !== 0) {
-      // To look beneath it overwrites the key that LMDB has lent.
+      // Compute this first: looking up an older record overwrites the key that LMDB has lent.
       const next = placeOf(scan, read);
       const row = scan.row();
       const taken = handOlder(databases, prefix, row, read, entry, take);
@@ -68,7 +68,10 @@ function handOver(
   return { next: undefined, stopped: false, cells };
 }
 
-/** Hands over a record beneath the newest: its length, -1 where it is refused, undefined where there is none. */
+/**
+ * Passes the visible record beneath the newest one to `take`. Returns the record's length, -1 if
+ * `take` refused it, and undefined if there is none.
+ */
 function handOlder(
   databases: Databases,
   prefix: Uint8Array,
@@ -84,7 +87,10 @@ function handOlder(
   return take(row, 0, row.length, record, 0, record.length) ? record.length : -1;
 }
 
-/** Where to go on, with the entry that the scan has stopped at: the column's cell of its row is done, or is not. */
+/**
+ * The position at which the next page starts, given the entry at which the scan has stopped. If
+ * that entry lies after the column's cell in scan order, its row is done.
+ */
 function placeOf(scan: ColumnScan, { column, reverse }: ZeroCopyRead): Position {
   const row = scan.row();
   const order = scan.wanted ? 0 : compareBytes(scan.column(), column);

@@ -2,19 +2,21 @@ import { type Databases, type EntryReader, entryReader } from "../record/databas
 import { damagedStore } from "../record/errors.js";
 import { Key } from "../record/key.js";
 
-/** After this many unwanted entries in a row, a walk looks up the next place that can be wanted. */
+/** After this many unwanted entries in a row, a walk seeks the next place that may be wanted. */
 const missesBeforeSeek = 6;
 
-/** Where a walk begins and ends, in ascending order: `low` inclusive, `high` exclusive. */
+/** The bounds of a walk in ascending order: `low` inclusive, `high` exclusive. */
 export interface WalkBounds {
   readonly low: Key;
   readonly high: Key;
 }
 
-/** Reused by all walks: each runs to its end before the next one begins. */
+/** All walks share it, because each walk ends before the next begins. */
 export const walkBounds: WalkBounds = { low: new Key(), high: new Key() };
 
-/** The entries within the bounds. LMDB's binding shows each to `entryReader.current`. */
+/**
+ * Iterates over the entries within the bounds. LMDB's binding passes each to `entryReader.current`.
+ */
 export function entriesBetween(
   databases: Databases,
   { low, high }: WalkBounds,
@@ -27,13 +29,14 @@ export function entriesBetween(
 }
 
 /**
- * Walks over the entries of a part of a table, in either direction, and skips long stretches of unwanted ones. A subclass
- * reads each entry where LMDB has put it, and says whether it is wanted and where the next wanted one can be.
+ * Walks over entries of a table in either direction, and skips long runs of unwanted ones. All
+ * scans of the LMDB store build on it. A subclass reads each entry in LMDB's own memory. It tells
+ * whether the entry is wanted, and where the next wanted one can be.
  */
 export abstract class EntryWalk implements EntryReader {
-  /** Whether the entry that {@link next} stopped at is wanted. */
+  /** Whether the entry at which {@link next} stopped is wanted. */
   wanted = false;
-  /** Entries met. */
+  /** Number of entries met. */
   scanned = 0;
   protected readonly reverse: boolean;
   readonly #databases: Databases;
@@ -48,13 +51,16 @@ export abstract class EntryWalk implements EntryReader {
     this.#iterator = entriesBetween(databases, bounds, reverse);
   }
 
-  /** LMDB's binding calls it with the key of each entry, before {@link value}. Sets {@link wanted}. */
+  /**
+   * LMDB's binding calls this with the key of each entry, before {@link value}. Sets {@link
+   * wanted}.
+   */
   abstract key(target: Uint8Array, start: number, end: number): void;
   abstract value(entry: Uint8Array, length: number): void;
-  /** Narrows the bounds to begin at the next place after the last entry that can be wanted. */
+  /** Narrows the bounds to start at the next place after the last entry that may be wanted. */
   protected abstract narrow(bounds: WalkBounds): void;
 
-  /** Goes on to the next entry, wanted or not; false at the end. */
+  /** Moves to the next entry, wanted or not. Returns false at the end. */
   next(): boolean {
     if (this.#misses >= missesBeforeSeek) this.#seek();
     if (this.#iterator === undefined) return false;
@@ -68,7 +74,7 @@ export abstract class EntryWalk implements EntryReader {
     return true;
   }
 
-  /** Frees LMDB's cursor. Needed unless {@link next} has returned false; harmless then. */
+  /** Frees LMDB's cursor. Call it unless {@link next} has returned false. Safe to repeat. */
   close(): void {
     this.#iterator?.return?.();
     this.#iterator = undefined;
@@ -83,7 +89,10 @@ export abstract class EntryWalk implements EntryReader {
   }
 }
 
-/** Writes the escaped bytes to the beginning of `target`, each 00 FF as NUL. Returns how many it wrote. */
+/**
+ * Writes the unescaped bytes to the start of `target`: each 00 FF becomes one NUL. Returns the
+ * number of bytes written.
+ */
 export function unescapeTo(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
   let length = 0;
   for (let i = from; i < to; i++) {

@@ -6,14 +6,17 @@ import { Key } from "../record/key.js";
 import { flags, newestEnd, openEntry, type ProtocolPart, protocolParts } from "../record/layout.js";
 import { contentUnder } from "../record/seal.js";
 
-/** Data cells that a view shows: the one that a write record names is among the newest, or has to be asked for. */
+/**
+ * Data cells that a view shows. The one that a write record names is usually among the newest. If
+ * not, the reader fetches it.
+ */
 const dataCellsShown = 4;
 
 const noVersions: readonly Version[] = Object.freeze([]);
 const from = new Key();
 const to = new Key();
 
-/** Versions of a part of the cell at `cell`, at or below `at`, newest first. Copies. */
+/** Versions of one part of the cell at `cell`, at or below `at`, newest first, as copies. */
 export function partVersions(
   databases: Databases,
   cell: Key,
@@ -29,7 +32,10 @@ export function partVersions(
   });
 }
 
-/** Older write records of the cell at `cell`, at or below `at`, newest first. Copies. */
+/**
+ * Write records of the cell at `cell` that are stored outside its entry, at or below `at`, newest
+ * first, as copies.
+ */
 export function olderWrites(
   databases: Databases,
   cell: Key,
@@ -43,7 +49,7 @@ export function olderWrites(
   });
 }
 
-/** Timestamps of older write records, as {@link olderWrites}. */
+/** The timestamps of {@link olderWrites}, without the records. */
 export function olderTimestamps(
   databases: Databases,
   cell: Key,
@@ -58,7 +64,7 @@ export function olderTimestamps(
   }) as Iterable<unknown> as Iterable<number>;
 }
 
-/** Timestamps of versions of a part, as {@link partVersions}. */
+/** The timestamps of {@link partVersions}, without the values. */
 export function partTimestamps(
   databases: Databases,
   cell: Key,
@@ -81,7 +87,7 @@ export function first(entries: Iterable<VersionEntry>): Version | undefined {
   return undefined;
 }
 
-/** A copy of the write record at exactly `timestamp`, which stands in `versions`. */
+/** A copy of the write record at exactly `timestamp` in the database `versions`. */
 export function storedWrite(databases: Databases, cell: Key, timestamp: number): Buffer | undefined {
   const key = from.sameCell(cell).version(timestamp);
   const record = databases.versions.getBinaryFast(key);
@@ -100,7 +106,7 @@ export function storedPart(
   return record === undefined ? undefined : contentUnder(key, record);
 }
 
-/** A copy of what stands beside the newest write record of the cell at `cell`. */
+/** A copy of the older write records that the cell's entry holds after the newest one. */
 export function readBeside(databases: Databases, cell: Key): Beside {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return nothingBeside;
@@ -108,7 +114,7 @@ export function readBeside(databases: Databases, cell: Key): Beside {
   return Buffer.from(entry.subarray(newestEnd(entry, length), length));
 }
 
-/** A copy of the newest of the write records beside the newest one that is at or below `at`. */
+/** A copy of the newest older write record in the cell's entry at or below `at`. */
 function besideBelow(databases: Databases, cell: Key, at: number): Version | undefined {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return undefined;
@@ -119,16 +125,19 @@ function besideBelow(databases: Databases, cell: Key, at: number): Version | und
   return { timestamp, value: Buffer.from(value) };
 }
 
-/** What is known of a cell from its entry. */
+/** What a cell's entry tells about the cell. */
 export interface EntryFacts {
   readonly flags: number;
-  /** Of the newest write record; -1 where none stands. */
+  /** Timestamp of the newest write record, or -1 if there is none. */
   readonly timestamp: number;
-  /** The newest write record where it is near, and at or below the read timestamp. */
+  /** The newest write record. Empty if it is outside the entry or above the read timestamp. */
   readonly bytes: Buffer;
 }
 
-/** What a transaction at `at` sees of the cell at `cell`; undefined where that is neither lock nor write record. */
+/**
+ * What a transaction at `at` sees of the cell at `cell`. Undefined if it sees neither a lock nor a
+ * write record.
+ */
 export function viewCell(
   databases: Databases,
   cell: Key,
@@ -148,12 +157,14 @@ export function viewCell(
   return { column, lock, write, latest, data };
 }
 
-/** The view of a cell that has no lock and no data, and whose newest write record is near and visible. */
+/**
+ * The view of a cell without lock and data, whose newest write record is visible and in its entry.
+ */
 export function plainView(column: Uint8Array, timestamp: number, value: Uint8Array): CellView {
   return { column, lock: undefined, write: { timestamp, value }, latest: true, data: noVersions };
 }
 
-/** Whether {@link plainView} shows all that there is to see. */
+/** Whether {@link plainView} shows the whole cell. */
 export function isPlain(cellFlags: number): boolean {
   return (cellFlags & (flags.write | flags.lock | flags.data | flags.far)) === flags.write;
 }

@@ -11,7 +11,9 @@ import { CellScan } from "./scan.js";
 const cellKey = new Key();
 const allVersions = Number.MAX_SAFE_INTEGER;
 
-/** A page of rows with every version. */
+/**
+ * A page of rows with every version of the selected parts, for collection, checks and inspection.
+ */
 export function readRaw(databases: Databases, read: RawRead): RawPage {
   const rows: RawRow[] = [];
   const prefix = tablePrefix(read.table);

@@ -8,15 +8,21 @@ import { type WalkBounds, walkBounds } from "./entry-walk.js";
 import { isPlain, plainView, viewCell } from "./lookup.js";
 import { CellScan } from "./scan.js";
 
-/** What one page may hold. */
+/** The maximum size of one page. */
 export const pageLimits = Object.freeze({
   cells: 1_000,
   bytes: 1 << 20,
-  /** Entries met, shown or not: a page ends with what it has rather than hold the event loop up. */
+  /**
+   * Entries met, wanted or not. A page ends at this number, so that it does not block the event
+   * loop.
+   */
   scanned: 10_000,
 });
 
-/** LMDB lends answers up to this length from its one buffer; longer ones lie in the file and are copied here. */
+/**
+ * 32,000 bytes: LMDB lends answers up to this length from its one buffer. Longer ones lie in the
+ * mapped file and are copied here.
+ */
 export const lentBytes = 32_000;
 
 const cellKey = new Key();
@@ -24,7 +30,7 @@ const address = new CellAddress();
 const noCells: readonly CellView[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
-/** One row. A single exact column is one get, and its value is lent. */
+/** Reads one row. A single exact column is one lookup, and its value is lent. */
 export function readRow(databases: Databases, read: RowRead): RowPage {
   const only = read.columns[0]!;
   if (read.columns.length === 1 && "exact" in only) {
@@ -70,7 +76,7 @@ function readColumns(databases: Databases, read: RowRead): RowPage {
   return { row, cells, next: undefined };
 }
 
-/** One cell. `lend`: the value may be a view of LMDB's one buffer. */
+/** Reads one cell. `lend`: the value may be a view of LMDB's buffer. */
 function readCell(
   databases: Databases,
   prefix: Uint8Array,
@@ -111,7 +117,7 @@ function viewBytes(view: CellView): number {
   return bytes;
 }
 
-/** Sets the bounds of a scan over a range of places. */
+/** Sets {@link walkBounds} to a range of positions. */
 export function rangeBounds(
   prefix: Uint8Array,
   start: Position | undefined,
@@ -124,7 +130,7 @@ export function rangeBounds(
   return walkBounds;
 }
 
-/** A page of rows. */
+/** Reads a page of rows in either direction. */
 export function readRange(databases: Databases, read: RangeRead): RangePage {
   const prefix = tablePrefix(read.table);
   const bounds = rangeBounds(prefix, read.start, read.end);

@@ -7,38 +7,48 @@ import { longestEncodedKey } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 
-/** Copies of one page share chunks: the first is small, for scans that are soon over. */
+/**
+ * The copies of one page share chunks of memory. The first chunk is small, for scans that end
+ * early.
+ */
 const firstChunkBytes = 4_096;
 const lastChunkBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
-/** The encoded row and column of the entry, reused likewise. */
+/**
+ * Hold the encoded row and column of the current entry. All scans share them, because each scan
+ * ends before the next begins.
+ */
 const rowBytes = new Uint8Array(longestEncodedKey);
 const columnBytes = new Uint8Array(longestEncodedKey);
 
 /**
- * Walks over the cells of a part of a table, in either direction. It reads keys and values where LMDB has put
- * them and copies no more than a page shows: a row once, a column once while it repeats, a value if it is wanted.
+ * Walks over cells of a table in either direction, for pages of rows. It reads keys and values in
+ * LMDB's own memory, and copies only what a page shows: a row once, a repeated column once, and a
+ * value if it is wanted.
  */
 export class CellScan extends EntryWalk {
-  // The following hold for an entry that is wanted.
+  // The following fields hold for an entry that is wanted.
   flags = 0;
-  /** Of the newest write record; -1 where none stands. */
+  /** Timestamp of the newest write record, or -1 if there is none. */
   timestamp = -1;
-  /** A copy of the newest write record where that is near, and at or below the read timestamp. */
+  /**
+   * A copy of the newest write record. Empty if it is outside the entry or above the read
+   * timestamp.
+   */
   bytes: Buffer = noBytes;
-  /** Of the entry's row, counted from 1. */
+  /** Number of the entry's row in this walk, from 1. */
   rowNumber = 0;
 
   readonly #prefix: Uint8Array;
   readonly #columns: Columns;
   readonly #all: boolean;
   readonly #at: number;
-  /** Of the row, its end mark included, in {@link rowBytes}. */
+  /** Length in {@link rowBytes} of the encoded row, including its end mark. */
   #rowLength = 0;
   #rowNuls = 0;
   #row: Buffer | undefined;
-  /** In {@link columnBytes}. */
+  /** Length in {@link columnBytes} of the encoded column. */
   #columnLength = -1;
   #column: Uint8Array = noBytes;
   #columnWanted = false;
@@ -46,7 +56,7 @@ export class CellScan extends EntryWalk {
   #chunk = noBytes;
   #chunkUsed = 0;
 
-  /** Write records newer than `at` are not copied. */
+  /** The scan does not copy write records above `at`. */
   constructor(
     databases: Databases,
     prefix: Uint8Array,
@@ -62,18 +72,18 @@ export class CellScan extends EntryWalk {
     this.#at = at;
   }
 
-  /** The row of the entry: a copy, one for all its columns. */
+  /** A copy of the entry's row, shared by all its columns. */
   get row(): Buffer {
     this.#row ??= this.#unescape(rowBytes, this.#rowLength - 2, this.#rowNuls);
     return this.#row;
   }
 
-  /** The column of the entry: a copy, one while it repeats. */
+  /** A copy of the entry's column, shared while the column repeats. */
   get column(): Uint8Array {
     return this.#column;
   }
 
-  /** Called by LMDB's binding for each entry, before {@link value}. */
+  /** LMDB's binding calls this for each entry, before {@link value}. */
   key(target: Uint8Array, start: number, end: number): void {
     const from = start + this.#prefix.length;
     const columnStart = this.#sameRow(target, from, end)
@@ -125,7 +135,7 @@ export class CellScan extends EntryWalk {
     return true;
   }
 
-  /** Copies the encoded row, its end mark included. Gives the place of the column. */
+  /** Copies the encoded row, including its end mark. Returns the place of the column. */
   #enterRow(target: Uint8Array, from: number, end: number): number {
     let length = 0;
     let nuls = 0;
@@ -148,7 +158,7 @@ export class CellScan extends EntryWalk {
     return from + length;
   }
 
-  /** The next row is read whole. */
+  /** The key has no valid row. Clears the row so that the next entry's row is read in full. */
   #noKey(): Error {
     this.#rowLength = 0;
     return damagedKey();
@@ -175,7 +185,7 @@ export class CellScan extends EntryWalk {
     this.#column = range.exact;
   }
 
-  /** A copy of the first `length` bytes, decoded; `nuls` of them are NUL. */
+  /** A decoded copy of the first `length` bytes, of which `nuls` are escaped NULs. */
   #unescape(source: Uint8Array, length: number, nuls: number): Buffer {
     const copy = this.#take(length - nuls);
     if (nuls > 0) unescapeTo(source, 0, length, copy);
@@ -183,7 +193,7 @@ export class CellScan extends EntryWalk {
     return copy;
   }
 
-  /** Room for a copy. */
+  /** Reserves `length` bytes for a copy. */
   #take(length: number): Buffer {
     if (length > lastChunkBytes / 4) return Buffer.allocUnsafeSlow(length);
     if (this.#chunkUsed + length > this.#chunk.length) {

@@ -5,12 +5,13 @@ import { dataFileName } from "../file/folder.js";
 import { DataFile, type Tree } from "../file/pages.js";
 import { tablePrefix } from "../record/key.js";
 
-/** Pages read at most: the points are about right then. */
+/** Maximum number of pages that are read. More would hardly make the points more equal. */
 const maxPages = 512;
 
 /**
- * Rows that divide a table about equally, from the keys in the upper pages of its tree: pages of one level hold
- * about as much each. To be called while a read of the same turn keeps the pages of its snapshot in place.
+ * Rows that divide a table into about equal parts. It takes them from the upper pages of the
+ * table's tree, because pages of one level hold about the same amount. Call it while a read of the
+ * same turn keeps the snapshot's pages in place.
  */
 export function splitPoints(path: string, table: string, most: number): Uint8Array[] {
   if (most < 1 || endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return [];
@@ -24,7 +25,7 @@ export function splitPoints(path: string, table: string, most: number): Uint8Arr
   }
 }
 
-/** Rows of the table at which pages begin, from the first level down that has enough of them. */
+/** Rows at which pages begin, from the highest level that has enough of them. */
 function boundaries(data: DataFile, tree: Tree, table: string, most: number): Uint8Array[] {
   const prefix = tablePrefix(table);
   let level = tree.root === undefined ? [] : [tree.root];
@@ -44,7 +45,10 @@ function boundaries(data: DataFile, tree: Tree, table: string, most: number): Ui
   return rows;
 }
 
-/** The children that may hold cells of the table, and the rows at which those after the first begin. */
+/**
+ * Collects the children that may hold cells of the table, and the rows at which all but the first
+ * begin.
+ */
 function addChildren(
   nodes: readonly { readonly key: Buffer; readonly child: number }[],
   prefix: Uint8Array,
@@ -54,7 +58,7 @@ function addChildren(
   for (let i = 0; i < nodes.length; i++) {
     const { key, child } = nodes[i]!;
     const next = nodes[i + 1]?.key;
-    // The first node of a branch stands for everything before the second, whatever its key.
+    // The first node of a branch covers every key below the second node, whatever its own key is.
     const order = i === 0 ? -1 : comparePrefix(key, prefix);
     if (order > 0) return;
     if (next !== undefined && comparePrefix(next, prefix) < 0) continue;
@@ -65,12 +69,12 @@ function addChildren(
   }
 }
 
-/** 0 where `key` begins with the prefix. */
+/** 0 if `key` begins with the prefix. */
 function comparePrefix(key: Buffer, prefix: Uint8Array): number {
   return Buffer.compare(key.subarray(0, prefix.length), prefix);
 }
 
-/** The row of a cell's key, which may be cut off. */
+/** The row in a cell's key, which may be truncated. */
 function rowOf(key: Buffer, from: number): Uint8Array | undefined {
   const row: number[] = [];
   for (let i = from; i < key.length; i++) {

@@ -9,7 +9,7 @@ import { lentBytes } from "./read.js";
 
 const address = new CellAddress();
 
-/** Reused from read to read. */
+/** Reused by all reads, so that a read allocates nothing. */
 const lent: { -readonly [K in keyof ZeroCopyRecord]: ZeroCopyRecord[K] } = {
   buffer: Buffer.alloc(0),
   start: 0,
@@ -17,7 +17,10 @@ const lent: { -readonly [K in keyof ZeroCopyRecord]: ZeroCopyRecord[K] } = {
   latest: true,
 };
 
-/** One cell as `ZeroCopyStore.cell` gives it: one get, and nothing is copied or made. */
+/**
+ * Lends one cell: the LMDB side of `ZeroCopyStore.cell`. One lookup, without a copy or a new
+ * object.
+ */
 export function lendCell(
   databases: Databases,
   table: string,
@@ -39,7 +42,10 @@ export function lendCell(
   return lent;
 }
 
-/** The newest record at or below `at` beneath a newer one, if it stands in the same entry. */
+/**
+ * Lends the newest record at or below `at` beneath a newer one. Undefined if it is outside the
+ * entry.
+ */
 function lendOlder(entry: Buffer, length: number, at: number): ZeroCopyRecord | "absent" | undefined {
   const cellFlags = entry[0]!;
   const place =
