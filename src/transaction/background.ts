@@ -1,5 +1,8 @@
 /** If more requests than this are under way, new ones wait. They go together when fewer remain. */
 const fewUnderWay = 32;
+/**
+ * Maximum number of background requests under way. It bounds the memory that their answers take.
+ */
 const maxAtOnce = 1_024;
 /** Maximum number of requests that may wait before commits have to wait too. */
 const maxWaiting = 16_384;

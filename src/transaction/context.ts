@@ -42,7 +42,10 @@ export interface ObservedColumns {
   observed(table: string, column: Uint8Array): boolean;
   /** A hint for each observer of the cell. */
   hints(cell: CellAddress): readonly Hint[];
-  /** The observers of a column and their record columns, for collection and checks. */
+  /**
+   * The observers of a column, with the columns of their acknowledgments and parked records. For
+   * collection and checks.
+   */
   observersOf(table: string, column: Uint8Array): readonly ColumnObserver[];
 }
 

@@ -21,6 +21,7 @@ import { TransactionTrace, traced } from "./trace.js";
  */
 export type Isolation = "snapshot" | "serializable";
 
+/** Options of a `CoreTransaction`. */
 export interface CoreOptions {
   readonly isolation?: Isolation | undefined;
   /** Aborting it before the commit point ends all waiting and the transaction. */
@@ -46,9 +47,10 @@ const nothing: readonly never[] = Object.freeze([]);
  * A transaction on bytes. The typed `Transaction`, the observers and the registry are built on it.
  * It buffers writes, and its commit hands them to the one-phase or two-phase protocol.
  *
- * States (protocol §3.8): open -> committing -> committed, or failed if the commit throws. open ->
- * rolled back by {@link rollback}. open -> fenced by {@link fence}, after which every call throws
- * the fence's error.
+ * States (protocol §3.8):
+ * - open -> committing -> committed, or failed if the commit throws
+ * - open -> rolled back, by {@link rollback}
+ * - open -> fenced, by {@link fence}: every later call throws the fence's error
  */
 export class CoreTransaction {
   readonly startTimestamp: number;

@@ -40,7 +40,8 @@ export function deadline(
 }
 
 /**
- * A deadline whose signal exists. `free` cancels its timer and stops following the caller's signal.
+ * A {@link Deadline} with a signal. `free` cancels the timer and stops following the caller's
+ * signal.
  */
 class SignalDeadline implements Deadline {
   readonly signal: AbortSignal;

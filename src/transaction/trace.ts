@@ -10,6 +10,7 @@ import type { CommitHooks } from "./steps.js";
 const maxSpans = 128;
 /** Fewer than `maxSpans`, so that reads leave room for the steps of the commit. */
 const maxReadSpans = 96;
+/** Maximum number of read cells, and of written cells, in a trace. */
 const maxCells = 64;
 
 const everything = new Uint8Array(0);

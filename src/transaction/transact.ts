@@ -40,7 +40,11 @@ export interface TransactionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `db.transact`. Each has a default. */
+/**
+ * Options of `db.transact`. Each has a default.
+ * @example
+ * await db.transact((tx) => tx.set(accounts.balance, "alice", 10), { timeoutMs: 5_000 });
+ */
 export interface TransactOptions extends TransactionOptions {
   /**
    * How many times the transaction is run again after a `retryable` error: a conflict, a start

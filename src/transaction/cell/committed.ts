@@ -29,6 +29,7 @@ export class CommittedCell {
   }
 }
 
+/** The committed cells of one row, in ascending column order. */
 export interface CommittedRow {
   readonly row: Uint8Array;
   readonly cells: readonly CommittedCell[];

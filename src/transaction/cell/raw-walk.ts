@@ -15,6 +15,7 @@ export interface WalkedCell extends CellAddress {
   readonly versions: readonly PartVersion[];
 }
 
+/** What {@link walkCells} reads: a range of rows, and the parts and versions of each cell. */
 export interface WalkOptions {
   readonly parts: readonly Part[];
   readonly skip?: ((write: Version) => boolean) | undefined;

@@ -43,6 +43,7 @@ export type StatusRecord =
   | { readonly outcome: "committed"; readonly commit: number }
   | { readonly outcome: "rolled-back" };
 
+/** Bits of the flags in a write record and a lock. */
 const flagDelete = 1;
 const flagExternal = 2;
 const flagOnePhase = 4;

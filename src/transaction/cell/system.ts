@@ -1,8 +1,8 @@
 import type { CellAddress } from "./address.js";
 
 /**
- * The protocol's own tables have names that begin with `~`. User tables cannot, and no observer
- * watches these.
+ * The protocol's main table. Names that begin with `~` are reserved for the protocol's own tables.
+ * No observer watches them.
  */
 export const systemTable = "~system";
 

@@ -64,7 +64,7 @@ async function newestOf(
   };
 }
 
-/** The cells of conflict errors in bytes. The error's own fields hold text. */
+/** For each conflict error, its cell in bytes. The error's own fields hold text. */
 const places = new WeakMap<ConflictError, CellAddress>();
 
 /** The cell that a transaction conflicted on. Undefined if the conflict was not on one cell. */
@@ -72,6 +72,10 @@ export function conflictCell(error: ConflictError): CellAddress | undefined {
   return places.get(error);
 }
 
+/**
+ * Builds a conflict error on `cell`, and remembers the cell for {@link conflictCell}. `how`
+ * completes "another transaction ...".
+ */
 export function conflict(
   { schemas }: TransactionContext,
   request: CommitRequest,

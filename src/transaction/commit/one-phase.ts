@@ -30,8 +30,8 @@ interface Built {
   readonly batch: AtomicBatch;
   readonly hints: readonly Hint[];
   /**
-   * Index in the batch of the row with the safepoint's guard, and of the row with the registry's.
-   * -1 for none.
+   * Indexes into the batch's rows: the row with the safepoint's guard and the row with the
+   * registry's. -1 for none.
    */
   readonly safepointRow: number;
   readonly registryRow: number;

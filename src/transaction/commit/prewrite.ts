@@ -22,8 +22,8 @@ const repeating = { initialMs: 5, maximumMs: 200 };
 
 /**
  * Locks the cells of a chunk (protocol §3.3, step 1). Returns `applied`, the conflict, or
- * `unknown`. If only abandoned locks blocked the chunk, it resolves them and sends the prewrite
- * once more. The guards stay the same, so the second attempt is as safe as a first one.
+ * `unknown`. If only abandoned locks blocked the chunk, this function resolves them and sends the
+ * prewrite once more. The guards stay the same, so the second attempt is as safe as the first.
  */
 export async function prewrite(
   context: TransactionContext,

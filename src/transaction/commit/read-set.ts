@@ -11,8 +11,8 @@ export interface ReadRow {
 }
 
 /**
- * Maximum of rows and ranges that a serializable transaction may read. It bounds the time of the
- * validation.
+ * Maximum number of rows and ranges that a serializable transaction may read. It bounds the time of
+ * the validation.
  */
 const maxReads = 100_000;
 

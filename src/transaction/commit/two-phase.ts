@@ -37,11 +37,16 @@ function outage(message: string): StoreError {
 }
 
 /**
- * One two-phase commit. It runs the five steps of protocol §3.3 in order.
+ * One two-phase commit: the five steps of protocol §3.3, in order.
  *
- * States (protocol §3.8): open -> locking when the prewrites are sent -> locked when all are
- * applied -> committed at step 4. A failure before step 4 leads to rolled back. After step 4 was
- * sent, only the primary's status decides.
+ * States (protocol §3.8):
+ * - open: nothing is written yet
+ * - locking: step 1 has sent the prewrites
+ * - locked: the store has applied all prewrites
+ * - committed: the store has applied step 4 to the primary
+ * - rolled back: a step before step 4 failed, or another process rolled the primary back
+ *
+ * After step 4 was sent, only the primary's status tells which of the last two states holds.
  */
 class TwoPhaseCommit {
   readonly #context: TransactionContext;
@@ -359,8 +364,8 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Runs a step on chunks and reports failures as events. A failure is harmless: a transaction that
-   * meets a remaining lock finds the primary's status.
+   * Calls `run` for each chunk and reports a failure as an event. A lock that remains is harmless:
+   * a transaction that meets it reads the primary's status.
    */
   async #settleAll(
     doing: string,

@@ -23,7 +23,10 @@ export type PrimaryState =
   | { readonly state: "decided"; readonly status: StatusRecord }
   | { readonly state: "nothing" };
 
-/** How often a rollback is sent again while the store keeps answering `unknown`. */
+/**
+ * How often a rollback is sent again while the store keeps answering `unknown`. With at most 200 ms
+ * between attempts this takes up to 20 s, longer than a short outage.
+ */
 const maxRepeats = 100;
 const repeating = { initialMs: 2, maximumMs: 200 };
 

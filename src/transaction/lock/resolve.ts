@@ -16,6 +16,7 @@ import { deleteLockAndData, type PrimaryState, readPrimary, rollbackPrimary } fr
 import { rollForwardMutations } from "./roll-forward.js";
 
 const waiting: Backoff = { initialMs: 2, maximumMs: 250 };
+/** Maximum number of remembered fates. It bounds the resolver's memory. */
 const maxDecided = 10_000;
 
 /**

@@ -28,10 +28,15 @@ export interface Problem {
     | "stored";
   /** The cell as readable text, or the store's description if no cell is affected. */
   readonly where: string;
+  /** What is wrong, for an operator. */
   readonly message: string;
 }
 
-/** Options of `db.check`. Each has a default. */
+/**
+ * Options of `db.check`. Each has a default.
+ * @example
+ * const problems = await db.check({ maxProblems: 10 });
+ */
 export interface CheckOptions {
   /** Ends the check when aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;

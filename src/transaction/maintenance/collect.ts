@@ -12,7 +12,11 @@ import { graceMs } from "../commit/bulk.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "../context.js";
 import { rollbackPrimary } from "../lock/primary.js";
 
-/** Options of `db.collect`. Each has a default. */
+/**
+ * Options of `db.collect`. Each has a default.
+ * @example
+ * const { versionsDropped } = await db.collect({ retentionMs: 60_000 });
+ */
 export interface CollectOptions {
   /** Ends the pass when aborted. Versions dropped before the abort stay dropped. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -28,13 +32,18 @@ export interface CollectOptions {
 
 /** What a pass of garbage collection has done. */
 export interface CollectReport {
+  /** The published safepoint, as a timestamp. Snapshots below it can no longer be read. */
   readonly safepoint: number;
+  /** Number of cells that the pass has read. */
   readonly cellsSeen: number;
+  /** Number of locks that the pass has resolved. */
   readonly locksResolved: number;
+  /** Number of versions that the pass has dropped: write records, data cells and statuses. */
   readonly versionsDropped: number;
 }
 
 const doing = "Garbage collection";
+/** Cells that a pass handles in parallel. It bounds the requests under way. */
 const collectedAtOnce = 128;
 /**
  * Versions that one read returns and one step drops. A step takes a few milliseconds. Other writers
@@ -47,9 +56,9 @@ const resolving = { initialMs: 5, maximumMs: 1_000 };
 const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
 
 /**
- * Runs one pass of garbage collection (protocol §7.1). The order matters: publish the safepoint,
- * wait until no transaction reads or commits below it, resolve every lock below it, then drop
- * versions that no snapshot at or above it can see.
+ * Runs one pass of garbage collection (protocol §7.1). It publishes the safepoint and waits until
+ * no transaction reads or commits below it. Then it resolves every lock below the safepoint. Only
+ * then does it drop versions that no snapshot at or above the safepoint can see.
  *
  * `tables` are all tables with transactional cells. `oldestActive` is the oldest start timestamp
  * that other processes have published.

@@ -10,7 +10,9 @@ import type { TransactionContext } from "../context.js";
 
 /** One committed version of a cell, as `db.history` returns it. */
 export interface HistoryEntry<V> {
+  /** Timestamp of the commit that wrote this version. */
   readonly commitTimestamp: number;
+  /** Start timestamp of the transaction that wrote this version. */
   readonly startTimestamp: number;
   /**
    * The commit timestamp as wall-clock time. Approximate: the oracle's clock may differ from this

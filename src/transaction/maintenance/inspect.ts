@@ -10,15 +10,21 @@ import type { TransactionContext } from "../context.js";
 /** A lock in the store, decoded. */
 export interface LockInfo {
   readonly cell: CellAddress;
+  /** Start timestamp of the transaction that holds the lock. */
   readonly startTimestamp: number;
   readonly kind: WriteKind;
   readonly primary: CellAddress;
+  /** Whether this is the primary lock of its transaction. */
   readonly isPrimary: boolean;
+  /** The session of the process that wrote the lock. */
   readonly session: string;
+  /** The transaction may commit only at this timestamp or later. */
   readonly minCommitTimestamp: number;
+  /** Wall-clock time at which the owner last refreshed the lock. */
   readonly refreshedAt: Date;
   /** Milliseconds after `refreshedAt` during which the lock's owner counts as alive. */
   readonly ttlMs: number;
+  /** Length of the inline value in bytes. Undefined for a delete and for a value in a data cell. */
   readonly valueBytes: number | undefined;
 }
 
@@ -26,8 +32,11 @@ export interface LockInfo {
 export interface InspectedColumn {
   /** `name` or `name:qualifier`. The protocol's own columns begin with `~`. */
   readonly column: string;
+  /** The encoded path of the column. */
   readonly path: Uint8Array;
+  /** At most one lock in a sound store. */
   readonly locks: readonly LockInfo[];
+  /** Write records, newest first. `value` is undefined for a delete and for a value in `data`. */
   readonly writes: readonly {
     readonly commitTimestamp: number;
     readonly startTimestamp: number;
@@ -35,7 +44,9 @@ export interface InspectedColumn {
     readonly onePhase: boolean;
     readonly value: Uint8Array | undefined;
   }[];
+  /** Values that are too long for a write record, newest first. */
   readonly data: readonly { readonly startTimestamp: number; readonly value: Uint8Array }[];
+  /** Outcomes of transactions whose primary is this cell, newest first. */
   readonly statuses: readonly { readonly startTimestamp: number; readonly status: StatusRecord }[];
 }
 

@@ -168,7 +168,7 @@ export class SnapshotReader {
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(read.table, page.rows) ?? (await this.#settleRange(read, page));
     if (this.#context.yielding.isDue(rows.length)) await this.#context.yielding.turn();
-    // Collection may have removed rows that the page should show. Only the safepoint tells.
+    // Collection may have removed rows from the page. The safepoint check detects that.
     await this.#settler.checkSafepoint();
     for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);
     trace?.readRange(read.table, read.start?.row, read.columns, rows, fromMs);

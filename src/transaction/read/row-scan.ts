@@ -24,6 +24,7 @@ export interface RowScanRequest<T> {
   readonly lent?: ZeroCopyColumn<T> | undefined;
 }
 
+/** Rows of the first page if the scan has no limit. Few, because the caller may stop early. */
 const firstPage = 32;
 /**
  * 250 rows: larger pages leave the processor's caches before they are used. A scan of rows of 1 KB

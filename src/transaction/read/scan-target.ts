@@ -37,7 +37,11 @@ export type ValueOfScanned<T extends Scannable> =
         ? RowOf<T>
         : never;
 
-/** Which rows a scan yields, and in which order. A row must satisfy every option that is given. */
+/**
+ * Which rows a scan yields, and in which order. A row must satisfy every option that is given.
+ * @example
+ * for await (const { row } of tx.scan(accounts, { prefix: "a", limit: 10 })) console.log(row);
+ */
 export interface ScanOptions<K> {
   /**
    * Only keys with this prefix: the start of a string, or the leading parts of a tuple. Default:

@@ -6,8 +6,10 @@ import type { TransactionContext } from "../context.js";
 import { SnapshotReader } from "./reader.js";
 import { View } from "./view.js";
 
+/** Rows per page of an export. */
 const rowsAtOnce = 250;
 
+/** Settings of a {@link Snapshot}. Aborting `signal` fails its reads. */
 export interface SnapshotSettings {
   readonly signal?: AbortSignal | undefined;
 }

@@ -59,8 +59,11 @@ export interface Entry<V> {
 const entriesOptions: OptionNames<EntriesOptions> = { prefix: true, start: true, end: true, limit: true };
 const scanOptions: OptionNames<ScanOptions<unknown>> = { ...entriesOptions, reverse: true };
 
+/** Cells of the first page of `entries`. Few, because the caller may stop early. */
 const firstEntries = 64;
+/** Cells of each later page, and of each page that reads a whole row. */
 const entriesPage = 1_000;
+/** Pending reads of `getMany` at the same time. */
 const rowsAtOnce = 256;
 
 /**
@@ -107,8 +110,8 @@ export abstract class View {
   }
 
   /**
-   * Like {@link get}, but returns a value that the store has at once without a promise. Every
-   * failure is a rejection.
+   * Like {@link get}, but without a promise if the store has the value at once. Reports every
+   * failure as a rejection.
    */
   #read<V, K>(column: Column<V, K>, row: K): MaybePromise<V | undefined> {
     try {

@@ -130,7 +130,7 @@ export class ZeroCopyReader {
     if (page === undefined) return undefined;
     const { yielding } = this.#context;
     if (yielding.isDue(page.cells)) await yielding.turn();
-    // Collection may have removed rows that the page should show. Only the safepoint tells.
+    // Collection may have removed rows from the page. The safepoint check detects that.
     await this.#checkSafepoint();
     return { items, next: page.next, stopped: page.stopped };
   }

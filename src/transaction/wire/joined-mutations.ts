@@ -76,8 +76,8 @@ export class JoiningStore extends PassingStore {
   }
 
   /**
-   * A mutation above half of a limit rarely has room for another. It usually belongs to a wide row,
-   * whose mutations should all go at once.
+   * Whether a mutation takes more than half of a limit. It would rarely find another one to join.
+   * It is usually one of many of a wide row, and those should all go at once.
    */
   #isLarge(mutation: RowMutation): boolean {
     const { mutationCells, guardBytes = Number.POSITIVE_INFINITY } = this.capabilities;

@@ -114,7 +114,9 @@ export function readBeside(databases: Databases, cell: Key): Beside {
   return Buffer.from(entry.subarray(newestEnd(entry, length), length));
 }
 
-/** A copy of the newest older write record in the cell's entry at or below `at`. */
+/**
+ * A copy of the newest record at or below `at` among the older write records in the cell's entry.
+ */
 function besideBelow(databases: Databases, cell: Key, at: number): Version | undefined {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return undefined;

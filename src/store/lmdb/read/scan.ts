@@ -12,6 +12,7 @@ import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk
  * early.
  */
 const firstChunkBytes = 4_096;
+/** 64 KiB: the size to which chunks grow. A copy above a quarter of it gets memory of its own. */
 const lastChunkBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
