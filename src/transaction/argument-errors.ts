@@ -1,7 +1,7 @@
 import { SchemaError } from "../errors/index.js";
 import { isFamily, isSignal } from "../schema/index.js";
 
-/** The error for an argument that is not a column, family or table, as the call needs. */
+/** The error for an argument of the wrong kind. `call` needs a column, a family or a table. */
 export function notAColumn(call: string, given: unknown): SchemaError {
   const wanted =
     call === "entries" ? "a family" : call === "scan" ? "a column, a family or a table" : "a column";

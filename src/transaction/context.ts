@@ -90,8 +90,8 @@ export interface Notifications {
 }
 
 /**
- * Tells whether the owner of a lock is alive. A wrong answer is safe: it may abort a live
- * transaction, but never more.
+ * Tells whether the owner of a lock is alive. A wrong answer may abort a live transaction, and does
+ * no other harm.
  */
 export interface Liveness {
   /** This process's session, which it writes into its locks. */

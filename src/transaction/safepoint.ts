@@ -85,8 +85,9 @@ export class Safepoint {
   }
 
   /**
-   * A guard for a one-phase commit: the safepoint has not passed `start`. Returns the same object
-   * for the same start, which many transactions share. A store may therefore remember the outcome.
+   * A guard that the safepoint has not passed `start`, for prewrites and one-phase commits. Returns
+   * the same object for the same start, which many transactions share. A store may therefore
+   * remember the outcome.
    */
   guard(start: number): RowMutation {
     if (this.#guard === undefined || this.#guardStart !== start) {

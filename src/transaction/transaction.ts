@@ -18,17 +18,18 @@ import type { CoreTransaction } from "./core.js";
 import { encodeCellRow, View } from "./read/view.js";
 
 /**
- * How many turns of the microtask queue a function that has returned gets to make a call that it
- * did not wait for. A chain of awaits between two calls needs fewer. A turn costs about 50 ns.
- * After answers that the store had at once, 8 turns suffice.
+ * After a function has returned, its transaction waits this many turns of the microtask queue for a
+ * call that the function did not await. 8 turns follow reads that the store answered at once, 32
+ * follow others. A chain of awaits between two calls needs fewer. A turn costs about 50 ns.
  */
 const turnsAfterReading = 8;
 const turnsAfterWaiting = 32;
 
 /**
- * A transaction under snapshot isolation (the paper, section 2.2). It reads the database as of its
- * start timestamp, plus its own writes. It commits all its writes at one commit timestamp, or none.
- * Of two overlapping transactions that write the same cell, at most one commits.
+ * A transaction (the paper, section 2.2). Its isolation is snapshot, or serializable if its options
+ * say so. It reads the database as of its start timestamp, plus its own writes. It commits all its
+ * writes at one commit timestamp, or none. Of two overlapping transactions that write the same
+ * cell, at most one commits.
  *
  * It lives until it is committed or rolled back. Every later call fails with a `ClosedError`.
  * @example
@@ -45,10 +46,7 @@ export class Transaction extends View {
   #turnsAfterReturn = 0;
   /** Number of calls that are not answered yet. */
   #callsUnderWay = 0;
-  /**
-   * True after the program's function has returned. The function did not wait for a call that comes
-   * now.
-   */
+  /** True after the program's function has returned. A call that comes now was not awaited. */
   #hasReturned = false;
   #unawaited: UnawaitedCallError | undefined;
 

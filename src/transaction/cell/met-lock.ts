@@ -21,8 +21,8 @@ export function metLock(cell: CellAddress, version: Version): MetLock {
 export const pushesPerTransaction = 16;
 
 /**
- * The transaction that met the lock: a reader at `start`, or a writer. It carries its state from
- * lock to lock.
+ * The transaction that met a lock: a reader at `start`, or a writer. Holds its state while it
+ * resolves one lock after another.
  */
 export interface Resolution {
   readonly start: number;

@@ -4,7 +4,7 @@ import type { Hint, TransactionContext } from "../context.js";
 import { putHint } from "./one-phase.js";
 import type { CommitRequest } from "./request.js";
 
-/** How often a hint is written while the answer is not `applied`. */
+/** Attempts to write a hint before the transaction is rolled back. */
 const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 

@@ -15,7 +15,7 @@ export interface CommitRequest {
   readonly signals: readonly CellAddress[];
   /** The write that becomes the primary. Default: the first write. */
   readonly primary: CellAddress | undefined;
-  /** Defined under `serializable`. */
+  /** The read set. Undefined unless the transaction is `serializable`. */
   readonly reads: ReadSet | undefined;
   /** True if the transaction writes the observer registry itself, and so does not consult it. */
   readonly system: boolean;

@@ -193,8 +193,8 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Step 3. Writes a hint for every observer in the registry. All are acknowledged before the
-   * commit point.
+   * Step 3. Writes a hint for each observer of each written cell and notified signal. The store has
+   * acknowledged all of them before the commit point.
    */
   async #putHints(commit: number): Promise<readonly Hint[]> {
     const hints = await findHints(this.#context, this.#request);

@@ -116,8 +116,8 @@ export class RowSettler {
   }
 
   /**
-   * Reads columns of a row until no page shows a lock that counts. Resolves the locks of `met`, an
-   * earlier read, first.
+   * Reads columns of a row until no page shows a lock that counts. `met` is an earlier read, whose
+   * locks this method resolves first.
    */
   async #again(
     table: string,

@@ -213,7 +213,9 @@ export abstract class View {
   /**
    * The cells of a family in one row, in qualifier order.
    * @example
-   * for await (const { qualifier, value } of tx.entries(users.emails, "alice")) send(qualifier, value);
+   * for await (const { qualifier, value } of tx.entries(users.emails, "alice")) {
+   *   console.log(qualifier, value);
+   * }
    */
   entries<V, K>(
     family: Family<V, K>,

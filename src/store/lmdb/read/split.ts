@@ -74,7 +74,7 @@ function comparePrefix(key: Buffer, prefix: Uint8Array): number {
   return Buffer.compare(key.subarray(0, prefix.length), prefix);
 }
 
-/** The row in a cell's key, which may be truncated. */
+/** The row in a cell's key. LMDB may have truncated the key in an upper page. */
 function rowOf(key: Buffer, from: number): Uint8Array | undefined {
   const row: number[] = [];
   for (let i = from; i < key.length; i++) {
