@@ -6,9 +6,7 @@ import type { WriteBuffer } from "./buffer.js";
 import type { Hint, TransactionContext } from "./context.js";
 import type { CommitHooks } from "./steps.js";
 
-/**
- * Maximum number of spans per transaction. Further spans are dropped, but the counts include them.
- */
+/** Maximum number of spans per transaction. Further spans are dropped. */
 const maxSpans = 128;
 /** Fewer than `maxSpans`, so that reads leave room for the steps of the commit. */
 const maxReadSpans = 96;

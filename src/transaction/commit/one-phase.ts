@@ -54,9 +54,9 @@ export function commitOnePhase(
 
 /**
  * Commits the batch under the guards of the last known observer registry. If the registry has
- * changed, refreshes it and tries again. If an abandoned lock blocked the batch and was resolved,
- * tries again too: `cleared` counts these. Keeps few variables, because thousands of commits may
- * wait here for one flush.
+ * changed, refreshes it and tries again. If an abandoned lock blocked the batch, resolves it and
+ * also tries again. `cleared` counts these locks. Keeps few variables, because thousands of commits
+ * may wait here for one flush.
  */
 async function offer(
   context: TransactionContext,
