@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { buildEmulator } from "./build.js";
 import { findEmulator } from "./find.js";
@@ -10,8 +11,8 @@ export interface Emulator {
   readonly host: string;
   readonly pid: number;
   /**
-   * Sends the emulator a signal: SIGSTOP, SIGCONT or SIGKILL. After SIGKILL, {@link stop} does not
-   * throw.
+   * Sends the emulator a signal: SIGSTOP, SIGCONT or SIGKILL. After SIGSTOP it returns when all
+   * threads have stopped. After SIGKILL, {@link stop} does not throw.
    */
   signal(signal: NodeJS.Signals): void;
   /**
@@ -113,7 +114,7 @@ class RunningEmulator implements Emulator {
 
   signal(signal: NodeJS.Signals): void {
     if (signal === "SIGKILL" || signal === "SIGTERM") this.#expected = true;
-    this.#kill(signal);
+    if (this.#kill(signal) && signal === "SIGSTOP") waitUntilStopped(this.pid);
   }
 
   async stop(): Promise<void> {
@@ -141,5 +142,21 @@ class RunningEmulator implements Emulator {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+}
+
+/**
+ * A process answers requests until the last of its threads has stopped, a moment after the signal
+ * was sent. Blocks this thread: a test goes on with a process that is stopped.
+ */
+function waitUntilStopped(pid: number): void {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  const isRunning = (thread: string) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    // The state follows the program's name, which stands in brackets.
+    return stat[stat.lastIndexOf(")") + 2] !== "T";
+  };
+  for (let look = 0; look < 10_000 && readdirSync(`/proc/${pid}/task`).some(isRunning); look++) {
+    Atomics.wait(sleeper, 0, 0, 1);
   }
 }
