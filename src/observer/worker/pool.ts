@@ -231,9 +231,8 @@ export class WorkerPool implements WorkerHost, EndingWork {
     for (const { observer: name, address: hint, cell } of hints) {
       const observer = this.#worked.get(name);
       if (observer === undefined) continue;
-      const bucket = hint.row[name.length + 1]!;
       const isClaimed = this.claims !== undefined;
-      if (!isClaimed && !this.shares.owns(observer, bucket)) continue;
+      if (!isClaimed && !this.shares.owns(observer, bucketOf(cell.row))) continue;
       const offer = { observer, cell, hint, timestamp, state: undefined, takenBy: undefined, isClaimed };
       if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(this.board.taskOf(name, cell)!);
     }
