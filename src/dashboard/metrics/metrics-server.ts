@@ -1,14 +1,15 @@
 import type { HttpBindings } from "@hono/node-server";
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import type { Coordinator } from "../../coordinator/index.js";
 import type { Database } from "../../database/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { currentToken, hasBearer, type TokenSource } from "../server/access.js";
-import { answer } from "../server/answers.js";
-import { listenerOf, pathOf, type RunningServer, serveOn } from "../server/listen.js";
+import { listenerOf } from "../server/app-listener.js";
+import { pathOf, type RunningServer, serveOn } from "../server/listen.js";
 import { isLoopbackHost } from "../server/loopback.js";
 import { coordinatorPages } from "./coordinator-metrics.js";
 import { MetricsPages, type MetricsPagesOptions } from "./metrics-pages.js";
+import { answerPlain, sendPlain } from "./plain-answer.js";
 import type { PlainPages } from "./plain-pages.js";
 
 /** Where the pages are served, and who may read them. */
@@ -90,7 +91,7 @@ async function servePlain(
     const needed = token();
     if (needed === undefined || hasBearer(c.env.incoming, needed) === true) return await next();
     c.header("www-authenticate", 'Bearer realm="percolatordb"');
-    return send(c, 401, "Metrics need their token: send Authorization: Bearer TOKEN.\n");
+    return sendPlain(c, 401, "Metrics need their token: send Authorization: Bearer TOKEN.\n");
   });
   app.all("*", (c) => answerPlain(c, c.req.path, pages));
   const listener = listenerOf(app);
@@ -98,23 +99,4 @@ async function servePlain(
     if (pathOf(request) === undefined) response.writeHead(400).end("The request target is not a path.\n");
     else listener(request, response);
   });
-}
-
-/** Answers one request. */
-export async function answerPlain(c: Context, path: string, pages: PlainPages): Promise<Response> {
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (page === undefined)
-    return send(c, 404, `There is no such page. There are ${Object.keys(pages).join(", ")}.\n`);
-  if (c.req.method !== "GET" && c.req.method !== "HEAD") return send(c, 405, "Only GET is answered.\n");
-  try {
-    const { status, text } = await page();
-    return send(c, status, text);
-  } catch (error) {
-    return send(c, 503, `${error instanceof Error ? error.message : String(error)}\n`);
-  }
-}
-
-function send(c: Context, status: number, text: string): Response {
-  c.header("x-content-type-options", "nosniff");
-  return answer(c, status, "text/plain; version=0.0.4; charset=utf-8", text);
 }

@@ -5,7 +5,7 @@ import { etag } from "hono/etag";
 import { onAbort } from "../../environment/index.js";
 import { AbortedError, ClosedError } from "../../errors/index.js";
 import type { MetricsPages } from "../metrics/metrics-pages.js";
-import { answerPlain } from "../metrics/metrics-server.js";
+import { answerPlain } from "../metrics/plain-answer.js";
 import type { Access } from "./access.js";
 import { answer, answerFailure, answerJson } from "./answers.js";
 import { RequestError } from "./failure.js";

@@ -1,8 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import type { Hono } from "hono";
 import { InvalidArgumentError } from "../../errors/index.js";
 
 /** A server that runs in this process. */
@@ -15,15 +13,6 @@ export interface RunningServer {
 }
 
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Turns an app into a request listener of Node's server. */
-export function listenerOf(app: Hono<{ Bindings: HttpBindings }>): RequestListener {
-  // By default the adapter would replace the program's global `Request` and `Response`.
-  const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
-    overrideGlobalObjects: false,
-  });
-  return (request, response) => void listener(request, response);
-}
 
 /** The path of a request; undefined if the request target is not a path. */
 export function pathOf({ url = "/" }: IncomingMessage): string | undefined {
