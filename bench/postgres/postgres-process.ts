@@ -15,6 +15,8 @@ serve({
   open({ host }: { readonly host: string }) {
     pool = new Pool({ host, user: "postgres", database: "postgres", max: 8 });
     pool.on("error", () => undefined);
+    // A connection that is closing hears of its server's end too. Queries reject by themselves.
+    pool.on("connect", (client) => client.on("error", () => undefined));
   },
   async load(paths: readonly string[]) {
     let pages = 0;

@@ -194,6 +194,8 @@ async function withServer<T>(
 ): Promise<T> {
   const server = await startPostgres({ settings: of });
   const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
+  // A connection that is closing hears of its server's end too. Queries reject by themselves.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     return await use(server, pool);
   } finally {
