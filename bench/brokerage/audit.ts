@@ -18,7 +18,7 @@ interface Books {
 
 /**
  * What does not add up, of all accounts, after all transactions with numbers below `acted`; none if
- * all is well. Which orders there must be is reckoned anew from the numbers, so that a lost one
+ * all is well. Which orders there must be is computed again from the numbers, so that a lost one
  * does not go unnoticed.
  */
 export async function audit(db: Database, acted: number): Promise<readonly string[]> {

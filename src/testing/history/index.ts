@@ -1,5 +1,5 @@
-export type { Anomaly, AnomalyKind } from "./anomaly.js";
-export { type CheckHistoryOptions, checkHistory, type HistoryReport } from "./check.js";
+export type { Anomaly, AnomalyKind } from "./check/anomaly.js";
+export { type CheckHistoryOptions, checkHistory, type HistoryReport } from "./check/check.js";
 export { toElle } from "./elle.js";
 export type {
   AuditedVersion,
@@ -22,4 +22,4 @@ export {
   type HistoryRecorderOptions,
   type RecordedClient,
   type RecordedDatabase,
-} from "./recorder.js";
+} from "./record/recorder.js";

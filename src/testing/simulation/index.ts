@@ -1,5 +1,4 @@
-export type { OpenAnotherOptions, SimulatedClient, SimulatedProgram, Workload } from "./client.js";
-export { addCounts, noCounts, type SimulationCounts } from "./counts.js";
+export { addCounts, noCounts, type SimulationCounts } from "./plan/counts.js";
 export {
   type ClockFault,
   type FaultKind,
@@ -7,8 +6,9 @@ export {
   type NetworkFault,
   type OracleFault,
   type ProcessFault,
-} from "./fault.js";
-export { type SimulatedStore, simulatedStores } from "./plan.js";
+} from "./plan/fault.js";
+export { type SimulatedStore, simulatedStores } from "./plan/plan.js";
+export type { OpenAnotherOptions, SimulatedClient, SimulatedProgram, Workload } from "./process/client.js";
 export type { ShortenedRun } from "./shorten.js";
 export { showFailure } from "./show-failure.js";
 export {

@@ -1,6 +1,6 @@
 import { SeededRandom } from "../world/index.js";
-import { SimulatedFolder } from "./folder.js";
-import { drawPlan } from "./plan.js";
+import { drawPlan } from "./plan/plan.js";
+import { SimulatedFolder } from "./process/folder.js";
 import { Run } from "./run.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 

@@ -1,9 +1,9 @@
 import type { SeededRandom } from "../world/index.js";
-import type { Workload } from "./client.js";
-import type { SimulationCounts } from "./counts.js";
-import type { FaultKind } from "./fault.js";
-import type { Plan, SimulatedStore } from "./plan.js";
-import type { Reduction } from "./reduction.js";
+import type { SimulationCounts } from "./plan/counts.js";
+import type { FaultKind } from "./plan/fault.js";
+import type { Plan, SimulatedStore } from "./plan/plan.js";
+import type { Reduction } from "./plan/reduction.js";
+import type { Workload } from "./process/client.js";
 
 /** The parameters of one run. */
 export interface RunOptions {

@@ -1,5 +1,5 @@
+import type { Reduction } from "./plan/reduction.js";
 import { playRun } from "./play-run.js";
-import type { Reduction } from "./reduction.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 
 /** The shortest run found that fails in the same way as another one. */

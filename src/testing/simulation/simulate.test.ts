@@ -5,8 +5,8 @@ import { expect, test, vi } from "vitest";
 import type { Database } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table, text } from "../../schema/index.js";
-import type { Workload } from "./client.js";
-import { faultKinds } from "./fault.js";
+import { faultKinds } from "./plan/fault.js";
+import type { Workload } from "./process/client.js";
 import { showFailure } from "./show-failure.js";
 import { simulate } from "./simulate.js";
 

@@ -1,12 +1,12 @@
 import { throwIfAborted } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { HashSum, hashText, type SeededRandom } from "../world/index.js";
-import type { Workload } from "./client.js";
-import { addCounts, noCounts, type SimulationCounts } from "./counts.js";
-import { type FaultKind, faultKinds } from "./fault.js";
-import { type SimulatedStore, simulatedStores } from "./plan.js";
+import { addCounts, noCounts, type SimulationCounts } from "./plan/counts.js";
+import { type FaultKind, faultKinds } from "./plan/fault.js";
+import { type SimulatedStore, simulatedStores } from "./plan/plan.js";
+import { nothingLeftOut } from "./plan/reduction.js";
 import { playRun } from "./play-run.js";
-import { nothingLeftOut } from "./reduction.js";
+import type { Workload } from "./process/client.js";
 import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 

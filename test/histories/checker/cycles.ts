@@ -1,5 +1,5 @@
-import { type CycleRule, shortestCycle } from "../../../src/testing/history/cycles.js";
-import { strongComponents } from "../../../src/testing/history/graph.js";
+import { type CycleRule, shortestCycle } from "../../../src/testing/history/check/cycles.js";
+import { strongComponents } from "../../../src/testing/history/check/graph.js";
 import type { Dependencies, Dependency, Why } from "./dependencies.js";
 import type { Findings } from "./findings.js";
 import type { JudgedTransaction } from "./transaction.js";

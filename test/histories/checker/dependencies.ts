@@ -1,4 +1,4 @@
-import type { PlainGraph } from "../../../src/testing/history/graph.js";
+import type { PlainGraph } from "../../../src/testing/history/check/graph.js";
 import type { Element } from "../operations.js";
 import { realTimeOrder } from "./real-time.js";
 import type { JudgedTransaction } from "./transaction.js";

@@ -1,4 +1,4 @@
-import { strongComponents } from "../../../src/testing/history/graph.js";
+import { strongComponents } from "../../../src/testing/history/check/graph.js";
 import type { Element } from "../operations.js";
 import type { Findings } from "./findings.js";
 import { realTimeOrder } from "./real-time.js";

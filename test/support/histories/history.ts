@@ -1,4 +1,4 @@
-import type { AnomalyKind } from "../../../src/testing/history/anomaly.js";
+import type { AnomalyKind } from "../../../src/testing/history/check/anomaly.js";
 import type {
   CellName,
   History,

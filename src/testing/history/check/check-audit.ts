@@ -1,7 +1,7 @@
+import type { AuditedVersion, HistoryAudit } from "../history.js";
 import type { Anomalies } from "./anomaly.js";
 import type { Cell, CellIndex, CheckedTransaction } from "./checked-history.js";
 import { show } from "./classify.js";
-import type { AuditedVersion, HistoryAudit } from "./history.js";
 
 /** A cell's versions in the store, and those of them whose writer is known. */
 interface AuditedCell {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { TestMachine, TestWorld } from "../../../test/support/oracle/world.js";
-import { InternalError, NotLeaderError } from "../../errors/index.js";
-import type { TimestampRange } from "../../oracle/index.js";
+import { TestMachine, TestWorld } from "../../../../test/support/oracle/world.js";
+import { InternalError, NotLeaderError } from "../../../errors/index.js";
+import type { TimestampRange } from "../../../oracle/index.js";
 import { electedOracle } from "./elected.js";
 
 type Behaviour = "leads" | "silent" | "fails" | "broken" | { readonly pointsTo: string | undefined };

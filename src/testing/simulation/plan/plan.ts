@@ -1,4 +1,5 @@
-import type { SeededRandom } from "../world/index.js";
+import type { SeededRandom } from "../../world/index.js";
+import { type Clocks, trueClocks } from "../world/machine.js";
 import {
   type FaultKind,
   faultKinds,
@@ -9,7 +10,6 @@ import {
   type ProcessFault,
   processFaults,
 } from "./fault.js";
-import { type Clocks, trueClocks } from "./machine.js";
 
 /**
  * The kinds of store that a run can have. `one-phase`, `two-phase`: a store with atomic batches,

@@ -1,17 +1,17 @@
-import { type Database, type OpenWithHooksOptions, openWithHooks } from "../../database/index.js";
-import { sleep } from "../../environment/index.js";
-import { PercolatorError } from "../../errors/index.js";
-import type { Observer } from "../../observer/index.js";
-import type { Oracle } from "../../oracle/index.js";
-import type { AnyTable } from "../../schema/index.js";
-import type { RowStore } from "../../store/index.js";
-import { type CommitHooks, noHooks } from "../../transaction/index.js";
-import { type ProtocolWatcher, watchOutcomes } from "../invariants/index.js";
+import { type Database, type OpenWithHooksOptions, openWithHooks } from "../../../database/index.js";
+import { sleep } from "../../../environment/index.js";
+import { PercolatorError } from "../../../errors/index.js";
+import type { Observer } from "../../../observer/index.js";
+import type { Oracle } from "../../../oracle/index.js";
+import type { AnyTable } from "../../../schema/index.js";
+import type { RowStore } from "../../../store/index.js";
+import { type CommitHooks, noHooks } from "../../../transaction/index.js";
+import { type ProtocolWatcher, watchOutcomes } from "../../invariants/index.js";
+import type { SimulationCounts } from "../plan/counts.js";
+import type { Plan } from "../plan/plan.js";
+import type { Machine } from "../world/machine.js";
+import type { World } from "../world/world.js";
 import type { OpenAnotherOptions } from "./client.js";
-import type { SimulationCounts } from "./counts.js";
-import type { Machine } from "./machine.js";
-import type { Plan } from "./plan.js";
-import type { World } from "./world.js";
 
 /** Error codes that a fault, or a faster process, explains. */
 const explained: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
+import type { RecordedValue } from "../history.js";
 import type { Cell, CheckedTransaction, Version } from "./checked-history.js";
-import type { RecordedValue } from "./history.js";
 
 /** The value that a snapshot at a start timestamp showed for a cell. */
 interface Sighting {

@@ -1,5 +1,5 @@
-import { settle } from "../exploration/settle.js";
-import type { SeededRandom } from "../world/index.js";
+import { settle } from "../../exploration/settle.js";
+import type { SeededRandom } from "../../world/index.js";
 import {
   type EventKind,
   type EventMachine,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Fate, TestMachine, TestWorld } from "../../../test/support/oracle/world.js";
-import { type GatheredOracle, OracleLeader } from "../../oracle/index.js";
+import { type Fate, TestMachine, TestWorld } from "../../../../test/support/oracle/world.js";
+import { type GatheredOracle, OracleLeader } from "../../../oracle/index.js";
 import { electedOracle } from "./elected.js";
 
 const seeds = Number(process.env.ORACLE_SEEDS ?? 10);

@@ -1,6 +1,6 @@
+import type { RecordedRange } from "../history.js";
 import type { Anomalies } from "./anomaly.js";
 import type { CheckedTransaction, Observation, Version } from "./checked-history.js";
-import type { RecordedRange } from "./history.js";
 
 /**
  * A cell that a read showed with another value than the snapshot and the transaction's own writes

@@ -1,8 +1,8 @@
-import type { Database } from "../../database/index.js";
-import type { Environment } from "../../environment/index.js";
-import type { Observer } from "../../observer/index.js";
-import type { AnyTable } from "../../schema/index.js";
-import type { SeededRandom } from "../world/index.js";
+import type { Database } from "../../../database/index.js";
+import type { Environment } from "../../../environment/index.js";
+import type { Observer } from "../../../observer/index.js";
+import type { AnyTable } from "../../../schema/index.js";
+import type { SeededRandom } from "../../world/index.js";
 
 /** How a simulated client opens another database. */
 export interface OpenAnotherOptions {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Environment, systemEnvironment } from "../../environment/index.js";
-import type { RowStore } from "../../store/index.js";
-import { ChangeOrder } from "../world/index.js";
+import { type Environment, systemEnvironment } from "../../../environment/index.js";
+import type { RowStore } from "../../../store/index.js";
+import { ChangeOrder } from "../../world/index.js";
 
 /**
  * A real LMDB database in a temporary folder, which the processes of one run share. Its I/O and its
@@ -36,7 +36,7 @@ export class SimulatedFolder {
 
   /** Creates the folder, with an empty database in it. `close` removes both. */
   static async make(durability: "full" | "none"): Promise<SimulatedFolder> {
-    const { openLmdbStore } = await import("../../store/lmdb/index.js");
+    const { openLmdbStore } = await import("../../../store/lmdb/index.js");
     const path = await mkdtemp(join(tmpdir(), "percolator-simulation-"));
     let folder: SimulatedFolder | undefined;
     const environment: Environment = { ...systemEnvironment, now: () => folder!.now() };

@@ -1,15 +1,15 @@
-import { OracleUnavailableError } from "../../errors/index.js";
+import { OracleUnavailableError } from "../../../errors/index.js";
 import {
   gatheredOracle,
   type Oracle,
   OracleLeader,
   type TimestampRange,
   within,
-} from "../../oracle/index.js";
-import type { RowStore } from "../../store/index.js";
-import { DistantStore, namedPlace, type Request } from "../world/index.js";
+} from "../../../oracle/index.js";
+import type { RowStore } from "../../../store/index.js";
+import { DistantStore, namedPlace, type Request } from "../../world/index.js";
+import type { Machine } from "../world/machine.js";
 import { electedOracle } from "./elected.js";
-import type { Machine } from "./machine.js";
 import type { Wire } from "./wire.js";
 
 const oraclePlace = namedPlace("oracle");

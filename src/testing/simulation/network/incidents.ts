@@ -1,10 +1,10 @@
-import type { SimulationCounts } from "./counts.js";
-import type { EventMachine } from "./event-queue.js";
-import type { Clocks, Machine } from "./machine.js";
+import type { SimulationCounts } from "../plan/counts.js";
+import type { Incident, Plan } from "../plan/plan.js";
+import type { Reduction } from "../plan/reduction.js";
+import type { EventMachine } from "../world/event-queue.js";
+import type { Clocks, Machine } from "../world/machine.js";
+import type { World } from "../world/world.js";
 import { ElectedOracle, type OracleService } from "./oracles.js";
-import type { Incident, Plan } from "./plan.js";
-import type { Reduction } from "./reduction.js";
-import type { World } from "./world.js";
 
 export interface IncidentsOptions {
   readonly plan: Plan;

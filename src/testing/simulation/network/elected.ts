@@ -1,17 +1,17 @@
-import { type Environment, throwIfAborted } from "../../environment/index.js";
+import { type Environment, throwIfAborted } from "../../../environment/index.js";
 import {
   InvalidArgumentError,
   NotLeaderError,
   OracleUnavailableError,
   PercolatorError,
-} from "../../errors/index.js";
+} from "../../../errors/index.js";
 import {
   type GatheredOracle,
   type GatheringOptions,
   gatheredOracle,
   type TimestampRange,
   within,
-} from "../../oracle/index.js";
+} from "../../../oracle/index.js";
 
 /** A candidate for leadership of an oracle, as its clients reach it. */
 export interface OracleCandidate {

@@ -1,7 +1,7 @@
-import { type Request, SeededRandom } from "../world/index.js";
+import { type Request, SeededRandom } from "../../world/index.js";
+import type { Machine } from "../world/machine.js";
 import type { SimulationCounts } from "./counts.js";
 import { type NetworkFault, networkFaults } from "./fault.js";
-import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
 import type { Reduction } from "./reduction.js";
 

@@ -1,11 +1,11 @@
-import type { Database } from "../../database/index.js";
-import { sleep } from "../../environment/index.js";
-import type { SeededRandom } from "../world/index.js";
+import type { Database } from "../../../database/index.js";
+import { sleep } from "../../../environment/index.js";
+import type { SeededRandom } from "../../world/index.js";
+import type { SimulationCounts } from "../plan/counts.js";
+import type { Machine } from "../world/machine.js";
+import type { World } from "../world/world.js";
 import type { SimulatedClient, SimulatedProgram } from "./client.js";
-import type { SimulationCounts } from "./counts.js";
-import type { Machine } from "./machine.js";
 import { isExplained, type SimulatedProcess, showError } from "./process.js";
-import type { World } from "./world.js";
 
 export interface LifeOptions {
   /** Index of the client in the workload. */

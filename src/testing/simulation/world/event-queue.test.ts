@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SeededRandom } from "../world/index.js";
+import { SeededRandom } from "../../world/index.js";
 import { EventQueue, type SimulatedEvent } from "./event-queue.js";
 
 function event(at: number, order: number): SimulatedEvent {

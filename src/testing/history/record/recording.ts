@@ -1,4 +1,4 @@
-import type { RecordedOperation, RecordedOutcome, RecordedRange, RecordedTransaction } from "./history.js";
+import type { RecordedOperation, RecordedOutcome, RecordedRange, RecordedTransaction } from "../history.js";
 
 /** Counts events. The numbers show only their order. */
 export class LogicalClock {

@@ -1,8 +1,8 @@
-import type { Network, Request } from "../world/index.js";
-import type { SimulationCounts } from "./counts.js";
-import type { Fate } from "./fate.js";
-import type { Machine } from "./machine.js";
-import type { World } from "./world.js";
+import type { Network, Request } from "../../world/index.js";
+import type { SimulationCounts } from "../plan/counts.js";
+import type { Fate } from "../plan/fate.js";
+import type { Machine } from "../world/machine.js";
+import type { World } from "../world/world.js";
 
 export interface WireOptions {
   readonly world: World;

@@ -1,8 +1,13 @@
-import type { Database, SnapshotOptions } from "../../database/index.js";
-import type { Change, Observer } from "../../observer/index.js";
-import type { Snapshot, Transaction, TransactionOptions, TransactOptions } from "../../transaction/index.js";
-import { type CellColumn, cellName, encodedValue } from "./encoded.js";
-import type { AuditedVersion, CellName, History, HistoryAudit } from "./history.js";
+import type { Database, SnapshotOptions } from "../../../database/index.js";
+import type { Change, Observer } from "../../../observer/index.js";
+import type {
+  Snapshot,
+  Transaction,
+  TransactionOptions,
+  TransactOptions,
+} from "../../../transaction/index.js";
+import { type CellColumn, cellName, encodedValue } from "../encoded.js";
+import type { AuditedVersion, CellName, History, HistoryAudit } from "../history.js";
 import { recordSnapshot, recordTransaction } from "./recorded-view.js";
 import { LogicalClock, Recording, type RecordingDetails } from "./recording.js";
 

@@ -1,4 +1,4 @@
-import { type AnyTable, definition, encodeRow, type Family, familyRange } from "../../schema/index.js";
+import { type AnyTable, definition, encodeRow, type Family, familyRange } from "../../../schema/index.js";
 import type {
   EntriesOptions,
   Entry,
@@ -6,7 +6,7 @@ import type {
   ScanOptions,
   Snapshot,
   Transaction,
-} from "../../transaction/index.js";
+} from "../../../transaction/index.js";
 import {
   byteText,
   type CellColumn,
@@ -16,8 +16,8 @@ import {
   scanTarget,
   successor,
   userColumns,
-} from "./encoded.js";
-import type { CellName, ShownCell } from "./history.js";
+} from "../encoded.js";
+import type { CellName, ShownCell } from "../history.js";
 import { RecordedIterator } from "./recorded-iterator.js";
 import type { OpenRange, Recording } from "./recording.js";
 

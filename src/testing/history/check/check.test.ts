@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { anomalous } from "../../../test/support/histories/anomalous.js";
+import { anomalous } from "../../../../test/support/histories/anomalous.js";
 import {
   type Case,
   cell,
@@ -8,11 +8,11 @@ import {
   scan,
   setup,
   write,
-} from "../../../test/support/histories/history.js";
-import { sound } from "../../../test/support/histories/sound.js";
+} from "../../../../test/support/histories/history.js";
+import { sound } from "../../../../test/support/histories/sound.js";
+import type { History } from "../history.js";
 import type { AnomalyKind } from "./anomaly.js";
 import { checkHistory } from "./check.js";
-import type { History } from "./history.js";
 
 function kindsOf(history: History): readonly AnomalyKind[] {
   return [...new Set(checkHistory(history).anomalies.map(({ kind }) => kind))].sort();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SeededRandom } from "../world/index.js";
+import { SeededRandom } from "../../world/index.js";
 import { faultKinds } from "./fault.js";
 import { drawPlan, type Plan, type SimulatedStore, simulatedStores } from "./plan.js";
 

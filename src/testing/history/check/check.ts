@@ -1,3 +1,4 @@
+import type { History, RecordedTransaction } from "../history.js";
 import { Anomalies, type Anomaly, type AnomalyKind } from "./anomaly.js";
 import { checkAudit } from "./check-audit.js";
 import { checkSerializable, checkSnapshotCycles } from "./check-cycles.js";
@@ -8,7 +9,6 @@ import { checkSessions } from "./check-sessions.js";
 import { checkTimestamps, checkWriters } from "./check-writers.js";
 import { CellIndex, CheckedTransaction } from "./checked-history.js";
 import { classifyWrongReads } from "./classify.js";
-import type { History, RecordedTransaction } from "./history.js";
 import { resolveUnknown } from "./resolve-unknown.js";
 
 /** The options of {@link checkHistory}. */

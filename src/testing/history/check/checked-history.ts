@@ -1,5 +1,5 @@
-import { showCellName } from "./encoded.js";
-import type { CellName, Interval, RecordedRange, RecordedTransaction, RecordedValue } from "./history.js";
+import { showCellName } from "../encoded.js";
+import type { CellName, Interval, RecordedRange, RecordedTransaction, RecordedValue } from "../history.js";
 
 /** A committed version of a cell. */
 export interface Version {

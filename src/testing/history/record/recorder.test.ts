@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { open, openWithHooks } from "../../database/index.js";
-import { ConflictError } from "../../errors/index.js";
-import { isObserver, observer } from "../../observer/index.js";
-import { bytes, family, float, int, json, table, text, tuple } from "../../schema/index.js";
-import type { CommitHooks } from "../../transaction/index.js";
-import { Transaction } from "../../transaction/index.js";
-import { checkHistory } from "./check.js";
-import { toElle } from "./elle.js";
+import { open, openWithHooks } from "../../../database/index.js";
+import { ConflictError } from "../../../errors/index.js";
+import { isObserver, observer } from "../../../observer/index.js";
+import { bytes, family, float, int, json, table, text, tuple } from "../../../schema/index.js";
+import type { CommitHooks } from "../../../transaction/index.js";
+import { Transaction } from "../../../transaction/index.js";
+import { checkHistory } from "../check/check.js";
+import { toElle } from "../elle.js";
 import { HistoryRecorder } from "./recorder.js";
 
 const things = table("things", {

@@ -1,7 +1,7 @@
+import type { RecordedValue } from "../history.js";
 import type { Anomalies } from "./anomaly.js";
 import type { WrongRead } from "./check-reads.js";
 import type { Cell, CheckedTransaction, Observation, Version } from "./checked-history.js";
-import type { RecordedValue } from "./history.js";
 
 /** How many versions back to search for a writer that the reader saw in another cell. */
 const maxPassed = 100;

@@ -1,5 +1,5 @@
-import type { Environment, Timer } from "../../environment/index.js";
-import type { SeededRandom } from "../world/index.js";
+import type { Environment, Timer } from "../../../environment/index.js";
+import type { SeededRandom } from "../../world/index.js";
 import type { World } from "./world.js";
 
 /** How a machine's clocks differ from the world's time. */
