@@ -179,7 +179,7 @@ function medianOf(values: readonly (number | undefined)[]): number | undefined {
 
 export const peer: Figure = {
   name: "peer",
-  about: "the web index beside PostgreSQL with graphile-worker, and beside building it anew",
+  about: "the web index compared with PostgreSQL and graphile-worker, and with building it again",
   measurements: [
     {
       name: "postgres",
@@ -242,7 +242,7 @@ function sideTable(found: PeerResult): string {
   ]);
   const { seconds, pagesPerSecond } = found.rebuild;
   rows.push([
-    "built anew, no database",
+    "built again, no database",
     short(pagesPerSecond),
     `${short(seconds)} s in all`,
     "",
@@ -325,7 +325,7 @@ function ratePlot(found: PeerResult): Plot {
         }),
       ),
       {
-        name: "built anew, no database",
+        name: "built again, no database",
         bars: [{ value: found.rebuild.pagesPerSecond, text: short(found.rebuild.pagesPerSecond) }],
       },
     ],
